@@ -1,0 +1,209 @@
+#include "base/binary_file.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace hopefear {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr char kMagic[8] = {'H', 'O', 'P', 'E', 'F', 'E', 'A', 'R'};
+constexpr size_t kMaxSections = 24;
+constexpr size_t kAlign = 64;
+constexpr size_t kQuick = size_t{32} << 20;  // a file up to this size is always checked entirely
+constexpr size_t kSample = size_t{64} << 10;
+
+struct Header {
+  char magic[8];
+  char kind[8];
+  uint32_t version;
+  uint32_t sections;
+  uint64_t file_size;
+  uint64_t checksum;  // of the header with this field zero, then the entries
+  uint64_t reserved[3];
+};
+static_assert(sizeof(Header) == 64);
+
+struct Entry {
+  char name[16];
+  uint64_t offset, size;
+  uint64_t checksum;         // of all bytes
+  uint64_t sample_checksum;  // of the first and last 64 KB
+};
+static_assert(sizeof(Entry) == 48);
+
+struct Front {
+  Header header;
+  Entry entries[kMaxSections];
+};
+constexpr size_t kFrontSize = sizeof(Front);
+static_assert(kFrontSize % kAlign == 0);
+
+uint64_t front_checksum(Front front) {
+  front.header.checksum = 0;
+  Checksum sum;
+  sum.update(&front, sizeof(front));
+  return sum.digest();
+}
+
+uint64_t checksum_of(const char* data, size_t size) {
+  Checksum sum;
+  sum.update(data, size);
+  return sum.digest();
+}
+
+uint64_t sample_of(const char* data, size_t size) {
+  Checksum sum;
+  sum.update(data, std::min(size, kSample));
+  if (size > kSample) sum.update(data + size - kSample, kSample);
+  return sum.digest();
+}
+
+std::string printable(const char* bytes, size_t size) {
+  std::string text;
+  for (size_t i = 0; i < size; ++i) {
+    const unsigned char c = static_cast<unsigned char>(bytes[i]);
+    text += c >= 32 && c < 127 ? static_cast<char>(c) : '?';
+  }
+  return text;
+}
+
+std::string_view trimmed(const char* bytes, size_t size) {
+  return {bytes, std::find(bytes, bytes + size, '\0')};
+}
+
+}  // namespace
+
+BinaryWriter::BinaryWriter(const std::string& path, const BinaryKind& kind)
+    : path_(path), kind_(kind), file_(std::fopen(path.c_str(), "w+be")) {
+  if (file_ == nullptr) throw FileError(errno, path_);
+  const Front zero = {};
+  put(&zero, sizeof(zero));
+}
+
+BinaryWriter::~BinaryWriter() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void BinaryWriter::put(const void* data, size_t size) {
+  if (size > 0 && std::fwrite(data, 1, size, file_) != size) throw FileError(errno, path_);
+  offset_ += size;
+}
+
+void BinaryWriter::begin(std::string_view name) {
+  if (entries_.size() == kMaxSections || name.size() > 15) throw std::logic_error("binary section");
+  static const char zeros[kAlign] = {};
+  put(zeros, (kAlign - offset_ % kAlign) % kAlign);
+  entries_.push_back({std::string(name), offset_, 0, {}});
+}
+
+void BinaryWriter::append(const void* data, size_t size) {
+  put(data, size);
+  entries_.back().size += size;
+  entries_.back().checksum.update(data, size);
+}
+
+void BinaryWriter::finish() {
+  if (std::fflush(file_) != 0) throw FileError(errno, path_);
+  const MappedFile written(path_);  // the samples are taken from what is in the file
+  Front front = {};
+  std::memcpy(front.header.magic, kMagic, sizeof(kMagic));
+  std::memcpy(front.header.kind, kind_.name.data(), std::min<size_t>(kind_.name.size(), 7));
+  front.header.version = kind_.version;
+  front.header.sections = static_cast<uint32_t>(entries_.size());
+  front.header.file_size = offset_;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = front.entries[i];
+    std::memcpy(entry.name, entries_[i].name.data(), entries_[i].name.size());
+    entry.offset = entries_[i].offset;
+    entry.size = entries_[i].size;
+    entry.checksum = entries_[i].checksum.digest();
+    entry.sample_checksum = sample_of(written.data() + entry.offset, entry.size);
+  }
+  front.header.checksum = front_checksum(front);
+  if (std::fseek(file_, 0, SEEK_SET) != 0) throw FileError(errno, path_);
+  put(&front, sizeof(front));
+  if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) throw FileError(errno, path_);
+  if (std::fclose(std::exchange(file_, nullptr)) != 0) throw FileError(errno, path_);
+}
+
+BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Verify verify) {
+  BinaryFile result;
+  result.path_ = path;
+  result.remedy_ = kind.remedy;
+  result.file_ = MappedFile(path);
+  const char* data = result.file_.data();
+  const size_t size = result.file_.size();
+  const auto refuse = [&](const std::string& why) {
+    return InputError(path + ": " + why + "; " + result.remedy_);
+  };
+  const std::string wanted = "a Hopefear " + std::string(kind.name) + " file";
+  if (size < sizeof(kMagic) || std::memcmp(data, kMagic, sizeof(kMagic)) != 0) {
+    const size_t shown = std::min<size_t>(size, 8);
+    const bool zero = size >= 8 && std::all_of(data, data + 8, [](char c) { return c == 0; });
+    if (zero) throw refuse("unfinished file, expected " + wanted);
+    throw refuse("starts with '" + printable(data, shown) + "', expected " + wanted);
+  }
+  if (size < kFrontSize) {
+    throw refuse("truncated: " + std::to_string(size) + " bytes, not even a header");
+  }
+  Front front;
+  std::memcpy(&front, data, sizeof(front));
+  const Header& header = front.header;
+  const std::string_view found_kind = trimmed(header.kind, sizeof(header.kind));
+  if (found_kind != kind.name) {
+    throw refuse("is a Hopefear '" + printable(found_kind.data(), found_kind.size()) +
+                 "' file, expected " + wanted);
+  }
+  if (header.version != kind.version) {
+    throw refuse("has format version " + std::to_string(header.version) + ", expected " +
+                 std::to_string(kind.version));
+  }
+  if (front_checksum(front) != header.checksum) throw refuse("damaged: header checksum differs");
+  if (header.file_size != size) {
+    throw refuse((size < header.file_size ? "truncated: " : "too long: ") + std::to_string(size) +
+                 " bytes, expected " + std::to_string(header.file_size));
+  }
+  for (size_t i = 0; i < header.sections; ++i) {
+    const Entry& entry = front.entries[i];
+    const char* begin = data + entry.offset;  // in range: the header's checksum covers it
+    const bool all = verify == Verify::full || size <= kQuick;
+    const bool good = all ? checksum_of(begin, entry.size) == entry.checksum
+                          : sample_of(begin, entry.size) == entry.sample_checksum;
+    if (!good) {
+      throw refuse("damaged: checksum of section '" +
+                   std::string(trimmed(entry.name, sizeof(entry.name))) + "' differs");
+    }
+  }
+  return result;
+}
+
+std::span<const char> BinaryFile::raw_section(std::string_view name) const {
+  const Front& front = *reinterpret_cast<const Front*>(file_.data());
+  for (size_t i = 0; i < front.header.sections; ++i) {
+    const Entry& entry = front.entries[i];
+    if (trimmed(entry.name, sizeof(entry.name)) == name) {
+      return {file_.data() + entry.offset, entry.size};
+    }
+  }
+  throw damaged("section '" + std::string(name) + "' is missing");
+}
+
+bool BinaryFile::has(std::string_view name) const {
+  const Front& front = *reinterpret_cast<const Front*>(file_.data());
+  return std::any_of(front.entries, front.entries + front.header.sections, [&](const Entry& entry) {
+    return trimmed(entry.name, sizeof(entry.name)) == name;
+  });
+}
+
+InputError BinaryFile::damaged(const std::string& why) const {
+  return InputError(path_ + ": damaged: " + why + "; " + remedy_);
+}
+
+}  // namespace hopefear

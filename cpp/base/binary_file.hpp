@@ -1,0 +1,99 @@
+// The one container of all our binary files (weights, language models, rule tables, forests): named
+// sections of flat arrays behind a checked header, made to be memory-mapped.
+//
+//   0     Header (64 bytes): magic, kind, version, number of sections, file size, checksum
+//   64    24 section entries: name, offset, size, checksum
+//   1216  the sections, each at a multiple of 64 bytes
+//
+// Little-endian, IEEE floats. The header's checksum covers the header and the entries, hence the
+// sections' checksums too.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/io.hpp"
+
+namespace hopefear {
+
+struct BinaryKind {
+  std::string_view name;    // up to 7 bytes, "lm", "weights"
+  uint32_t version;         // readers refuse any other
+  std::string_view remedy;  // "re-create it with 'hopefear lm compile'"
+};
+
+// Writes to a new file; the caller renames it into place afterwards (hopefear.files does).
+class BinaryWriter {
+ public:
+  BinaryWriter(const std::string& path, const BinaryKind& kind);
+  ~BinaryWriter();  // without finish() the file stays unreadable: its header is zero
+  BinaryWriter(const BinaryWriter&) = delete;
+  BinaryWriter& operator=(const BinaryWriter&) = delete;
+
+  void begin(std::string_view name);  // up to 15 bytes
+  void append(const void* data, size_t size);
+  template <typename T>
+  void add(std::string_view name, std::span<const T> values) {
+    begin(name);
+    append(values.data(), values.size_bytes());
+  }
+  void finish();  // writes the header, syncs to disk
+
+ private:
+  struct Written {
+    std::string name;
+    uint64_t offset, size;
+    Checksum checksum;
+  };
+  void put(const void* data, size_t size);
+  std::string path_;
+  BinaryKind kind_;
+  std::FILE* file_;
+  uint64_t offset_ = 0;
+  std::vector<Written> entries_;
+};
+
+// How much of the content a reader checks. The header, the version and the file's size always are.
+enum class Verify {
+  quick,  // all of it up to 32 MB, in a larger file only the first and last part of every section
+  full,
+};
+
+class BinaryFile {
+ public:
+  // Refuses what is foreign, of another kind or version, truncated or damaged: InputError.
+  static BinaryFile open(const std::string& path, const BinaryKind& kind,
+                         Verify verify = Verify::quick);
+
+  template <typename T>
+  std::span<const T> section(std::string_view name) const {
+    const std::span<const char> bytes = raw_section(name);
+    if (bytes.size() % sizeof(T) != 0) throw damaged(std::string(name) + " has an odd size");
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  // The same, of exactly `count` elements.
+  template <typename T>
+  std::span<const T> section(std::string_view name, size_t count) const {
+    const std::span<const T> values = section<T>(name);
+    if (values.size() != count) throw damaged(std::string(name) + " has a wrong size");
+    return values;
+  }
+  bool has(std::string_view name) const;
+  const std::string& path() const { return path_; }
+  size_t size() const { return file_.size(); }
+  InputError damaged(const std::string& why) const;  // for checks of the content by its owner
+
+ private:
+  std::span<const char> raw_section(std::string_view name) const;
+  std::string path_;
+  std::string remedy_;
+  MappedFile file_;
+};
+
+}  // namespace hopefear

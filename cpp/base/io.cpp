@@ -1,0 +1,162 @@
+#include "base/io.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace hopefear {
+
+FileError::FileError(int error_number, std::string file_path)
+    : std::runtime_error(file_path + ": " + std::strerror(error_number)),
+      number(error_number),
+      path(std::move(file_path)) {}
+
+size_t MemorySource::read(char* buffer, size_t size) {
+  const size_t n = std::min(size, text_.size());
+  std::memcpy(buffer, text_.data(), n);
+  text_.remove_prefix(n);
+  return n;
+}
+
+BufferedSink::BufferedSink(ByteSink& sink, size_t capacity) : sink_(sink), capacity_(capacity) {
+  buffer_.reserve(capacity_);
+}
+
+void BufferedSink::write(std::string_view bytes) {
+  if (buffer_.size() + bytes.size() > capacity_) flush();
+  if (bytes.size() >= capacity_) {
+    sink_.write(bytes);
+  } else {
+    buffer_.append(bytes);
+  }
+}
+
+void BufferedSink::flush() {
+  if (buffer_.empty()) return;
+  sink_.write(buffer_);
+  buffer_.clear();
+}
+
+LineReader::LineReader(ByteSource& source) : source_(source), buffer_(size_t{1} << 20) {}
+
+bool LineReader::next(std::string_view& line) {
+  size_t scanned = begin_;
+  while (true) {
+    const char* newline =
+        static_cast<const char*>(std::memchr(buffer_.data() + scanned, '\n', end_ - scanned));
+    if (newline != nullptr) {
+      const size_t at = static_cast<size_t>(newline - buffer_.data());
+      line = std::string_view(buffer_.data() + begin_, at - begin_);
+      begin_ = at + 1;
+      ++line_number_;
+      return true;
+    }
+    if (at_end_) {
+      if (begin_ == end_) return false;
+      line = std::string_view(buffer_.data() + begin_, end_ - begin_);
+      begin_ = end_;
+      ++line_number_;
+      return true;
+    }
+    scanned = end_;
+    if (begin_ > 0) {
+      std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+      scanned -= begin_;
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
+    const size_t n = source_.read(buffer_.data() + end_, buffer_.size() - end_);
+    if (n == 0) at_end_ = true;
+    end_ += n;
+  }
+}
+
+std::string LineReader::place() const { return name() + ":" + std::to_string(line_number_); }
+
+MappedFile::MappedFile(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw FileError(errno, path);
+  struct stat info;
+  int problem = ::fstat(fd, &info) != 0 ? errno : 0;
+  if (problem == 0 && S_ISDIR(info.st_mode)) problem = EISDIR;
+  if (problem == 0 && info.st_size > 0) {
+    size_ = static_cast<size_t>(info.st_size);
+    void* p = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED) {
+      problem = errno;
+    } else {
+      data_ = static_cast<const char*>(p);
+    }
+  }
+  ::close(fd);
+  if (problem != 0) throw FileError(problem, path);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+ScratchFile::ScratchFile(const std::string& directory) : directory_(directory) {
+  if (directory_.empty()) {
+    const char* tmp = std::getenv("TMPDIR");
+    directory_ = tmp != nullptr && *tmp != '\0' ? tmp : "/tmp";
+  }
+  std::string path = directory_ + "/hopefear-XXXXXX";
+  descriptor_ = ::mkstemp(path.data());
+  if (descriptor_ < 0) throw FileError(errno, directory_);
+  ::unlink(path.c_str());
+}
+
+ScratchFile::~ScratchFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+ScratchFile::ScratchFile(ScratchFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      directory_(std::move(other.directory_)),
+      size_(other.size_) {}
+
+void ScratchFile::append(const void* data, size_t size) {
+  const char* p = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t n = ::pwrite(descriptor_, p, size, static_cast<off_t>(size_));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw FileError(errno, directory_ + " (scratch file)");
+    p += n;
+    size -= static_cast<size_t>(n);
+    size_ += static_cast<uint64_t>(n);
+  }
+}
+
+void ScratchFile::read_at(uint64_t offset, void* data, size_t size) const {
+  char* p = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t n = ::pread(descriptor_, p, size, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw FileError(n < 0 ? errno : EIO, directory_ + " (scratch file)");
+    p += n;
+    size -= static_cast<size_t>(n);
+    offset += static_cast<uint64_t>(n);
+  }
+}
+
+}  // namespace hopefear

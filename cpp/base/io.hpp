@@ -1,0 +1,139 @@
+// Bytes in and out. The engine never opens a user's text file: Python does (it knows .gz and "-"),
+// and hands a ByteSource or ByteSink; the engine opens only binary files of its own and scratch
+// files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hopefear {
+
+class ByteSource {
+ public:
+  explicit ByteSource(std::string source_name) : name_(std::move(source_name)) {}
+  virtual ~ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  // Up to `size` bytes; 0 only at the end. Throws FileError.
+  virtual size_t read(char* buffer, size_t size) = 0;
+  const std::string& name() const { return name_; }  // for messages
+
+ private:
+  std::string name_;
+};
+
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  virtual void write(std::string_view bytes) = 0;  // all of them, or throws FileError
+};
+
+// For tests and for text that is already in memory.
+class MemorySource : public ByteSource {
+ public:
+  MemorySource(std::string source_name, std::string_view text)
+      : ByteSource(std::move(source_name)), text_(text) {}
+  size_t read(char* buffer, size_t size) override;
+
+ private:
+  std::string_view text_;  // not owned
+};
+
+class MemorySink : public ByteSink {
+ public:
+  void write(std::string_view bytes) override { text.append(bytes); }
+  std::string text;
+};
+
+// Collects small writes; call flush() at the end (the destructor does not: it could not report).
+class BufferedSink {
+ public:
+  explicit BufferedSink(ByteSink& sink, size_t capacity = 1 << 20);
+  void write(std::string_view bytes);
+  void put(char c) {
+    if (buffer_.size() == capacity_) flush();
+    buffer_.push_back(c);
+  }
+  void flush();
+
+ private:
+  ByteSink& sink_;
+  size_t capacity_;
+  std::string buffer_;
+};
+
+// Lines of a source without their '\n' (a last line without one counts). The view is valid until
+// the next call. Memory: the longest line plus 1 MB.
+class LineReader {
+ public:
+  explicit LineReader(ByteSource& source);
+  bool next(std::string_view& line);
+  uint64_t line_number() const { return line_number_; }  // of the line last returned, from 1
+  std::string place() const;                             // "name:line"
+  const std::string& name() const { return source_.name(); }
+
+ private:
+  ByteSource& source_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0, end_ = 0;
+  bool at_end_ = false;
+  uint64_t line_number_ = 0;
+};
+
+// A whole file, read-only, mapped. Movable, not copyable.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  const char* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// An unlinked file in a scratch directory: it vanishes with the object, also when the process is
+// killed. Append, then read any part back. One thread at a time writes; reads may be concurrent.
+class ScratchFile {
+ public:
+  explicit ScratchFile(const std::string& directory);  // empty: $TMPDIR or /tmp
+  ~ScratchFile();
+  ScratchFile(ScratchFile&& other) noexcept;
+  ScratchFile& operator=(ScratchFile&&) = delete;
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+  void append(const void* data, size_t size);
+  void read_at(uint64_t offset, void* data, size_t size) const;  // exactly `size` bytes
+  uint64_t size() const { return size_; }
+
+ private:
+  int descriptor_ = -1;
+  std::string directory_;
+  uint64_t size_ = 0;
+};
+
+// Splits at runs of the given white space; calls f(std::string_view) for each word.
+template <typename F>
+void for_each_word(std::string_view line, std::string_view blanks, F&& f) {
+  size_t i = 0;
+  while (true) {
+    i = line.find_first_not_of(blanks, i);
+    if (i == std::string_view::npos) return;
+    size_t end = line.find_first_of(blanks, i);
+    if (end == std::string_view::npos) end = line.size();
+    f(line.substr(i, end - i));
+    i = end;
+  }
+}
+
+}  // namespace hopefear

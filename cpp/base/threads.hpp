@@ -1,0 +1,48 @@
+// Work on several threads whose result does not depend on their number: every index writes to a
+// place of its own, and what is summed is summed afterwards in index order.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/interrupt.hpp"
+
+namespace hopefear {
+
+// Calls f(index) for all indices below n, on up to `threads` threads (the caller's is one of them),
+// in any order. If calls throw, the exception of the smallest index seen is thrown again after all
+// threads have stopped.
+template <typename F>
+void parallel_for(size_t n, size_t threads, F&& f) {
+  std::atomic<size_t> next{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  std::exception_ptr first;
+  size_t first_index = n;
+  const auto work = [&](bool entered) {
+    for (size_t i = next++; i < n && !stop.load(std::memory_order_relaxed); i = next++) {
+      try {
+        if (entered) poll_interrupt();
+        f(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (i < first_index || first == nullptr) {
+          first_index = i;
+          first = std::current_exception();
+        }
+        stop = true;
+      }
+    }
+  };
+  std::vector<std::thread> pool;
+  for (size_t t = 1; t < threads && t < n; ++t) pool.emplace_back([&] { work(false); });
+  work(true);
+  for (std::thread& thread : pool) thread.join();
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
+}  // namespace hopefear

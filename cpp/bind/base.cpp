@@ -1,0 +1,106 @@
+// Errors, interrupts and streams between the engine and Python.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/interrupt.hpp"
+#include "bind/bind.hpp"
+
+namespace hopefear::bind {
+namespace {
+
+bool interrupted() {
+  const nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const InputError& e) {
+    const nb::object type = nb::module_::import_("hopefear.errors").attr("InputError");
+    PyErr_SetString(type.ptr(), e.what());
+  } catch (const FileError& e) {
+    const nb::object error = nb::steal(PyObject_CallFunction(
+        PyExc_OSError, "iss", e.number, std::strerror(e.number), e.path.c_str()));
+    if (error.is_valid()) PyErr_SetObject(nb::handle(error.type()).ptr(), error.ptr());
+  } catch (const Interrupted&) {
+    if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  }
+}
+
+}  // namespace
+
+PythonSource::PythonSource(nb::object file, std::string name)
+    : ByteSource(std::move(name)), readinto_(file.attr("readinto")) {}
+
+PythonSource::~PythonSource() {
+  const nb::gil_scoped_acquire gil;
+  readinto_.reset();
+}
+
+size_t PythonSource::read(char* buffer, size_t size) {
+  const nb::gil_scoped_acquire gil;
+  const nb::object view =
+      nb::steal(PyMemoryView_FromMemory(buffer, static_cast<Py_ssize_t>(size), PyBUF_WRITE));
+  const nb::object count = readinto_(view);
+  if (count.is_none()) throw FileError(EAGAIN, name());
+  return nb::cast<size_t>(count);
+}
+
+PythonSink::PythonSink(nb::object file) : write_(file.attr("write")) {}
+
+PythonSink::~PythonSink() {
+  const nb::gil_scoped_acquire gil;
+  write_.reset();
+}
+
+void PythonSink::write(std::string_view bytes) {
+  const nb::gil_scoped_acquire gil;
+  while (!bytes.empty()) {
+    const nb::object view = nb::steal(PyMemoryView_FromMemory(
+        const_cast<char*>(bytes.data()), static_cast<Py_ssize_t>(bytes.size()), PyBUF_READ));
+    const nb::object count = write_(view);
+    // Raw files may write less than asked, buffered and compressed ones never do.
+    bytes.remove_prefix(count.is_none() ? bytes.size()
+                                        : std::min(bytes.size(), nb::cast<size_t>(count)));
+  }
+}
+
+std::function<void(uint64_t)> progress_callback(nb::object callable) {
+  if (callable.is_none()) return [](uint64_t) {};
+  // The copies of a std::function share one reference, released under the GIL.
+  const auto release = [](nb::object* object) {
+    const nb::gil_scoped_acquire gil;
+    delete object;
+  };
+  const std::shared_ptr<nb::object> held(new nb::object(std::move(callable)), release);
+  return [held](uint64_t done) {
+    const nb::gil_scoped_acquire gil;
+    (*held)(done);
+  };
+}
+
+void bind_base(nb::module_& m) {
+  nb::register_exception_translator(translate);
+  set_interrupt_hook(interrupted);
+  m.def(
+      "build_info",
+      [] {
+        std::string info = "compiler " __VERSION__;
+#ifdef NDEBUG
+        info += ", optimised";
+#endif
+        return info;
+      },
+      "How the engine was built.");
+  m.def(
+      "hash64", [](nb::bytes text) { return hash64({text.c_str(), text.size()}); }, "text"_a,
+      "The 64-bit hash that a feature's id is of its name (UTF-8).");
+}
+
+}  // namespace hopefear::bind

@@ -1,0 +1,6 @@
+#include "bind/bind.hpp"
+
+NB_MODULE(_engine, m) {
+  m.doc() = "The engine of Hopefear. Use it through the Python package, not directly.";
+  hopefear::bind::bind_base(m);
+}

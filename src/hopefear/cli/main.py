@@ -1,0 +1,213 @@
+"""Finds the command, reads its options, runs it, and turns what happens into an exit code.
+
+0: done; 2: something the user can mend (one line on stderr); 1: a bug of ours; 130: interrupted; a
+closed pipe (`hopefear … | head`) ends quietly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+import textwrap
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import hopefear
+from hopefear import config, registry
+from hopefear.cli.command import SECTIONS, Command, Common, Console, Reporting
+from hopefear.errors import HopefearError, OptionError, suggestion
+from hopefear.progress import display
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of `hopefear`."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    with contextlib.suppress(ValueError):  # not the main thread: the caller's business
+        signal.signal(signal.SIGTERM, _terminated)  # so that temporary files are removed
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read our output has enough. Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except (HopefearError, OSError, MemoryError) as error:
+        if "--debug" in words:
+            traceback.print_exc()
+        print(f"hopefear: {_one_line(error)}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        if "--debug" in words:
+            traceback.print_exc()
+        what = f"{type(error).__name__}: {error}".replace("\n", " ")
+        print(
+            f"hopefear: internal error: {what}; --debug shows where, please report it",
+            file=sys.stderr,
+        )
+        return 1
+
+
+def _terminated(signum: int, frame: object) -> NoReturn:
+    raise SystemExit(128 + signum)
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "out of memory; use less data or a smaller --memory"
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return place + error.strerror
+    return str(error).replace("\n", " ")
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_overview(), end="")
+        return 0
+    if words[0] == "--version":
+        print(f"hopefear {hopefear.__version__}")
+        return 0
+    name, rest = _find(words)
+    cls = _command(name)
+    common, values = _parse(name, cls, rest)
+    command = config.from_mapping(cls, values)
+    console = Console(display(common.progress))
+    report = command.run(console)
+    if report is not None:
+        if isinstance(common, Reporting) and common.json:
+            print(json.dumps(report, ensure_ascii=False))
+        else:
+            command.show(report, console)
+    return 0
+
+
+def _find(words: list[str]) -> tuple[str, list[str]]:
+    """The command that the first word or two name, and the other words."""
+    known = registry.names("command")
+    for length in (2, 1):
+        name = " ".join(words[:length])
+        if len(words) >= length and name in known:
+            return name, words[length:]
+    first = words[0]
+    members = [name.split(" ", 1)[1] for name in known if name.startswith(first + " ")]
+    if members:
+        if len(words) == 1 or words[1] in ("-h", "--help"):
+            print(_listing(first + " "), end="")
+            raise SystemExit(0 if len(words) > 1 else 2)
+        hint = suggestion(words[1], members)
+        raise OptionError(f"unknown command '{first} {words[1]}'; {hint}")
+    if first.startswith("-"):
+        raise OptionError(f"unknown option {first!r}; a command comes first, see 'hopefear --help'")
+    hint = suggestion(first, {name.split(" ")[0] for name in known})
+    raise OptionError(f"unknown command {first!r}; {hint}")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(f"{message}; see '{self.prog} --help'")
+
+
+def _parser(name: str, cls: type[Command]) -> argparse.ArgumentParser:
+    doc = textwrap.dedent("    " + (cls.__doc__ or "")).strip()
+    epilog = ""
+    if cls.examples:
+        epilog = "examples:\n" + "\n".join(f"  {example}" for example in cls.examples)
+    parser = _Parser(
+        prog=f"hopefear {name}",
+        description=doc,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    config.add_arguments(parser, cls)
+    group = parser.add_argument_group("common options")
+    config.add_arguments(group, Reporting if cls.reports else Common)
+    return parser
+
+
+def _parse(name: str, cls: type[Command], words: list[str]) -> tuple[Common, dict[str, Any]]:
+    """Values in the order of precedence: config file, --set, command line."""
+    parser = _parser(name, cls)
+    given, unknown = parser.parse_known_args(words)
+    if unknown:
+        flags = [flag for action in parser._actions for flag in action.option_strings]
+        if unknown[0].startswith("-"):
+            hint = suggestion(unknown[0].split("=")[0], [f for f in flags if f.startswith("--")])
+            if not hint.startswith("did"):
+                hint = f"see '{parser.prog} --help'"
+            raise OptionError(f"unknown option {unknown[0]!r}; {hint}")
+        raise OptionError(f"one argument too many: {unknown[0]!r}; see '{parser.prog} --help'")
+    common_class = Reporting if cls.reports else Common
+    common_names = {field.name for field in config.fields_of(common_class)}
+    options = vars(given)
+    common = config.from_mapping(
+        common_class, {key: value for key, value in options.items() if key in common_names}
+    )
+    values: dict[str, Any] = {}
+    if common.config is not None:
+        values.update(_from_file(common.config, name, cls))
+    values.update(config.parse_pairs(cls, common.set))
+    values.update({key: value for key, value in options.items() if key not in common_names})
+    return common, values
+
+
+def _from_file(path: Any, name: str, cls: type[Command]) -> dict[str, Any]:
+    """The table of this command in a config file: `[world]`, `[lm.estimate]`."""
+    mapping: Any = config.load_toml(path)
+    place = f"{path}"
+    for part in name.split(" "):
+        mapping = mapping.get(part, {}) if isinstance(mapping, dict) else {}
+    if not mapping:
+        raise OptionError(f"{place}: no table [{name.replace(' ', '.')}] in it; add one")
+    fields = {field.name: field for field in config.fields_of(cls)}
+    for key, value in mapping.items():
+        if key not in fields:
+            raise OptionError(f"{place}: unknown key {key!r}; {suggestion(key, fields)}")
+        mapping[key] = config.convert_value(fields[key], value, f"{place}: {key}")
+    return dict(mapping)
+
+
+def _command(name: str) -> type[Command]:
+    return registry.get("command", name)
+
+
+def _summary(name: str) -> str:
+    return (_command(name).__doc__ or "").strip().split("\n")[0].rstrip(".")
+
+
+def _listing(prefix: str) -> str:
+    names = [name for name in registry.names("command") if name.startswith(prefix)]
+    width = max(map(len, names))
+    return "".join(f"  hopefear {name.ljust(width)}  {_summary(name)}\n" for name in names)
+
+
+def _overview() -> str:
+    names = registry.names("command")
+    width = max(map(len, names))
+    parts = [
+        "Hopefear learns to translate: statistical translation systems, and above all the\n"
+        "discriminative learning of their weights.\n\n"
+        "usage: hopefear COMMAND [options]        hopefear COMMAND --help\n"
+    ]
+    for section in SECTIONS:
+        members = [n for n in names if _command(n).section == section]
+        if members:
+            lines = "".join(f"  {name.ljust(width)}  {_summary(name)}\n" for name in members)
+            parts.append(f"\n{section}\n{lines}")
+    parts.append(
+        "\nResults go to stdout, everything else to stderr; '-' is stdin or stdout; .gz files are\n"
+        "read and written by their name. Exit codes: 0, 2 (you can mend it), 1 (our bug), 130.\n"
+    )
+    return "".join(parts)

@@ -1,0 +1,34 @@
+"""What can go wrong and whose turn it is.
+
+Every error that the user can mend is a `HopefearError`; its message says place, value, expectation
+and remedy in one line. The command line prints that line and exits with 2. An `OSError` is treated
+alike. Anything else that is raised is a bug of ours: exit code 1.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HopefearError(Exception):
+    """The family: what the user can mend."""
+
+
+class InputError(HopefearError):
+    """A file's content is not what it should be. The engine raises it too."""
+
+
+class OptionError(HopefearError):
+    """An option, a config key or an argument has a wrong name or value."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The remedy for a misspelt name: what it may have meant, or what there is."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if not known:
+        return "there is none"
+    return "choose from " + ", ".join(known)

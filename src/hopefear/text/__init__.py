@@ -1,0 +1,1 @@
+"""Corpora: reading, tokenising, documents, and the built-in world."""

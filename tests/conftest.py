@@ -1,0 +1,66 @@
+"""What all tests share: where golden data is, the command line as a function, the last count."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with golden outputs of other tools and real corpora; skips where it is absent."""
+    if not (SHARED / "golden").is_dir():
+        pytest.skip(f"GOLDEN DATA ABSENT: no {SHARED}/golden; set HOPEFEAR_SHARED")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def hopefear() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the installed command line in a process of its own."""
+
+    def run(
+        *words: str | Path,
+        input: str | None = None,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "hopefear", *map(str, words)],
+            input=input,
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            stdin=subprocess.DEVNULL if input is None else None,
+        )
+
+    return run
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in tests/golden is a golden test."""
+    for item in items:
+        if "golden" in item.path.relative_to(REPOSITORY).parts:
+            item.add_marker(pytest.mark.golden)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many golden tests ran; nobody should believe in a comparison that was skipped."""
+    golden = {"ran": 0, "skipped": 0}
+    for outcome, key in (("passed", "ran"), ("failed", "ran"), ("skipped", "skipped")):
+        for report in terminalreporter.stats.get(outcome, []):
+            if "golden" in getattr(report, "keywords", {}):
+                golden[key] += 1
+    line = f"golden tests: {golden['ran']} ran, {golden['skipped']} skipped"
+    if golden["skipped"]:
+        line += f" (looked in {SHARED}; set HOPEFEAR_SHARED)"
+    terminalreporter.write_sep("=", line, bold=True, yellow=bool(golden["skipped"]))
