@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+TAG = $(shell $(BIN)/python -c 'import sys; print(sys.implementation.cache_tag)')
 SOURCES := $(shell find src cpp -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
 CPP_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
@@ -28,6 +29,8 @@ $(VENV)/.extra-%: pyproject.toml | $(VENV)/.installed
 	touch $@
 
 test: install $(VENV)/.extra-test
+	$(BIN)/cmake --build build/$(TAG) --target engine_tests
+	build/$(TAG)/engine_tests
 	$(BIN)/python -m pytest tests
 
 demo: install
@@ -47,6 +50,25 @@ format: $(VENV)/.extra-lint
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP_SOURCES)
+
+# The engine under ASan and UBSan: its own tests, then the Python tests marked "engine", with an
+# installation of its own. Leaks of the interpreter itself are not ours to report.
+ASAN := build/asan
+asan: install $(VENV)/.extra-test
+	$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHOPEFEAR_SANITIZE=ON
+	$(BIN)/cmake --build $(ASAN) --target engine_tests
+	$(ASAN)/engine_tests
+	$(PIP) --no-build-isolation --no-deps --target $(ASAN)/site --upgrade . \
+	  -C build-dir=$(ASAN)/python -C cmake.define.HOPEFEAR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(ASAN)/site $(BIN)/python -m pytest -m engine tests
+
+bench: install $(VENV)/.extra-test
+	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: install $(VENV)/.extra-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 clean:
 	rm -rf build .venv docs/_build

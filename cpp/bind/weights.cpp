@@ -1,0 +1,164 @@
+#include "base/weights.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/bind.hpp"
+
+namespace hopefear::bind {
+namespace {
+
+template <typename T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
+
+FeatureId check_id(FeatureId id) {
+  if (id == 0) throw nb::value_error("0 is no feature id");
+  return id;
+}
+
+SparseVector make_vector(Array<FeatureId> ids, Array<float> values) {
+  if (ids.size() != values.size()) throw nb::value_error("as many values as ids");
+  for (size_t i = 0; i < ids.size(); ++i) check_id(ids.data()[i]);
+  return SparseVector({ids.data(), ids.size()}, {values.data(), values.size()});
+}
+
+template <typename T>
+View<T> view(std::span<const T> data, nb::handle owner) {
+  return View<T>(data.data(), {data.size()}, owner);
+}
+
+}  // namespace
+
+void bind_weights(nb::module_& m) {
+  nb::class_<FeatureNames>(m, "FeatureNames", "Names of features by their 64-bit id.")
+      .def(nb::init<>())
+      .def("intern", &FeatureNames::intern, "name"_a, "The name's id; remembers the name.")
+      .def(
+          "name",
+          [](const FeatureNames& names, FeatureId id) -> nb::object {
+            const std::string_view name = names.name(id);
+            if (name.empty()) return nb::none();
+            return nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()),
+                                                  "surrogateescape"));
+          },
+          "id"_a, nb::sig("def name(self, id: int) -> str | None"), "The name, None if unknown.")
+      .def("__len__", &FeatureNames::size)
+      .def_prop_ro("bytes", &FeatureNames::bytes, "Memory held.");
+
+  nb::class_<SparseVector>(m, "SparseVector",
+                           "Sorted 64-bit feature ids and float values. Immutable.")
+      .def(nb::init<>())
+      .def(
+          "__init__",
+          [](SparseVector* self, Array<FeatureId> ids, Array<float> values) {
+            new (self) SparseVector(make_vector(ids, values));
+          },
+          "ids"_a.noconvert(), "values"_a.noconvert(),
+          "From uint64 ids in any order and float32 values; equal ids are summed.")
+      .def("__len__", &SparseVector::size)
+      .def("get", &SparseVector::get, "id"_a, "The value of a feature, 0 if absent.")
+      .def_prop_ro(
+          "ids",
+          [](nb::handle self) { return view(nb::cast<const SparseVector&>(self).ids(), self); },
+          "Feature ids, ascending (a view, not a copy).")
+      .def_prop_ro(
+          "values",
+          [](nb::handle self) { return view(nb::cast<const SparseVector&>(self).values(), self); },
+          "Values (a view, not a copy).")
+      .def("dot", &SparseVector::dot, "other"_a)
+      .def("plus", &SparseVector::plus, "other"_a, "factor"_a = 1.0, "self + factor * other.")
+      .def(
+          "scaled",
+          [](SparseVector v, double factor) {
+            v.scale(factor);
+            return v;
+          },
+          "factor"_a)
+      .def(
+          "__add__", [](const SparseVector& a, const SparseVector& b) { return a.plus(b); },
+          nb::is_operator())
+      .def(
+          "__sub__", [](const SparseVector& a, const SparseVector& b) { return a.plus(b, -1); },
+          nb::is_operator())
+      .def(
+          "__mul__",
+          [](SparseVector v, double factor) {
+            v.scale(factor);
+            return v;
+          },
+          nb::is_operator())
+      .def(
+          "__eq__", [](const SparseVector& a, const SparseVector& b) { return a == b; },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def_prop_ro("norm1", &SparseVector::norm1)
+      .def_prop_ro("norm2", &SparseVector::norm2)
+      .def_prop_ro("max_norm", &SparseVector::max_norm);
+
+  m.def(
+      "weighted_sum",
+      [](const std::vector<const SparseVector*>& vectors, const std::vector<double>& factors) {
+        if (vectors.size() != factors.size()) throw nb::value_error("as many factors as vectors");
+        const nb::gil_scoped_release release;
+        return weighted_sum(vectors, factors);
+      },
+      "vectors"_a, "factors"_a, "The sum of factor * vector.");
+
+  nb::class_<Weights>(m, "WeightTable", "Feature id -> weight, a hash table.")
+      .def(nb::init<>())
+      .def(nb::init<const SparseVector&>(), "vector"_a)
+      .def("copy", [](const Weights& w) { return w; })
+      .def("__len__", &Weights::size)
+      .def_prop_ro("active", &Weights::active, "Entries that are not 0.")
+      .def_prop_ro("bytes", &Weights::bytes, "Memory held.")
+      .def("get", &Weights::get, "id"_a)
+      .def("has", [](const Weights& w, FeatureId id) { return w.has(check_id(id)); }, "id"_a)
+      .def("set", [](Weights& w, FeatureId id, float value) { w.set(check_id(id), value); },
+           "id"_a, "value"_a)
+      .def("reserve", &Weights::reserve, "entries"_a)
+      .def("dot", nb::overload_cast<const SparseVector&>(&Weights::dot, nb::const_), "vector"_a)
+      .def("add_scaled", &Weights::add_scaled, "vector"_a, "factor"_a)
+      .def("scale", &Weights::scale, "factor"_a)
+      .def("drop_zeros", &Weights::drop_zeros)
+      .def("to_vector", &Weights::to_vector)
+      .def("top", &Weights::top, "k"_a)
+      .def_prop_ro("norm1", &Weights::norm1)
+      .def_prop_ro("norm2", &Weights::norm2);
+
+  m.def(
+      "save_weights",
+      [](const std::string& path, const Weights& weights, const FeatureNames* names) {
+        const nb::gil_scoped_release release;
+        save_weights(path, weights.to_vector(), names);
+      },
+      "path"_a, "weights"_a, "names"_a.none());
+  m.def(
+      "load_weights",
+      [](const std::string& path, Weights& weights, FeatureNames* names, bool verify) {
+        const nb::gil_scoped_release release;
+        load_weights(path, weights, names, verify ? Verify::full : Verify::quick);
+      },
+      "path"_a, "weights"_a, "names"_a.none(), "verify"_a);
+  m.def(
+      "write_weights_text",
+      [](nb::object file, const Weights& weights, const FeatureNames* names) {
+        PythonSink sink(std::move(file));
+        const nb::gil_scoped_release release;
+        write_weights_text(sink, weights.to_vector(), names);
+      },
+      "file"_a, "weights"_a, "names"_a.none());
+  m.def(
+      "read_weights_text",
+      [](nb::object file, const std::string& name, Weights& weights, FeatureNames* names) {
+        PythonSource source(std::move(file), name);
+        const nb::gil_scoped_release release;
+        read_weights_text(source, weights, names);
+      },
+      "file"_a, "name"_a, "weights"_a, "names"_a.none());
+}
+
+}  // namespace hopefear::bind

@@ -1,0 +1,163 @@
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "base/binary_file.hpp"
+#include "base/io.hpp"
+#include "base/threads.hpp"
+#include "base/weights.hpp"
+#include "tests/test.hpp"
+
+namespace hopefear {
+namespace {
+
+struct TemporaryFile {
+  TemporaryFile() {
+    const int fd = ::mkstemp(path.data());
+    if (fd >= 0) std::fclose(::fdopen(fd, "w"));
+  }
+  ~TemporaryFile() { std::remove(path.c_str()); }
+  std::string path = "/tmp/hopefear-test-XXXXXX";
+};
+
+std::vector<std::string> lines_of(std::string_view text) {
+  MemorySource source("text", text);
+  LineReader reader(source);
+  std::vector<std::string> lines;
+  std::string_view line;
+  while (reader.next(line)) lines.emplace_back(line);
+  return lines;
+}
+
+TEST(lines) {
+  CHECK_EQUAL(lines_of("").size(), 0u);
+  CHECK((lines_of("a\n\nb") == std::vector<std::string>{"a", "", "b"}));
+  CHECK((lines_of("a\nb\n") == std::vector<std::string>{"a", "b"}));
+  const std::string longer(3'000'000, 'x');  // longer than the buffer
+  CHECK((lines_of("a\n" + longer + "\nb") == std::vector<std::string>{"a", longer, "b"}));
+}
+
+TEST(checksum_does_not_depend_on_the_pieces) {
+  std::string text(1000, ' ');
+  std::mt19937 random(1);
+  for (char& c : text) c = static_cast<char>(random());
+  Checksum whole, pieces;
+  whole.update(text.data(), text.size());
+  for (size_t at = 0; at < text.size();) {
+    const size_t n = std::min<size_t>(random() % 70, text.size() - at);
+    pieces.update(text.data() + at, n);
+    at += n;
+  }
+  CHECK_EQUAL(whole.digest(), pieces.digest());
+  for (const size_t flipped : {size_t{0}, size_t{500}, text.size() - 1}) {
+    std::string other = text;
+    other[flipped] ^= 1;
+    Checksum sum;
+    sum.update(other.data(), other.size());
+    CHECK(sum.digest() != whole.digest());
+  }
+  Checksum shorter, padded;  // trailing zeros count
+  shorter.update("a", 1);
+  padded.update("a\0", 2);
+  CHECK(shorter.digest() != padded.digest());
+}
+
+TEST(binary_file_refuses_every_flipped_byte_and_every_truncation) {
+  const BinaryKind kind{"test", 3, "make it again"};
+  const TemporaryFile file;
+  const std::vector<uint32_t> numbers = {1, 2, 3};
+  {
+    BinaryWriter writer(file.path, kind);
+    writer.add("numbers", std::span<const uint32_t>(numbers));
+    writer.add("empty", std::span<const uint32_t>());
+    writer.finish();
+  }
+  const BinaryFile good = BinaryFile::open(file.path, kind);
+  const auto read = good.section<uint32_t>("numbers");
+  CHECK((std::vector<uint32_t>(read.begin(), read.end()) == numbers));
+  CHECK_EQUAL(good.section<uint32_t>("empty").size(), 0u);
+  CHECK(!good.has("nothing"));
+  CHECK_THROWS(InputError, good.section<uint32_t>("nothing"));
+  CHECK_THROWS(InputError, good.section<uint64_t>("numbers"));
+  CHECK_THROWS(InputError, BinaryFile::open(file.path, BinaryKind{"other", 3, ""}));
+  CHECK_THROWS(InputError, BinaryFile::open(file.path, BinaryKind{"test", 4, ""}));
+
+  std::ifstream in(file.path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  const auto write = [&](const std::string& content) {
+    std::ofstream(file.path, std::ios::binary | std::ios::trunc) << content;
+  };
+  size_t unchecked = 0;  // padding between sections may change, nothing else
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string changed = bytes;
+    changed[i] ^= 0x40;
+    write(changed);
+    try {
+      BinaryFile::open(file.path, kind);
+      ++unchecked;
+    } catch (const InputError&) {
+    }
+  }
+  CHECK(unchecked <= 64);
+  for (size_t size = 0; size < bytes.size(); size += 7) {
+    write(bytes.substr(0, size));
+    CHECK_THROWS(InputError, BinaryFile::open(file.path, kind));
+  }
+  write(bytes + "x");
+  CHECK_THROWS(InputError, BinaryFile::open(file.path, kind));
+  CHECK_THROWS(FileError, BinaryFile::open("/nonexistent/file", kind));
+  CHECK_THROWS(FileError, BinaryFile::open("/tmp", kind));
+}
+
+TEST(scratch_file) {
+  ScratchFile scratch("/tmp");
+  scratch.append("hello", 5);
+  scratch.append(" world", 6);
+  char text[5];
+  scratch.read_at(6, text, 5);
+  CHECK_EQUAL(std::string(text, 5), "world");
+  CHECK_THROWS(FileError, scratch.read_at(8, text, 5));
+  CHECK_THROWS(FileError, ScratchFile("/nonexistent"));
+}
+
+TEST(parallel_for_visits_everything_once_and_throws_what_was_thrown) {
+  for (const size_t threads : {1, 2, 5}) {
+    std::vector<int> seen(1000);
+    parallel_for(seen.size(), threads, [&](size_t i) { ++seen[i]; });
+    CHECK(seen == std::vector<int>(1000, 1));
+    CHECK_THROWS(InputError, parallel_for(100, threads, [](size_t i) {
+                   if (i == 17) throw InputError("17");
+                 }));
+  }
+}
+
+TEST(weights_equal_a_map) {
+  std::mt19937_64 random(7);
+  std::map<FeatureId, float> reference;
+  Weights weights;
+  for (int i = 0; i < 20000; ++i) {
+    // Clustered ids make long probe runs, also at the very end of the table.
+    FeatureId id = random() % 4 == 0 ? ~uint64_t{0} - random() % 2000 : random() | 1;
+    if (random() % 3 == 0) id = 1 + random() % 3000;
+    const float value = static_cast<float>(random() % 100) - 50;
+    weights.set(id, value);
+    reference[id] = value;
+  }
+  CHECK_EQUAL(weights.size(), reference.size());
+  for (const auto& [id, value] : reference) CHECK_EQUAL(weights.get(id), value);
+  CHECK_EQUAL(weights.get(123456789), 0.0f);
+  const SparseVector vector = weights.to_vector();
+  size_t i = 0;
+  for (const auto& [id, value] : reference) {
+    CHECK_EQUAL(vector.ids()[i], id);
+    CHECK_EQUAL(vector.values()[i], value);
+    ++i;
+  }
+  CHECK_NEAR(weights.dot(vector), vector.dot(vector), 1e-6 * vector.dot(vector));
+}
+
+}  // namespace
+}  // namespace hopefear
