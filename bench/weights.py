@@ -16,7 +16,7 @@ import numpy as np
 from hopefear.weights import SparseVector, Weights
 
 
-def best(repeat: int, work) -> float:  # noqa: ANN001
+def best(repeat: int, work) -> float:
     times = []
     for _ in range(repeat):
         start = time.perf_counter()

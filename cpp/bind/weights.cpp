@@ -121,7 +121,8 @@ void bind_weights(nb::module_& m) {
            "id"_a, "value"_a)
       .def("reserve", &Weights::reserve, "entries"_a)
       .def("dot", nb::overload_cast<const SparseVector&>(&Weights::dot, nb::const_), "vector"_a)
-      .def("add_scaled", &Weights::add_scaled, "vector"_a, "factor"_a)
+      .def("add_scaled", nb::overload_cast<const SparseVector&, double>(&Weights::add_scaled),
+           "vector"_a, "factor"_a)
       .def("scale", &Weights::scale, "factor"_a)
       .def("drop_zeros", &Weights::drop_zeros)
       .def("to_vector", &Weights::to_vector)

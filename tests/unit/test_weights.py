@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hopefear._engine import hash64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopefear._engine import hash64
 from hopefear.errors import InputError
 from hopefear.weights import FeatureNames, SparseVector, Weights, difference, sparse_vector
 
