@@ -45,15 +45,15 @@ def main() -> None:
         weights = Weights.load(path, names=False)
     # Fresh vectors each time, so that the table's slots are not in the cache already.
     vectors = [
-        SparseVector(random.choice(ids, 1000).copy(), np.ones(1000, np.float32))
-        for _ in range(200)
+        SparseVector(random.choice(ids, 1000).copy(), np.ones(1000, np.float32)) for _ in range(200)
     ]
     dot = best(1, lambda: [weights.dot(v) for v in vectors]) / len(vectors)
+    memory = weights.table.bytes / len(weights)
     print(f"features              {len(weights):>12,}")
     print(f"save                  {saved:>12.2f} s")
     print(f"load                  {loaded:>12.2f} s      (budget 2 s)")
     print(f"load, fully checked   {verified:>12.2f} s")
-    print(f"memory                {weights.table.bytes / len(weights):>12.1f} bytes each (budget 32)")
+    print(f"memory                {memory:>12.1f} bytes each (budget 32)")
     print(f"dot, 1,000 entries    {1e6 * dot:>12.1f} us     (budget 50 us)")
 
 

@@ -110,8 +110,8 @@ float Weights::get(FeatureId id) const {
 bool Weights::has(FeatureId id) const { return capacity_ != 0 && ids_[find(id)] == id; }
 
 void Weights::rebuild(size_t capacity) {
-  std::vector<FeatureId> old_ids;
-  std::vector<float> old_values;
+  LargeVector<FeatureId> old_ids;
+  LargeVector<float> old_values;
   old_ids.swap(ids_);
   old_values.swap(values_);
   capacity_ = capacity;
@@ -193,7 +193,8 @@ void Weights::drop_zeros() {
 }
 
 SparseVector Weights::to_vector() const {
-  // One counting pass by the ids' first bits, then small sorts: three times as fast as one big sort.
+  // One counting pass by the ids' first bits, then small sorts: three times as fast as one big
+  // sort.
   constexpr int kShift = 64 - 12;
   std::vector<size_t> begin((size_t{1} << 12) + 1);
   for (const FeatureId id : ids_) {

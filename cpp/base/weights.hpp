@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/binary_file.hpp"
+#include "base/large_vector.hpp"
 #include "base/sparse_vector.hpp"
 
 namespace hopefear {
@@ -78,8 +79,8 @@ class Weights {
   size_t claim(FeatureId id);       // the slot of an id, which it takes if it is new
   void rebuild(size_t capacity);
   // Slots behind `capacity_` take what probing pushes over the end; the last one is always empty.
-  std::vector<FeatureId> ids_;
-  std::vector<float> values_;
+  LargeVector<FeatureId> ids_;
+  LargeVector<float> values_;
   size_t capacity_ = 0;
   size_t size_ = 0;
 };

@@ -116,9 +116,11 @@ void bind_weights(nb::module_& m) {
       .def_prop_ro("active", &Weights::active, "Entries that are not 0.")
       .def_prop_ro("bytes", &Weights::bytes, "Memory held.")
       .def("get", &Weights::get, "id"_a)
-      .def("has", [](const Weights& w, FeatureId id) { return w.has(check_id(id)); }, "id"_a)
-      .def("set", [](Weights& w, FeatureId id, float value) { w.set(check_id(id), value); },
-           "id"_a, "value"_a)
+      .def(
+          "has", [](const Weights& w, FeatureId id) { return w.has(check_id(id)); }, "id"_a)
+      .def(
+          "set", [](Weights& w, FeatureId id, float value) { w.set(check_id(id), value); }, "id"_a,
+          "value"_a)
       .def("reserve", &Weights::reserve, "entries"_a)
       .def("dot", nb::overload_cast<const SparseVector&>(&Weights::dot, nb::const_), "vector"_a)
       .def("add_scaled", nb::overload_cast<const SparseVector&, double>(&Weights::add_scaled),

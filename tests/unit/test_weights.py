@@ -215,6 +215,6 @@ def test_bad_binary(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["w.tsv", "w.bin"])
 def test_nan_is_never_saved(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="weight of 'lm' is -?nan"):
+    with pytest.raises(InputError, match=r"weight of 'lm' is -?nan"):
         Weights({"lm": math.nan}).save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
