@@ -1,0 +1,65 @@
+"""What every registered command must do. A new command is tested here without a line of change."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from hopefear import config, registry
+from hopefear.cli.command import SECTIONS, Command
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+COMMANDS = registry.names("command")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_describes_itself(name: str) -> None:
+    cls = registry.get("command", name)
+    assert issubclass(cls, Command)
+    assert cls.section in SECTIONS
+    summary = (cls.__doc__ or "").strip().split("\n")[0]
+    assert summary.endswith("."), "the docstring begins with one sentence"
+    assert len(summary) + len(name) <= 100
+    assert cls.examples, "help with examples"
+    for example in cls.examples:
+        assert f"hopefear {name}" in example
+    for field in config.fields_of(cls):
+        assert field.option.help, field.name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_80_columns(name: str, hopefear: Run) -> None:
+    result = hopefear(*name.split(), "--help", env={"COLUMNS": "80"})
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert "examples:" in result.stdout
+    too_long = [line for line in result.stdout.splitlines() if len(line) > 100]
+    assert not too_long
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_unknown_option_is_one_line_and_exit_2(name: str, hopefear: Run) -> None:
+    result = hopefear(*name.split(), "--no-such-option")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert "--no-such-option" in result.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_missing_required_options_are_one_line_and_exit_2(name: str, hopefear: Run) -> None:
+    fields = config.fields_of(registry.get("command", name))
+    if not any(field.required for field in fields):
+        pytest.skip("nothing is required")
+    result = hopefear(*name.split())
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "is missing" in result.stderr
+
+
+def test_json_is_one_object(hopefear: Run) -> None:
+    result = hopefear("version", "--json")
+    assert json.loads(result.stdout).keys() == {"hopefear", "engine", "python", "platform"}
