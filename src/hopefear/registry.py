@@ -22,6 +22,7 @@ C = TypeVar("C", bound=type)
 # Where the components of a kind are found.
 PACKAGES = {
     "command": "hopefear.cli",
+    "tokenizer": "hopefear.text.tokenizers",
 }
 
 _components: dict[str, dict[str, type]] = {}

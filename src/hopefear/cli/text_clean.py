@@ -1,0 +1,56 @@
+"""`hopefear text clean`: leave out sentence pairs that would harm training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopefear.cli.command import Command, Console, table
+from hopefear.config import argument, from_mapping, option, to_mapping
+from hopefear.errors import OptionError
+from hopefear.registry import register
+from hopefear.text.clean import CleanRules
+
+
+@register("command", "text clean")
+@dataclass(kw_only=True)
+class Clean(CleanRules, Command):
+    """Leave out sentence pairs that are empty, too long or too unequal, and say which.
+
+    The first two files are source and target, as words separated by blanks; further files
+    (documents, alignments, references) are parallel to them and lose the same lines.
+    """
+
+    section = "Train"
+    examples = (
+        "hopefear text clean a.fr a.en -o b.fr b.en --max-words 60",
+        "hopefear text clean a.fr a.en a.doc -o b.fr b.en b.doc --log dropped.tsv --json",
+    )
+
+    files: list[Path] = argument(help="source, target and files parallel to them")
+    output: list[Path] = option(flags=("-o",), help="one file for each of them")
+    log: Path | None = option(None, help="line number, reason and value of each dropped pair")
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        from hopefear.text.clean import clean_files
+
+        if any(str(path) == "-" for path in [*self.output, self.log]):
+            raise OptionError("--output: '-' is taken by the report; give names of files")
+        others = {"files", "output", "log"}
+        rules = from_mapping(
+            CleanRules, {k: v for k, v in to_mapping(self).items() if k not in others}
+        )
+        with console.step("clean", unit="pairs") as step:
+            report = clean_files(self.files, self.output, rules, log=self.log, step=step)
+        return report.to_mapping()
+
+    def show(self, report: Mapping[str, Any], console: Console) -> None:
+        console.print(f"kept {report['kept']:,} of {report['pairs']:,} pairs")
+        rows = [
+            (reason, f"{count:,}", " ".join(map(str, report["first_lines"][reason])))
+            for reason, count in sorted(report["dropped"].items(), key=lambda item: -item[1])
+        ]
+        if rows:
+            console.print(table(rows, ("dropped", "pairs", "first lines")))

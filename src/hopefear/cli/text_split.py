@@ -1,0 +1,49 @@
+"""`hopefear text split`: train, dev and test of one corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopefear.cli.command import Command, Console
+from hopefear.config import argument, from_mapping, option, to_mapping
+from hopefear.registry import register
+from hopefear.text.split import SplitSizes
+
+
+@register("command", "text split")
+@dataclass(kw_only=True)
+class Split(SplitSizes, Command):
+    """Split parallel files into train, dev and test, at random or by whole documents.
+
+    The first file is the source. DIR gets train.X, dev.X and test.X for each file that ends in .X.
+    """
+
+    section = "Train"
+    examples = (
+        "hopefear text split all.fr all.en -o corpus --dev 1000 --test 1000 --seed 1",
+        "hopefear text split all.zh all.en all.doc -o corpus --documents all.doc",
+    )
+
+    files: list[Path] = argument(help="source, target and files parallel to them")
+    output: Path = option(flags=("-o",), metavar="DIR", help="directory for the parts")
+    documents: Path | None = option(None, help="name of the document of each line: keep them whole")
+    id_separator: str = option(
+        "", help="the last part after this is left out of the names in --documents"
+    )
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        from hopefear.text.documents import read_documents
+        from hopefear.text.split import split_files
+
+        others = {"files", "output", "documents", "id_separator"}
+        sizes = from_mapping(
+            SplitSizes, {k: v for k, v in to_mapping(self).items() if k not in others}
+        )
+        names = None
+        if self.documents is not None:
+            names = read_documents(self.documents, self.id_separator)
+        with console.step("split"):
+            return split_files(self.files, self.output, sizes, names)

@@ -1,0 +1,128 @@
+"""`hopefear text tokenize|detokenize|casing`: the steps between raw text and words, each alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hopefear.cli.command import Command, Console
+from hopefear.config import argument, option, to_mapping
+from hopefear.registry import register
+from hopefear.text.pipeline import TextOptions
+
+Case = Literal["none", "lower", "truecase"]
+_STDIO = Path("-")
+
+
+@register("command", "text tokenize")
+@dataclass(kw_only=True)
+class Tokenize(TextOptions, Command):
+    """Cut raw text into words separated by blanks.
+
+    'hopefear train' and 'hopefear translate' do this themselves; this command is for looking at
+    the words, and for other tools.
+    """
+
+    section = "Train"
+    examples = (
+        "hopefear text tokenize train.fr.gz -o train.tok.fr --language fr --casing lower",
+        "echo 但愿如此 | hopefear text tokenize --language zh",
+    )
+    reports = False
+
+    text: Path = argument(_STDIO, help="raw text, one sentence per line")
+    output: Path = option(_STDIO, flags=("-o",), help="words separated by blanks")
+    casing: Case = option("none", help="how upper and lower case are treated")
+    casing_file: Path | None = option(None, help="usual forms, from 'hopefear text casing'")
+
+    def run(self, console: Console) -> None:
+        from hopefear.text.casing import Casing
+        from hopefear.text.pipeline import TextPipeline
+
+        names = {"text", "output", "casing_file"}
+        chosen = {key: value for key, value in to_mapping(self).items() if key not in names}
+        pipeline = TextPipeline(**chosen)
+        if self.casing_file is not None:
+            pipeline.forms = Casing.load(self.casing_file)
+        for note in pipeline.notes():
+            console.note(note)
+        with console.step("tokenize", unit="lines") as step:
+            pipeline.prepare_file(self.text, self.output, step)
+
+
+@register("command", "text detokenize")
+@dataclass(kw_only=True)
+class Detokenize(Command):
+    """Make running text of words separated by blanks.
+
+    'hopefear translate' does this itself.
+    """
+
+    section = "Train"
+    examples = ("hopefear text detokenize out.tok.fr -o out.fr --language fr --like train.fr.gz",)
+    reports = False
+
+    text: Path = argument(_STDIO, help="words separated by blanks")
+    output: Path = option(_STDIO, flags=("-o",), help="running text")
+    language: str = option("en", help="code of the language, such as fr, pt-BR, zh")
+    tokenizer: str = option("auto", help="what the words were made by; auto goes by the language")
+    casing: Case = option("none", help="what was done to upper and lower case")
+    casing_file: Path | None = option(None, help="usual forms, from 'hopefear text casing'")
+    like: Path | None = option(None, help="raw text whose blanks beside punctuation are copied")
+
+    def run(self, console: Console) -> None:
+        from hopefear.files import write_text
+        from hopefear.text.casing import Casing
+        from hopefear.text.lines import read_lines
+        from hopefear.text.pipeline import TextPipeline
+        from hopefear.text.spacing import SpacingCounter
+
+        pipeline = TextPipeline(
+            language=self.language, tokenizer=self.tokenizer, casing=self.casing
+        )
+        if self.casing_file is not None:
+            pipeline.forms = Casing.load(self.casing_file)
+        if self.like is not None:
+            counter = SpacingCounter()
+            for line in read_lines(self.like):
+                counter.add(line)
+            pipeline.spacing = counter.result()
+        with console.step("detokenize", unit="lines") as step, write_text(self.output) as file:
+            for line in read_lines(self.text):
+                file.write(pipeline.restore(line.split()) + "\n")
+                step.advance()
+
+
+@register("command", "text casing")
+@dataclass(kw_only=True)
+class LearnCasing(Command):
+    """Learn from raw text which form of each word, upper or lower case, is the usual one."""
+
+    section = "Train"
+    examples = ("hopefear text casing train.en.gz -o casing.tsv --language en",)
+
+    text: Path = argument(help="raw text, one sentence per line")
+    output: Path = option(flags=("-o",), help="word, form, count and total, separated by tabs")
+    language: str = option("en", help="code of the language, such as fr, pt-BR, zh")
+    tokenizer: str = option("auto", help="how words are found; auto goes by the language")
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        from hopefear.files import check_writable
+        from hopefear.text.lines import read_lines
+        from hopefear.text.pipeline import TextPipeline
+
+        check_writable(self.output)
+        pipeline = TextPipeline(language=self.language, tokenizer=self.tokenizer, casing="truecase")
+        with console.step("casing"):
+            pipeline.learn(read_lines(self.text))
+        assert pipeline.forms is not None
+        pipeline.forms.save(self.output)
+        forms = pipeline.forms.forms
+        upper = sum(word != form for word, form in forms.items())
+        return {
+            "words": len(forms),
+            "with_capitals": upper,
+            "sentences_start_upper": pipeline.forms.starts_upper,
+        }

@@ -1,0 +1,115 @@
+"""A `Bitext`: source and target sentences line by line, in files, read as a stream.
+
+Goes in: the names of the files (.gz, `-`): a source side, one target side or several references,
+optionally the documents. Comes out: `Pair`s, one after the other, so that a corpus of any size
+needs the memory of a line; or statistics of its lengths. Nothing is read before it is iterated;
+it can be iterated again, unless a part of it is stdin.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hopefear.errors import InputError
+from hopefear.files import PathLike, display_name
+from hopefear.text.documents import document_names
+from hopefear.text.lines import check_one_stdin, read_parallel
+
+
+class Pair(NamedTuple):
+    """Line `number` (from 1) of a bitext."""
+
+    number: int
+    source: str
+    targets: tuple[str, ...]
+    document: str | None
+
+    @property
+    def target(self) -> str:
+        """The translation, or the first reference."""
+        return self.targets[0]
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """Parallel files. Line counts, encoding and document names are checked while reading."""
+
+    source: PathLike
+    targets: Sequence[PathLike]
+    documents: PathLike | None = None
+    id_separator: str = field(default="", kw_only=True)  # see documents.py
+
+    def __post_init__(self) -> None:
+        if isinstance(self.targets, (str, os.PathLike)):
+            object.__setattr__(self, "targets", (self.targets,))
+        check_one_stdin(self.files)
+
+    @property
+    def files(self) -> list[PathLike]:
+        """Source, targets, documents."""
+        extra = [] if self.documents is None else [self.documents]
+        return [self.source, *self.targets, *extra]
+
+    def __iter__(self) -> Iterator[Pair]:
+        last = 1 + len(self.targets)
+        for number, row in enumerate(read_parallel(self.files), 1):
+            document = None
+            if self.documents is not None:
+                place = display_name(self.documents)
+                try:
+                    (document,) = document_names([row[last]], place, self.id_separator)
+                except InputError as error:  # it saw one line only
+                    raise InputError(str(error).replace(":1:", f":{number}:", 1)) from None
+            yield Pair(number, row[0], row[1:last], document)
+
+    def check(self) -> int:
+        """Read it all once; the number of pairs."""
+        return sum(1 for _ in self)
+
+    def statistics(self) -> list[Lengths]:
+        """Lengths of the source and of each target, in words between blanks."""
+        sides = [Lengths(display_name(path)) for path in (self.source, *self.targets)]
+        for pair in self:
+            for side, line in zip(sides, (pair.source, *pair.targets), strict=True):
+                side.add(pair.number, line)
+        return sides
+
+
+@dataclass
+class Lengths:
+    """Lengths of the sentences of one file."""
+
+    name: str
+    sentences: int = 0
+    words: int = 0
+    characters: int = 0
+    empty: int = 0
+    longest: int = 0  # words
+    longest_line: int = 0  # from 1; 0 if there is none
+    histogram: dict[int, int] = field(default_factory=dict)  # words -> sentences
+
+    def add(self, number: int, line: str) -> None:
+        count = len(line.split())
+        self.sentences += 1
+        self.words += count
+        self.characters += len(line)
+        self.empty += count == 0
+        self.histogram[count] = self.histogram.get(count, 0) + 1
+        if count > self.longest:
+            self.longest, self.longest_line = count, number
+
+    @property
+    def mean(self) -> float:
+        return self.words / self.sentences if self.sentences else 0.0
+
+    def quantile(self, share: float) -> int:
+        """The length that `share` of the sentences do not exceed."""
+        left = share * self.sentences
+        for length in sorted(self.histogram):
+            left -= self.histogram[length]
+            if left <= 0:
+                return length
+        return self.longest

@@ -1,0 +1,81 @@
+r"""Lines of text files, one or several side by side; the one place that says what a line is.
+
+Goes in: names of UTF-8 files (.gz is unpacked, `-` is stdin). Comes out: their lines, streamed.
+
+A line ends at `\n` and nowhere else: U+0085, U+2028, form feeds and lone carriage returns are
+characters of the sentence, as for every other tool that reads the file (`str.splitlines` would
+break there and shift one side against the other). A carriage return before the `\n` (files from
+Windows) and a byte-order mark at the very beginning do not belong to the text and are dropped. An
+empty line is a sentence without words; a last line without `\n` counts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+
+from hopefear.errors import InputError, OptionError
+from hopefear.files import PathLike, display_name, open_text, write_text
+
+_END = object()
+
+
+def read_lines(path: PathLike) -> Iterator[str]:
+    """The lines of one file; bytes that are no UTF-8 are an `InputError` with file and line."""
+    with open_text(path) as lines:
+        first = next(lines, None)
+        if first is None:
+            return
+        yield first.removeprefix("\ufeff").removesuffix("\r")
+        for line in lines:
+            yield line.removesuffix("\r")
+
+
+def read_parallel(paths: Sequence[PathLike]) -> Iterator[tuple[str, ...]]:
+    """One line of every file at a time; files of different length are an `InputError`."""
+    check_one_stdin(paths)
+    readers: list[Iterator[object]] = [iter(read_lines(path)) for path in paths]
+    count = 0
+    while True:
+        row = tuple(next(reader, _END) for reader in readers)
+        ended = sum(item is _END for item in row)
+        if ended == len(row):
+            return
+        if ended:
+            counts = [
+                count + (item is not _END) + sum(1 for _ in reader)
+                for item, reader in zip(row, readers, strict=True)
+            ]
+            raise InputError(_different(paths, counts))
+        count += 1
+        yield row  # type: ignore[misc]  # no sentinel is left in it
+
+
+def check_one_stdin(paths: Iterable[PathLike]) -> None:
+    """`-` can be read once."""
+    if sum(os.fspath(path) == "-" for path in paths) > 1:
+        raise OptionError("'-' (stdin) is given twice; only one file can come from stdin")
+
+
+def _different(paths: Sequence[PathLike], counts: Sequence[int]) -> str:
+    listed = ", ".join(
+        f"{display_name(path)} has {count:,} line{'s' * (count != 1)}"
+        for path, count in zip(paths, counts, strict=True)
+    )
+    return f"{listed}; parallel files need one line for one line, give files of equal length"
+
+
+def write_parallel(paths: Sequence[PathLike], rows: Iterable[Sequence[str]]) -> int:
+    """Write the columns of `rows` to one file each; returns the number of rows.
+
+    The files appear together, and only if all went well.
+    """
+    count = 0
+    with ExitStack() as stack:
+        files = [stack.enter_context(write_text(path)) for path in paths]
+        for row in rows:
+            for file, line in zip(files, row, strict=True):
+                file.write(line + "\n")
+            count += 1
+    return count
