@@ -56,6 +56,7 @@ class _Line:
         self.tokens, self.language = tokens, rules.language
         self.habits, self.hyphens = spacing.habits, rules.hyphens
         self.open: dict[str, int] = {}
+        # Lone straight apostrophes that may be quotation marks: of an odd number one is not.
         self.straight = sum(token == "'" for token in tokens)
         self.last = {token: i for i, token in enumerate(tokens) if token in ('"', "«", "‹")}
 
@@ -135,10 +136,10 @@ class _Line:
         if self.after_word(i) and self.before_word(i):
             before, after = self.tokens[i - 1], self.tokens[i + 1]
             if after.lower() in _TAILS or (len(before) == 1 and self.language != "en"):
-                return True, True
+                return self._inside(token, True)
             if not is_open and (token == "’" or self.straight % 2):
                 plural = self.language == "en" and before[-1] in "sS"
-                return True, not plural  # the disciples ' feet
+                return self._inside(token, not plural)  # the disciples ' feet
         if token == "’":
             if is_open:
                 self.open[opener] -= 1
@@ -147,9 +148,13 @@ class _Line:
             self.open[opener] = 0
             return True, False
         if self.language == "en" and self.straight % 2 and self.after_word(i):
-            return True, False  # the disciples ' .
+            return self._inside(token, False)  # the disciples ' .
         self.open[opener] = 1
         return False, True
+
+    def _inside(self, token: str, right: bool) -> tuple[bool, bool]:
+        self.straight -= token == "'"
+        return True, right
 
     def _quote(self, i: int, token: str) -> tuple[bool, bool]:
         closes = self._closes(i, token)

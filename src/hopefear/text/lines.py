@@ -71,6 +71,8 @@ def write_parallel(paths: Sequence[PathLike], rows: Iterable[Sequence[str]]) -> 
 
     The files appear together, and only if all went well.
     """
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
+        raise OptionError(f"two outputs have the same name: {', '.join(map(display_name, paths))}")
     count = 0
     with ExitStack() as stack:
         files = [stack.enter_context(write_text(path)) for path in paths]

@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TextIO
 
 from hopefear.config import option
 from hopefear.errors import OptionError
-from hopefear.files import PathLike, display_name
-from hopefear.text.lines import read_parallel, write_parallel
+from hopefear.files import PathLike, display_name, write_text
+from hopefear.text.lines import read_parallel
 
 Part = Literal["train", "dev", "test", "dropped"]
 
@@ -39,21 +40,25 @@ class SplitSizes:
 
 
 def assign(
-    sources: Sequence[str], sizes: SplitSizes, documents: Sequence[str] | None = None
+    sources: Iterable[str], sizes: SplitSizes, documents: Sequence[str] | None = None
 ) -> list[Part]:
-    """The part of each line."""
+    """The part of each line. Needs some 60 bytes per line, whatever its length."""
+    keys = [_key(source) for source in sources]
     wanted = sizes.dev + sizes.test
-    if wanted >= len(sources) and (wanted or not sources):
+    if wanted >= len(keys) and (wanted or not keys):
         raise OptionError(
-            f"--dev {sizes.dev} and --test {sizes.test} leave no line of {len(sources)} to train "
+            f"--dev {sizes.dev} and --test {sizes.test} leave no line of {len(keys)} to train "
             "on; choose smaller ones"
         )
-    keys = [_key(source) for source in sources]
+    if documents is not None and len(documents) != len(keys):
+        raise OptionError(
+            f"{len(documents):,} document names for {len(keys):,} lines; one for each is needed"
+        )
     drop = sizes.leakage == "drop"
-    units = [[i] for i in range(len(sources))] if documents is None else _units(documents)
+    units = [[i] for i in range(len(keys))] if documents is None else _units(documents)
     generator = random.Random(sizes.seed)
     order = sorted(range(len(units)), key=lambda _: generator.random())
-    parts: list[Part] = ["train"] * len(sources)
+    parts: list[Part] = ["train"] * len(keys)
     owner: dict[bytes, Part] = {}
     left = iter(order)
     goals: tuple[tuple[Part, int], ...] = (("test", sizes.test), ("dev", sizes.dev))
@@ -110,20 +115,20 @@ def split_files(
                 f"{display_name(inputs[a])}: a second file that ends in .{first}; rename one, "
                 "the parts are named by their endings"
             )
-    rows = list(read_parallel(inputs))
-    if documents is not None and len(documents) != len(rows):
-        raise OptionError(
-            f"{len(documents):,} document names for {len(rows):,} lines of "
-            f"{display_name(inputs[0])}; one for each line is needed"
-        )
-    parts = assign([row[0] for row in rows], sizes, documents)
-    counts: dict[str, int] = {}
+    parts = assign((row[0] for row in read_parallel(inputs)), sizes, documents)
     directory.mkdir(parents=True, exist_ok=True)
-    names: tuple[Part, ...] = ("train", "dev", "test")
-    for name in names:
-        chosen = (row for row, part in zip(rows, parts, strict=True) if part == name)
-        if name == "train" or name in parts:
-            counts[name] = write_parallel([directory / f"{name}.{e}" for e in endings], chosen)
+    counts: dict[str, int] = {}
+    with ExitStack() as stack:
+        files: dict[str, list[TextIO]] = {}
+        for name in ("train", "dev", "test"):
+            if name in parts:
+                counts[name] = parts.count(name)
+                files[name] = [
+                    stack.enter_context(write_text(directory / f"{name}.{e}")) for e in endings
+                ]
+        for part, row in zip(parts, read_parallel(inputs), strict=True):
+            for file, line in zip(files.get(part, ()), row, strict=part != "dropped"):
+                file.write(line + "\n")
     counts["dropped"] = parts.count("dropped")
     return counts
 
@@ -133,7 +138,7 @@ def ending(path: PathLike) -> str:
     parts = Path(path).name.removesuffix(".gz").split(".")[1:]
     if not parts:
         raise OptionError(
-            f"{display_name(path)}: a name with an ending is needed, such as corpus.fr; "
+            f"{display_name(path)}: a file is needed whose name has an ending, such as corpus.fr; "
             "the parts are named by it"
         )
     return ".".join(parts[-2:]) if parts[-1].isdigit() and len(parts) > 1 else parts[-1]

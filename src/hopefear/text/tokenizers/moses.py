@@ -8,7 +8,7 @@ off, as Moses's own script does and sacremoses does not ("near 3rd St." -> "St .
 
 sacremoses takes 3.5 microseconds per word, as it runs 15 regular expressions over each line. Nearly
 all of its rules look no further than the blank-separated chunk they stand in, so the words of a
-chunk are remembered, which is five times as fast or more (bench/text.py). What else a rule can see
+chunk are remembered, which is four to eight times as fast (bench/text.py). What else a rule can see
 is part of the key (the kind of the next chunk, for abbreviations), or sends the whole line to
 sacremoses (apostrophes beside a blank). A property test compares the two on any text.
 """
