@@ -98,7 +98,7 @@ class Detokenize(Command):
 @register("command", "text casing")
 @dataclass(kw_only=True)
 class LearnCasing(Command):
-    """Learn from raw text which form of each word, upper or lower case, is the usual one."""
+    """Learn from raw text the usual form of each word, in upper or lower case."""
 
     section = "Train"
     examples = ("hopefear text casing train.en.gz -o casing.tsv --language en",)
