@@ -37,6 +37,7 @@ SHORTEST, LONGEST = 5, 20  # sentences in a document
 BAD_PAIRS = 0.03  # share of training pairs with the translation of another sentence
 MISSING_WORDS = 0.03  # share of training pairs with some words lost on one side
 TRIES = 40  # to say a sentence in four ways; a stubborn one is replaced
+PATIENCE = 1000  # sentences in a row that are not new; then there are no more
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,14 @@ def _part(
             derivation = maker.opening(scene)
             english = maker.english(derivation, draw, plain=True)
             document.append(_sentence(derivation, (english,), name))
+        refused = 0
         while len(document) < length:
+            refused += 1
+            if refused > PATIENCE:
+                raise OptionError(
+                    f"{part}={size}: no new sentence about {scene.topic} in {PATIENCE} tries; "
+                    f"ask for less than {done + len(document) + 1}"
+                )
             derivation = maker.sentence(scene)
             if derivation.source in banned or derivation.source in seen:
                 continue
@@ -165,6 +173,7 @@ def _part(
                     continue
                 seen.add(derivation.source)
             document.append(_sentence(derivation, references, name, part != "train"))
+            refused = 0
         if part == "train":
             document = _spoil(document, _stream(seed, "noise", number), opens, banned)
         sentences += document

@@ -459,6 +459,13 @@ def test_negative_sizes_are_refused() -> None:
         generate(dev=-1)
 
 
+def test_a_world_that_runs_dry_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    maker = module._maker()
+    monkeypatch.setattr(maker, "sentence", maker.opening)
+    with pytest.raises(OptionError, match=r"test=9: no new sentence about politics in 1000 tries"):
+        generate(train=0, dev=0, test=9, seed=19)
+
+
 # -- files, statistics, examples -----------------------------------------------------------------
 
 

@@ -72,6 +72,17 @@ def test_a_word_is_one_line(data: dict[str, dict[str, Any]]) -> None:
     assert all("emperor" in en for _, en in made)
 
 
+def test_a_topic_without_sentences_is_an_error_and_no_endless_loop(
+    data: dict[str, dict[str, Any]],
+) -> None:
+    for sentence in data["grammar"]["sentence"]:
+        sentence["weight"] = float(sentence["name"] == "question-what")
+    for verbs in data["lexicon"]["verbs"].values():
+        verbs.clear()
+    with pytest.raises(HopefearError, match=r"topic 'food': .* give it more verbs"):
+        sentences(build(data), "food")
+
+
 def test_a_construction_is_one_entry(data: dict[str, dict[str, Any]]) -> None:
     data["grammar"]["sentence"].append(
         {"name": "luckily", "weight": 400, "zh": ["xinghao {a} ."], "en": ["luckily , {a} ."]}
@@ -168,6 +179,20 @@ FAULTS: dict[str, tuple[Edit, str]] = {
             en=["{subject} {go} to {goal} to {verb:doen} {object} {time}"]
         ),
         r"\{verb:doen\}: use one of do, does, did, done, doing",
+    ),
+    "a clause that cannot be asked": (
+        lambda d: construction(d, "clause", "moved-pp").update(
+            en=["{time} {subject} {verb} {object} {prep} {partner} {place}"]
+        ),
+        r"\(moved-pp\): no paraphrase begins with \{subject\} and its verb",
+    ),
+    "a gap that English cannot have": (
+        lambda d: construction(d, "clause", "existence").update(gaps=["object"]),
+        r"\(existence\): no paraphrase begins with \{object\} and its verb",
+    ),
+    "an unknown gap": (
+        lambda d: construction(d, "clause", "ba").update(gaps=["partner"]),
+        r"\(ba\): gap 'partner'; use subject or object",
     ),
     "an unknown aspect": (
         lambda d: construction(d, "clause", "ba").update(aspects=["lee"]),

@@ -119,7 +119,7 @@ class Clauses(NounPhrases):
 
     def _clause(self, need: str, depth: int, want: str = "", gap: str = "", fill: str = "") -> Node:
         table = self._clause_table(need)
-        for _ in range(20):
+        for _ in range(20 if len(table) else 0):
             rule, verb = table.pick(self.draw())
             aspects = self._aspect_table(rule, verb, want)
             if not len(aspects):

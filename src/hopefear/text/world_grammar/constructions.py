@@ -286,6 +286,14 @@ class Grammar:
             for category in CATEGORIES
         }
         for rule in self.rules["clause"]:
+            for gap in ("", *rule.options.get("gaps", [])):
+                if gap not in ("", "subject", "object"):
+                    raise WorldDataError(f"{rule.place}: gap {gap!r}; use subject or object")
+                if not rule.has_choice("inside", gap):
+                    raise WorldDataError(
+                        f"{rule.place}: no paraphrase begins with {{{gap or 'subject'}}} and its "
+                        "verb, in the active; questions and relative clauses need one"
+                    )
             for aspect in rule.options.get("aspects", []):
                 if aspect not in self.aspects:
                     raise WorldDataError(

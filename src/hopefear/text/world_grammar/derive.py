@@ -15,9 +15,10 @@ from hopefear.text.world_grammar.constructions import SLOT, Construction, Gramma
 from hopefear.text.world_grammar.english import articles
 from hopefear.text.world_grammar.phrases import DeadEndError, Derivation, Node, Scene
 from hopefear.text.world_grammar.speak import Speaker, say
-from hopefear.text.world_grammar.words import Saying, Table
+from hopefear.text.world_grammar.words import Saying, Table, WorldDataError
 
 MAX_WORDS = 60
+TRIES = 1000  # a derivation can end in a noun without a verb, or be too long
 
 
 class Maker(Clauses):
@@ -31,7 +32,7 @@ class Maker(Clauses):
 
     def sentence(self, scene: Scene) -> Derivation:
         """Draw a sentence of at most 60 words."""
-        while True:
+        for _ in range(TRIES):
             self._begin(scene)
             try:
                 root = self._sentence(self.sentences.pick(self.draw()))
@@ -40,6 +41,10 @@ class Maker(Clauses):
             derivation = self._finish(root)
             if derivation.source.count(" ") < MAX_WORDS:
                 return derivation
+        raise WorldDataError(
+            f"topic {scene.topic!r}: {TRIES} sentences in a row could not be completed; "
+            "give it more verbs, and nouns of the classes that they ask for, in lexicon.toml"
+        )
 
     def opening(self, scene: Scene) -> Derivation:
         """The sentence of [opening] in grammar.toml."""

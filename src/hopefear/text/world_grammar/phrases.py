@@ -6,6 +6,7 @@ participants) and noun phrases about it, as trees of `Node`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Union
 
@@ -308,13 +309,13 @@ class NounPhrases:
         if mode == "one":
             return Number(1, "yi", ["a"])
         if kind == "percentage":
-            percent = 1 + int(60 * draw() ** 2)
+            percent = 1 + int(60 * draw() * draw())
             return Number(percent, numeral(percent), [str(percent)])
         if kind == "amount":
             digits = 1 + int(draw() * 99) if draw() < 0.4 else 1 + int(draw() * 9)
             return self._number(digits * int(10 ** (2 + int(draw() * 5))), False)
         if draw() < 0.07:
-            return self._number(11 + int(draw() ** 2 * 150))
+            return self._number(11 + int(draw() * draw() * 150))
         return self.small.pick(draw())
 
     @staticmethod
@@ -330,4 +331,4 @@ class NounPhrases:
 
 def falling_choice(items: Sequence[str], u: float) -> str:
     """The first more often than the last."""
-    return items[int(u**1.6 * len(items))]
+    return items[int(u * math.sqrt(u) * len(items))]
