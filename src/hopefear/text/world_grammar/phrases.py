@@ -261,11 +261,13 @@ class NounPhrases:
             return
         table = self.lexicon.adjectives(noun, self.scene.topic)
         if len(table):
-            adjective = self._word(table)
+            adjective = table.pick(self.draw())
+            if adjective in self.words:  # "the large school that is large"
+                return
+            self.words.append(adjective)
             node.slots["adj"] = adjective
-            de = getattr(adjective, "de", False)
-            node.slots["zh.adj"] = adjective.zh + " de" if de else adjective.zh
-            if de:
+            node.slots["zh.adj"] = adjective.zh + " de" if adjective.de else adjective.zh
+            if adjective.de:
                 self.found |= self.bits["attributive-de"]
 
     def _part(self, what: str, noun: Noun, depth: int, mode: str) -> Filler:
