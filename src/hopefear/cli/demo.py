@@ -88,7 +88,7 @@ class Demo(Command):
     """
 
     section = "Start here"
-    examples = ("hopefear demo", "hopefear demo -o /tmp/demo --json")
+    examples = ("hopefear demo", "hopefear demo -o story --json")
 
     output: Path = option(
         Path("hopefear-demo"),
