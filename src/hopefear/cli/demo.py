@@ -1,0 +1,113 @@
+"""`hopefear demo`: the product's story on the built-in world, step by step.
+
+Goes in: a directory and a seed. Comes out: what each step made, on disk, and what it means, in
+plain words. A step is a function in `STEPS` that gets the `Stage` (where things are, what earlier
+steps found) and returns its part of the report; a new part of the product adds one function.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hopefear.cli.command import Command, Console
+from hopefear.cli.world import describe
+from hopefear.config import option
+from hopefear.registry import register
+from hopefear.text import world
+
+
+@dataclass
+class Stage:
+    """What the steps share."""
+
+    directory: Path
+    seed: int
+    console: Console
+    found: dict[str, Any] = field(default_factory=dict)  # step -> its report
+
+    def path(self, name: str) -> Path:
+        return self.directory / name
+
+
+def make_world(stage: Stage) -> dict[str, Any]:
+    """A corpus of two languages"""
+    with stage.console.step("make the world", unit="sentences") as step:
+        made = world.generate(seed=stage.seed, progress=step.advance)
+        world.write(made, stage.path("world"))
+    shown = [
+        {
+            "source": example.source,
+            "references": list(example.references),
+            "phenomena": list(example.phenomena),
+            "topic": example.topic,
+        }
+        for example in world.examples(made, 3)
+    ]
+    return {**world.statistics(made), "examples": shown}
+
+
+def tell_world(report: Mapping[str, Any], console: Console) -> None:
+    console.print(
+        _prose(
+            "Hopefear comes with a small world of its own: texts in Mandarin, written in pinyin, "
+            "and in English. No other data is needed. It is small, but hard in the ways in which "
+            "real text is hard."
+        )
+    )
+    console.print()
+    console.print(describe(report))
+    for number, example in enumerate(report["examples"], 1):
+        console.print(f"\nExample {number}, from a text about {example['topic']}:")
+        console.print(f"  {example['source']}")
+        for reference in example["references"]:
+            console.print(f"    = {reference}")
+        console.print(_prose("it has " + ", ".join(example["phenomena"][:3]), "  "))
+
+
+Tell = Callable[[Mapping[str, Any], Console], None]
+#: name, what it does, how it is told; in the order of the story
+STEPS: tuple[tuple[str, Callable[[Stage], dict[str, Any]], Tell], ...] = (
+    ("world", make_world, tell_world),
+)
+
+
+def _prose(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, 88, initial_indent=indent, subsequent_indent=indent)
+
+
+@register("command", "demo")
+@dataclass(kw_only=True)
+class Demo(Command):
+    """Tell the whole story on the built-in world, step by step.
+
+    Everything it makes stays in the directory, so that you can go on from there.
+    """
+
+    section = "Start here"
+    examples = ("hopefear demo", "hopefear demo -o story --json")
+
+    output: Path = option(
+        Path("hopefear-demo"),
+        flags=("-o",),
+        metavar="DIR",
+        help="directory for everything the demo makes",
+    )
+    seed: int = option(1, help="another seed, another world")
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        stage = Stage(self.output, self.seed, console)
+        for name, make, _ in STEPS:
+            stage.found[name] = make(stage)
+        return {"directory": str(self.output), "steps": stage.found}
+
+    def show(self, report: Mapping[str, Any], console: Console) -> None:
+        for number, (name, make, tell) in enumerate(STEPS, 1):
+            title = f"{number}. {make.__doc__}"
+            console.print(f"{title}\n{'=' * len(title)}\n")
+            tell(report["steps"][name], console)
+            console.print()
+        console.print(f"Everything is in {report['directory']}. Next: hopefear --help")

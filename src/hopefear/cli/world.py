@@ -1,0 +1,87 @@
+"""`hopefear world`: write the built-in bilingual corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hopefear.cli.command import Command, Console, table
+from hopefear.config import option
+from hopefear.registry import register
+from hopefear.text import world
+
+
+@register("command", "world")
+@dataclass(kw_only=True)
+class WriteWorld(Command):
+    """Write the built-in bilingual corpus: Mandarin in pinyin, and English.
+
+    Writes {train,dev,test}.zh, train.en, {dev,test}.en.0 to .en.3 (four references) and
+    {train,dev,test}.doc (the document of each line; its name ends in the topic) into a directory.
+    The same seed gives the same bytes; dev and test do not depend on the size of train.
+    """
+
+    section = "Start here"
+    examples = (
+        "hopefear world -o world",
+        "hopefear world -o big --train 100000 --seed 7 --json",
+    )
+
+    output: Path = option(
+        flags=("-o",), metavar="DIR", help="directory to write into; made if it is not there"
+    )
+    train: int = option(8000, min=0, help="training pairs")
+    dev: int = option(300, min=0, help="development sentences, with four references")
+    test: int = option(500, min=0, help="test sentences, with four references")
+    seed: int = option(1, help="another seed, another world")
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        with console.step("make the world", total=None, unit="sentences") as step:
+            made = world.generate(
+                train=self.train,
+                dev=self.dev,
+                test=self.test,
+                seed=self.seed,
+                progress=step.advance,
+            )
+        with console.step("write it"):
+            world.write(made, self.output)
+        return {"directory": str(self.output), **world.statistics(made)}
+
+    def show(self, report: Mapping[str, Any], console: Console) -> None:
+        console.print(f"wrote {report['directory']}\n")
+        console.print(describe(report))
+
+
+def describe(report: Mapping[str, Any]) -> str:
+    """The statistics of a world for a person: a table of the parts and two lines about them."""
+    rows = [
+        ("sentences", "sentences"),
+        ("documents", "documents"),
+        ("references each", "references"),
+        ("source words", "source_words"),
+        ("source types", "source_types"),
+        ("words a sentence", "mean_source_length"),
+        ("longest", "longest_source"),
+        ("words not in train", "unseen_words"),
+    ]
+    lines = []
+    for label, key in rows:
+        cells = [report[part].get(key) for part in world.PARTS]
+        lines.append([label, *(_cell(cell) for cell in cells)])
+    topics = ", ".join(f"{topic} {count:,}" for topic, count in report["topics"].items())
+    noise = report["noise"]
+    return (
+        f"{table(lines, ('', *world.PARTS))}\n\n"
+        f"sentences by topic: {topics}\n"
+        f"noise in train: {noise['bad_pairs']:,} pairs with a wrong translation, "
+        f"{noise['missing_words']:,} with missing words"
+    )
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"

@@ -1,0 +1,128 @@
+"""Sentences of the built-in world: derived once, said in both languages.
+
+In: a `Grammar` and a `Scene` (the topic of a document, its participants, a random generator).
+Out: a `Derivation`, a tree of constructions and words from which the Mandarin is read off in one
+way and the English in as many ways as there are paraphrases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hopefear.text.world_grammar.clauses import Clauses
+from hopefear.text.world_grammar.constructions import SLOT, Construction, Grammar
+from hopefear.text.world_grammar.english import articles
+from hopefear.text.world_grammar.phrases import DeadEndError, Derivation, Node, Scene
+from hopefear.text.world_grammar.speak import Speaker, say
+from hopefear.text.world_grammar.words import Saying, Table, WorldDataError
+
+MAX_WORDS = 60
+TRIES = 1000  # a derivation can end in a noun without a verb, or be too long
+
+
+class Maker(Clauses):
+    """Derives sentences and says them."""
+
+    def __init__(self, grammar: Grammar):
+        super().__init__(grammar)
+        self.sentences = Table((rule, rule.weight) for rule in grammar.rules["sentence"])
+        self.heads = {name: self.lexicon.english.verb(name) for name in ("be", "go", "have")}
+        self._sayings: dict[str, Table[Saying]] = {}
+
+    def sentence(self, scene: Scene) -> Derivation:
+        """Draw a sentence of at most 60 words."""
+        for _ in range(TRIES):
+            self._begin(scene)
+            try:
+                root = self._sentence(self.sentences.pick(self.draw()))
+            except DeadEndError:
+                continue
+            derivation = self._finish(root)
+            if derivation.source.count(" ") < MAX_WORDS:
+                return derivation
+        raise WorldDataError(
+            f"topic {scene.topic!r}: {TRIES} sentences in a row could not be completed; "
+            "give it more verbs, and nouns of the classes that they ask for, in lexicon.toml"
+        )
+
+    def opening(self, scene: Scene) -> Derivation:
+        """The sentence of [opening] in grammar.toml."""
+        given = self.grammar.opening
+        self._begin(scene)
+        nouns = {n.zh: n for n in self.lexicon.nouns_of[scene.topic]}
+        rule = next(r for r in self.grammar.rules["clause"] if r.name == given["clause"])
+        verb = next(v for v in self.lexicon.verbs[scene.topic] if v.zh == given["verb"])
+        slots: dict[str, Any] = {}
+        for name in ("subject", "object", "partner"):
+            noun = nouns[given[name]]
+            self.words.append(noun)
+            phrase = self.grammar.noun_phrases["name"] if noun.is_name else self._bare()
+            slots[name] = Node(phrase, phrase.zh.items[0], {"zh.n": noun.zh})
+            slots[name].noun = noun
+        clause = self._clause_node(rule, rule.zh.items[0], slots, verb, given["aspect"])
+        root = self.grammar.rules["sentence"][0]
+        self.found |= root.bit | rule.bit
+        return self._finish(Node(root, root.zh.items[0], {"a": clause}))
+
+    def _bare(self) -> Construction:
+        return next(rule for rule in self.grammar.rules["np"] if rule.name == "bare")
+
+    def _finish(self, root: Node) -> Derivation:
+        out: list[str] = []
+        say(root.zh, root.slots, out)
+        for word in self.words:
+            if word.senses:
+                self.found |= self.bits[word.senses + "-sense"]
+        return Derivation(root, tuple(self.words), self.found, " ".join(out))
+
+    def _sentence(self, rule: Construction) -> Node:
+        self.found |= rule.bit
+        zh = rule.zh.pick(self.draw())
+        slots: dict[str, Any] = {}
+        clauses = [
+            op.name for op in zh if op.kind == SLOT and op.name not in ("who", "saying", "source")
+        ]
+        depth = 0 if len(clauses) == 1 else 1
+        said = ""
+        if "saying" in rule.slots:
+            saying = self._pick_saying()
+            said = saying.aspects
+            slots["who"] = self._np(saying.selector, 1, True)
+            slots["saying"] = saying
+            self.words.append(saying)
+        if "source" in rule.slots:
+            slots["source"] = self._np(rule.slots["source"].partition(" ")[2], 1)
+        for name in clauses:
+            what, _, rest = rule.slots.get(name, "clause").partition(" ")
+            if what == "next":
+                slots[name] = self._next(slots[rest], depth)
+            elif what == "gap":
+                gap, _, fill = rest.partition(" ")
+                slots[name] = self._clause("gap " + gap, depth, gap=gap, fill=fill)
+            elif what == "clause":
+                slots[name] = self._clause(
+                    "active" if name in rule.active else "any", depth, rest or said
+                )
+            else:  # asked, command
+                gap = "subject" if what == "command" else ""
+                slots[name] = self._clause(what, depth, rest, gap=gap)
+        return Node(rule, zh, slots)
+
+    def _pick_saying(self) -> Saying:
+        topic = self.scene.topic
+        table = self._sayings.get(topic)
+        if table is None:
+            table = self._sayings[topic] = Table(
+                (saying, saying.weight)
+                for saying in self.lexicon.saying
+                if len(self.lexicon.nouns(saying.selector, topic))
+            )
+        return table.pick(self.draw())
+
+    def english(
+        self, derivation: Derivation, draw: Callable[[], float], *, plain: bool = False
+    ) -> str:
+        """One of the English sentences of a derivation; `plain` takes the first of everything."""
+        speaker = Speaker(self.lexicon, self.heads, (lambda: 0.0) if plain else draw)
+        return articles(speaker.sentence(derivation.root))
