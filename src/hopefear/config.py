@@ -70,6 +70,7 @@ class Option:
     flags: tuple[str, ...] = ()
     metavar: str | None = None
     positional: bool = False
+    may_be_empty: bool = False
 
 
 def option(
@@ -80,12 +81,21 @@ def option(
     max: float | None = None,
     flags: Sequence[str] = (),
     metavar: str | None = None,
+    may_be_empty: bool = False,
 ) -> Any:
     """A field that is an option. Without a default it must be given.
 
-    `flags` are further spellings (`-o`); the long one comes from the field's name.
+    `flags` are further spellings (`-o`); the long one comes from the field's name. A list that
+    `may_be_empty` may be given as the option alone, without any value.
     """
-    spec = Option(help=help, min=min, max=max, flags=tuple(flags), metavar=metavar)
+    spec = Option(
+        help=help,
+        min=min,
+        max=max,
+        flags=tuple(flags),
+        metavar=metavar,
+        may_be_empty=may_be_empty,
+    )
     if isinstance(default, list):
         values = list(default)
         return dataclasses.field(default_factory=lambda: list(values), metadata={"option": spec})
@@ -305,7 +315,7 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
             parser.add_argument(*names, dest=field.name, action=action, **extra)
             continue
         if field.is_list:
-            extra["nargs"] = "+"
+            extra["nargs"] = "*" if field.option.may_be_empty else "+"
         extra["metavar"] = field.option.metavar or _metavar(field)
         parser.add_argument(*names, dest=field.name, type=_TextType(field, field.flag), **extra)
 

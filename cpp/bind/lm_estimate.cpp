@@ -1,0 +1,69 @@
+// hopefear.lm.estimate's engine call.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <vector>
+
+#include "bind/bind.hpp"
+#include "lm/estimate.hpp"
+
+namespace hopefear::bind {
+namespace {
+
+nb::typed<nb::dict, nb::str, nb::any> report_of(const lm::EstimateReport& report) {
+  nb::typed<nb::dict, nb::str, nb::any> result;
+  result["sentences"] = report.sentences;
+  result["tokens"] = report.tokens;
+  result["types"] = report.types;
+  result["spilled_bytes"] = report.spilled_bytes;
+  nb::list orders;
+  for (const lm::EstimatedOrder& order : report.orders) {
+    const auto& d = order.discounts;
+    orders.append(nb::make_tuple(order.written, order.distinct, nb::make_tuple(d[0], d[1], d[2]),
+                                 order.fell_back));
+  }
+  result["orders"] = orders;
+  return result;
+}
+
+nb::typed<nb::dict, nb::str, nb::any> estimate_lm(
+    nb::typed<nb::list, nb::any> files, const std::vector<std::string>& names,
+    const nb::object& output, int order, std::vector<uint64_t> prune, std::vector<double> fallback,
+    uint64_t memory, size_t threads, std::string scratch, bool skip_symbols, nb::object progress) {
+  std::vector<std::unique_ptr<PythonSource>> owned;
+  std::vector<ByteSource*> sources;
+  for (size_t i = 0; i < names.size(); ++i) {
+    owned.push_back(std::make_unique<PythonSource>(nb::borrow(files[i]), names[i]));
+    sources.push_back(owned.back().get());
+  }
+  PythonSink sink(output);
+  lm::EstimateOptions options;
+  options.order = order;
+  options.prune = std::move(prune);
+  options.fallback = std::move(fallback);
+  options.memory = memory;
+  options.threads = threads;
+  options.scratch = std::move(scratch);
+  options.skip_symbols = skip_symbols;
+  const auto told = progress_callback(std::move(progress));
+  lm::EstimateReport report;
+  {
+    const nb::gil_scoped_release released;
+    report = lm::estimate(sources, sink, options, told);
+  }
+  return report_of(report);
+}
+
+}  // namespace
+
+void bind_lm_estimate(nb::module_& m) {
+  m.attr("LM_MIN_ESTIMATE_MEMORY") = lm::kMinEstimateMemory;
+  m.def("estimate_lm", estimate_lm, "files"_a, "names"_a, "output"_a, nb::kw_only(), "order"_a,
+        "prune"_a, "fallback"_a, "memory"_a, "threads"_a, "scratch"_a, "skip_symbols"_a,
+        "progress"_a.none(),
+        "Estimates a language model from binary files and writes it as ARPA to `output`. Orders in "
+        "the report: (written, distinct, discounts, fell back).");
+}
+
+}  // namespace hopefear::bind

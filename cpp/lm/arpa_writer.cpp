@@ -1,0 +1,115 @@
+#include "lm/arpa_writer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "base/interrupt.hpp"
+#include "base/threads.hpp"
+
+namespace hopefear::lm {
+namespace {
+
+constexpr size_t kNumber = 24;  // the longest number's text fits
+
+// The shortest text that reads back as the same float, without exponent where lmplz has none.
+char* put_number(char* at, float value) {
+  const auto style = std::abs(value) >= 1e-6F || value == 0 ? std::chars_format::fixed
+                                                            : std::chars_format::scientific;
+  return std::to_chars(at, at + kNumber, value, style).ptr;
+}
+
+char* put_log10(char* at, float value) {
+  // log10 of 0 (a discount may be 0) has no text that every reader knows; -99 is the custom.
+  return put_number(at, value > 0 ? std::log10(value) : -99.0F);
+}
+
+}  // namespace
+
+ArpaWriter::ArpaWriter(ByteSink& sink, std::span<const uint64_t> ngrams_per_order, size_t threads,
+                       size_t memory)
+    : sink_(sink),
+      counts_(ngrams_per_order.begin(), ngrams_per_order.end()),
+      threads_(threads),
+      batches_(4 * threads) {
+  // A line takes about 150 bytes in all: its numbers, its words, its text.
+  batch_lines_ = std::clamp<size_t>(memory / (150 * batches_.size()), 16, 4096);
+  batch_bytes_ = 64 * batch_lines_;
+  std::string header = "\\data\\\n";
+  for (size_t k = 0; k < counts_.size(); ++k) {
+    header += "ngram " + std::to_string(k + 1) + "=" + std::to_string(counts_[k]) + "\n";
+  }
+  sink_.write(header);
+}
+
+void ArpaWriter::begin_order(int order) {
+  flush();
+  order_ = order;
+  sink_.write("\n\\" + std::to_string(order) + "-grams:\n");
+}
+
+void ArpaWriter::add(float probability, std::string_view first, std::string_view rest,
+                     float back_off) {
+  Batch* batch = &batches_[filling_];
+  if (batch->lines.size() == batch_lines_ || batch->words.size() >= batch_bytes_) {
+    if (++filling_ == batches_.size()) flush();
+    batch = &batches_[filling_];
+  }
+  batch->words.append(first);
+  if (!rest.empty()) {
+    batch->words.push_back(' ');
+    batch->words.append(rest);
+  }
+  batch->lines.push_back({batch->words.size(), probability, back_off});
+}
+
+void ArpaWriter::format(Batch& batch, bool back_offs) {
+  batch.remembered.resize(1024);
+  batch.output.resize(batch.words.size() + batch.lines.size() * (2 * kNumber + 3));
+  char* at = batch.output.data();
+  const char* words = batch.words.data();
+  for (const Line& line : batch.lines) {
+    at = put_log10(at, std::min(line.probability, 1.0F));
+    *at++ = '\t';
+    const char* const end = batch.words.data() + line.text_end;
+    at = std::copy(words, end, at);
+    words = end;
+    if (back_offs) {
+      *at++ = '\t';
+      const uint32_t hash = std::bit_cast<uint32_t>(line.back_off) * 0x9e3779b1U >> 22;
+      Remembered& known = batch.remembered[hash];
+      if (known.value != line.back_off) {
+        known.value = line.back_off;
+        known.size = static_cast<uint32_t>(put_log10(known.text, line.back_off) - known.text);
+      }
+      std::memcpy(at, known.text, sizeof(known.text));  // more than needed, but of fixed size
+      at += known.size;
+    }
+    *at++ = '\n';
+  }
+  batch.output.resize(static_cast<size_t>(at - batch.output.data()));
+}
+
+void ArpaWriter::flush() {
+  const bool back_offs = static_cast<size_t>(order_) < counts_.size();
+  const size_t full = std::min(filling_ + 1, batches_.size());
+  parallel_for(full, threads_, [&](size_t i) { format(batches_[i], back_offs); });
+  for (size_t i = 0; i < full; ++i) {
+    Batch& batch = batches_[i];
+    if (!batch.output.empty()) sink_.write(batch.output);
+    batch.lines.clear();
+    batch.words.clear();
+    batch.output.clear();
+  }
+  filling_ = 0;
+  poll_interrupt();
+}
+
+void ArpaWriter::finish() {
+  flush();
+  sink_.write("\n\\end\\\n");
+}
+
+}  // namespace hopefear::lm

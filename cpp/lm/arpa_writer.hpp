@@ -1,0 +1,58 @@
+// Writes a language model as ARPA text.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/io.hpp"
+
+namespace hopefear::lm {
+
+// Header, then for every order begin_order() and its n-grams, then finish(). Lines are collected
+// in batches, formatted on several threads and written in the order they came.
+class ArpaWriter {
+ public:
+  // `memory`: bytes it may hold, at least for the longest line.
+  ArpaWriter(ByteSink& sink, std::span<const uint64_t> ngrams_per_order, size_t threads,
+             size_t memory);
+  // Orders count from 1 and come in sequence.
+  void begin_order(int order);
+  // An n-gram is its first word and, unless it is a unigram, the rest (words separated by blanks).
+  // Probability and back-off weight are linear; they are written as log10, at most 0 (the
+  // probability), 0 as -99. The highest order has no back-off weights.
+  void add(float probability, std::string_view first, std::string_view rest, float back_off);
+  void finish();
+
+ private:
+  struct Line {
+    size_t text_end;  // its words are the text since the line before
+    float probability, back_off;
+  };
+  // The same few back-off weights come again and again: most contexts were seen once.
+  struct Remembered {
+    float value = -1;
+    uint32_t size = 0;
+    char text[24];
+  };
+  struct Batch {
+    std::vector<Line> lines;
+    std::string words;
+    std::string output;
+    std::vector<Remembered> remembered;
+  };
+  static void format(Batch& batch, bool back_offs);
+  void flush();
+
+  ByteSink& sink_;
+  std::vector<uint64_t> counts_;
+  size_t threads_;
+  int order_ = 0;
+  size_t batch_lines_, batch_bytes_;
+  std::vector<Batch> batches_;
+  size_t filling_ = 0;  // the batch that takes the next line
+};
+
+}  // namespace hopefear::lm

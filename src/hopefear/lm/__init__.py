@@ -1,0 +1,1 @@
+"""N-gram language models: estimating them from text, compiling, querying."""
