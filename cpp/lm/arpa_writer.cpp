@@ -30,12 +30,10 @@ char* put_log10(char* at, float value) {
 
 ArpaWriter::ArpaWriter(ByteSink& sink, std::span<const uint64_t> ngrams_per_order, size_t threads,
                        size_t memory)
-    : sink_(sink),
-      counts_(ngrams_per_order.begin(), ngrams_per_order.end()),
-      threads_(threads),
-      batches_(4 * threads) {
+    : sink_(sink), counts_(ngrams_per_order.begin(), ngrams_per_order.end()), threads_(threads) {
+  for (Round& round : rounds_) round.batches.resize(4 * threads);
   // A line takes about 150 bytes in all: its numbers, its words, its text.
-  batch_lines_ = std::clamp<size_t>(memory / (150 * batches_.size()), 16, 4096);
+  batch_lines_ = std::clamp<size_t>(memory / (150 * 8 * threads), 16, 4096);
   batch_bytes_ = 64 * batch_lines_;
   std::string header = "\\data\\\n";
   for (size_t k = 0; k < counts_.size(); ++k) {
@@ -52,10 +50,10 @@ void ArpaWriter::begin_order(int order) {
 
 void ArpaWriter::add(float probability, std::string_view first, std::string_view rest,
                      float back_off) {
-  Batch* batch = &batches_[filling_];
+  Batch* batch = &rounds_[current_].batches[rounds_[current_].filling];
   if (batch->lines.size() == batch_lines_ || batch->words.size() >= batch_bytes_) {
-    if (++filling_ == batches_.size()) flush();
-    batch = &batches_[filling_];
+    if (++rounds_[current_].filling == rounds_[current_].batches.size()) end_round();
+    batch = &rounds_[current_].batches[rounds_[current_].filling];
   }
   batch->words.append(first);
   if (!rest.empty()) {
@@ -92,19 +90,38 @@ void ArpaWriter::format(Batch& batch, bool back_offs) {
   batch.output.resize(static_cast<size_t>(at - batch.output.data()));
 }
 
-void ArpaWriter::flush() {
+void ArpaWriter::end_round() {
+  poll_interrupt();
+  Round& full = rounds_[current_];
+  Round& other = rounds_[1 - current_];
+  if (formatting_.valid()) formatting_.get();
   const bool back_offs = static_cast<size_t>(order_) < counts_.size();
-  const size_t full = std::min(filling_ + 1, batches_.size());
-  parallel_for(full, threads_, [&](size_t i) { format(batches_[i], back_offs); });
-  for (size_t i = 0; i < full; ++i) {
-    Batch& batch = batches_[i];
+  const auto format_all = [this, &full, back_offs] {
+    parallel_for(std::min(full.filling + 1, full.batches.size()), threads_ - (threads_ > 1),
+                 [&](size_t i) { format(full.batches[i], back_offs); });
+  };
+  if (threads_ > 1) {
+    formatting_ = std::async(std::launch::async, format_all);
+  } else {
+    format_all();
+  }
+  write(other);
+  current_ = 1 - current_;
+}
+
+void ArpaWriter::write(Round& round) {
+  for (Batch& batch : round.batches) {
     if (!batch.output.empty()) sink_.write(batch.output);
     batch.lines.clear();
     batch.words.clear();
     batch.output.clear();
   }
-  filling_ = 0;
-  poll_interrupt();
+  round.filling = 0;
+}
+
+void ArpaWriter::flush() {
+  end_round();  // the last lines are being formatted, those before are written
+  end_round();  // the last lines are written
 }
 
 void ArpaWriter::finish() {

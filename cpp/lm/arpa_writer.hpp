@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +13,8 @@
 namespace hopefear::lm {
 
 // Header, then for every order begin_order() and its n-grams, then finish(). Lines are collected
-// in batches, formatted on several threads and written in the order they came.
+// in batches and written in the order they came; while one round of batches is filled, the other
+// threads format the round before it.
 class ArpaWriter {
  public:
   // `memory`: bytes it may hold, at least for the longest line.
@@ -43,16 +45,23 @@ class ArpaWriter {
     std::string output;
     std::vector<Remembered> remembered;
   };
+  struct Round {
+    std::vector<Batch> batches;
+    size_t filling = 0;  // the batch that takes the next line
+  };
   static void format(Batch& batch, bool back_offs);
-  void flush();
+  void end_round();          // hands the current round to the other threads, begins the next one
+  void write(Round& round);  // and empties it
+  void flush();              // all of both
 
   ByteSink& sink_;
   std::vector<uint64_t> counts_;
   size_t threads_;
   int order_ = 0;
   size_t batch_lines_, batch_bytes_;
-  std::vector<Batch> batches_;
-  size_t filling_ = 0;  // the batch that takes the next line
+  Round rounds_[2];
+  int current_ = 0;
+  std::future<void> formatting_;  // of the other round; last, so that it ends before what it uses
 };
 
 }  // namespace hopefear::lm

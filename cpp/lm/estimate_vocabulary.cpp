@@ -8,7 +8,7 @@
 
 namespace hopefear::lm::estimation {
 
-Vocabulary::Vocabulary() : slots_(1024, Slot{0, kEmpty}) {
+Vocabulary::Vocabulary() : slots_(256, Slot{0, kEmpty}) {
   intern("<unk>");
   intern("<s>");
   intern("</s>");
@@ -30,7 +30,7 @@ WordId Vocabulary::insert(std::string_view word, uint32_t tag, size_t at) {
     throw InputError("more than 2,147,483,647 different words; is the text tokenised?");
   }
   if (word.size() > left_) {
-    left_ = std::max<size_t>(word.size(), std::clamp<size_t>(text_bytes_ / 8, 4096, 1 << 20));
+    left_ = std::max<size_t>(word.size(), std::clamp<size_t>(text_bytes_ / 8, 1024, 1 << 20));
     text_.push_back(std::make_unique_for_overwrite<char[]>(left_));
     free_ = text_.back().get();
     text_bytes_ += left_;

@@ -28,7 +28,7 @@ class Vocabulary {
     WordId id;     // kEmpty: free
   };
   static constexpr WordId kEmpty = ~WordId{0};
-  static constexpr size_t kBlock = 1024;  // words
+  static constexpr size_t kBlock = 256;  // words
   WordId insert(std::string_view word, uint32_t tag, size_t at);
   void grow();
   std::vector<Slot> slots_;  // open addressing, at most three quarters full

@@ -329,7 +329,14 @@ class _TextType:
     def __call__(self, text: str) -> Any:
         if text is argparse.SUPPRESS:  # argparse converts the default of an absent positional
             return text
-        return _convert_item(self.field, text, self.place)
+        try:
+            return _convert_item(self.field, text, self.place)
+        except OptionError as error:
+            if not self.field.option.may_be_empty:
+                raise
+            # The option alone, and then a file: argparse takes the file for its value.
+            hint = f"{error}; the command's arguments come before {self.place}"
+            raise OptionError(hint) from None
 
 
 def _metavar(field: Field) -> str:
