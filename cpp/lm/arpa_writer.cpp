@@ -32,8 +32,8 @@ ArpaWriter::ArpaWriter(ByteSink& sink, std::span<const uint64_t> ngrams_per_orde
                        size_t memory)
     : sink_(sink), counts_(ngrams_per_order.begin(), ngrams_per_order.end()), threads_(threads) {
   for (Round& round : rounds_) round.batches.resize(4 * threads);
-  // A line takes about 150 bytes in all: its numbers, its words, its text.
-  batch_lines_ = std::clamp<size_t>(memory / (150 * 8 * threads), 16, 4096);
+  // A line takes up to 320 bytes in all: its numbers, its words, its text, room to grow.
+  batch_lines_ = std::clamp<size_t>(memory / (320 * 8 * threads), 16, 4096);
   batch_bytes_ = 64 * batch_lines_;
   std::string header = "\\data\\\n";
   for (size_t k = 0; k < counts_.size(); ++k) {
@@ -64,7 +64,7 @@ void ArpaWriter::add(float probability, std::string_view first, std::string_view
 }
 
 void ArpaWriter::format(Batch& batch, bool back_offs) {
-  batch.remembered.resize(1024);
+  batch.remembered.resize(256);
   batch.output.resize(batch.words.size() + batch.lines.size() * (2 * kNumber + 3));
   char* at = batch.output.data();
   const char* words = batch.words.data();
@@ -76,7 +76,7 @@ void ArpaWriter::format(Batch& batch, bool back_offs) {
     words = end;
     if (back_offs) {
       *at++ = '\t';
-      const uint32_t hash = std::bit_cast<uint32_t>(line.back_off) * 0x9e3779b1U >> 22;
+      const uint32_t hash = std::bit_cast<uint32_t>(line.back_off) * 0x9e3779b1U >> 24;
       Remembered& known = batch.remembered[hash];
       if (known.value != line.back_off) {
         known.value = line.back_off;
