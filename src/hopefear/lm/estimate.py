@@ -4,8 +4,8 @@ Goes in: tokenised text, one sentence per line (paths, `-`, .gz, or open binary 
 an ARPA file, and an `EstimateReport`. The engine does the work (cpp/lm/estimate.hpp says how), in
 a memory that does not depend on the length of the text: what does not fit goes to scratch files.
 
-References: chen1998 (the smoothing), kneser1995 (the adjusted counts), heafield2013 (the streaming
-and the handling of pruned n-grams).
+The smoothing is that of [chen1998], with the adjusted counts of [kneser1995]; the streaming and the
+treatment of pruned n-grams follow [heafield2013].
 
 Differs: a text without any word is refused (lmplz writes a model of `<unk>` and `<s>`); log10 of 0
 is written as -99.
