@@ -48,7 +48,7 @@ class LmEstimate(Command):
         "where the text is too small or too regular to have its own",
     )
     memory: Size = option(
-        Size(1 << 30), help="memory to use, at least 32M; what does not fit goes to scratch files"
+        Size(1 << 30), help="memory to use, at least 40M; what does not fit goes to scratch files"
     )
     threads: int | None = option(None, min=1, help="threads to use; all cores if not given")
     tmp: Path | None = option(

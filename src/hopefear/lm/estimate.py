@@ -25,8 +25,8 @@ from hopefear.files import PathLike, display_name, open_input, open_output
 
 DEFAULT_MEMORY = 1 << 30
 # What the interpreter, the loaded engine and fixed buffers take: part of `memory`.
-PROCESS_MEMORY = 24 << 20
-MIN_MEMORY = 32 << 20
+PROCESS_MEMORY = 32 << 20
+MIN_MEMORY = 40 << 20
 
 # The discounts that take the place of those that a text does not give.
 FALLBACK = (0.5, 1.0, 1.5)

@@ -84,7 +84,7 @@ def test_empty_lines_are_sentences() -> None:
 def test_a_line_of_a_million_words() -> None:
     text = b" ".join(b"w%d" % (i * i % 1009) for i in range(1_000_000))
     output = io.BytesIO()
-    report = estimate(io.BytesIO(text), output, memory=32 << 20, **FALLBACK)
+    report = estimate(io.BytesIO(text), output, memory=40 << 20, **FALLBACK)
     assert (report.sentences, report.tokens) == (1, 1_000_000)
     assert report.spilled_bytes > 0
     assert output.getvalue().endswith(b"\n\\end\\\n")
@@ -138,7 +138,7 @@ def test_a_text_without_discounts() -> None:
         ({"prune": [1, 0]}, "prune 1 0: .*ascending"),
         ({"prune": [-1]}, "prune -1: .*at least 0"),
         ({"prune": [0, 0, 0, 1]}, "4 thresholds for a model of order 3"),
-        ({"memory": (32 << 20) - 1}, "at least 32M"),
+        ({"memory": (40 << 20) - 1}, "at least 40M"),
         ({"threads": 0}, "threads 0"),
         ({"tmp": "/no/such/place"}, "/no/such/place: no such directory"),
         ({"discount_fallback": [0.0]}, "fallback 0.000000 for count 1"),
@@ -155,7 +155,7 @@ def test_options_out_of_range(options: dict[str, Any], message: str) -> None:
 def test_a_vocabulary_beyond_the_memory() -> None:
     text = b"\n".join(b"word%d" % i for i in range(200_000))
     with pytest.raises(InputError, match=r":\d+: the vocabulary, .*raise --memory"):
-        arpa(text, memory=32 << 20)
+        arpa(text, memory=40 << 20)
 
 
 def test_nothing_is_left_of_a_failed_output(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def alarm() -> Iterator[None]:
 
 def test_an_interrupt_ends_it(alarm: None, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        estimate(Endless(), tmp_path / "out.arpa", memory=32 << 20)  # type: ignore[arg-type]
+        estimate(Endless(), tmp_path / "out.arpa", memory=40 << 20)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
 
 
