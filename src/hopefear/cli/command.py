@@ -53,15 +53,22 @@ class Reporting(Common):
 
 
 class Console:
-    """What a command writes to: results to stdout, everything else to stderr."""
+    """What a command writes to: results to stdout, everything else to stderr.
 
-    def __init__(self, display: Display) -> None:
+    `json` says that stdout belongs to the one JSON object; a command that tells its story while it
+    runs keeps silent then.
+    """
+
+    def __init__(self, display: Display, *, json: bool = False) -> None:
         self.display = display
+        self.json = json
 
     def print(self, text: str = "") -> None:
         """A line of the result."""
         self.display.clear()
         sys.stdout.write(text + "\n")
+        if self.display.stream.isatty():  # keep the order of the two streams on a terminal
+            sys.stdout.flush()
 
     def note(self, text: str) -> None:
         """A line for the person at the terminal."""

@@ -17,7 +17,6 @@ from hopefear.cli.command import Command, Console
 from hopefear.cli.world import describe
 from hopefear.config import option
 from hopefear.registry import register
-from hopefear.text import world
 
 
 @dataclass
@@ -35,6 +34,8 @@ class Stage:
 
 def make_world(stage: Stage) -> dict[str, Any]:
     """A corpus of two languages"""
+    from hopefear.text import world
+
     with stage.console.step("make the world", unit="sentences") as step:
         made = world.generate(seed=stage.seed, progress=step.advance)
         world.write(made, stage.path("world"))
@@ -100,14 +101,15 @@ class Demo(Command):
 
     def run(self, console: Console) -> Mapping[str, Any]:
         stage = Stage(self.output, self.seed, console)
-        for name, make, _ in STEPS:
+        for number, (name, make, tell) in enumerate(STEPS, 1):
+            title = f"{number}. {make.__doc__}"
+            if not console.json:
+                console.print(f"{title}\n{'=' * len(title)}\n")
             stage.found[name] = make(stage)
+            if not console.json:
+                tell(stage.found[name], console)
+                console.print()
         return {"directory": str(self.output), "steps": stage.found}
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
-        for number, (name, make, tell) in enumerate(STEPS, 1):
-            title = f"{number}. {make.__doc__}"
-            console.print(f"{title}\n{'=' * len(title)}\n")
-            tell(report["steps"][name], console)
-            console.print()
         console.print(f"Everything is in {report['directory']}. Next: hopefear --help")

@@ -83,10 +83,11 @@ def _run(words: list[str]) -> int:
     cls = _command(name)
     common, values = _parse(name, cls, rest)
     command = config.from_mapping(cls, values)
-    console = Console(display(common.progress))
+    as_json = isinstance(common, Reporting) and common.json
+    console = Console(display(common.progress), json=as_json)
     report = command.run(console)
     if report is not None:
-        if isinstance(common, Reporting) and common.json:
+        if as_json:
             print(json.dumps(report, ensure_ascii=False))
         else:
             command.show(report, console)

@@ -10,7 +10,8 @@ from typing import Any
 from hopefear.cli.command import Command, Console, table
 from hopefear.config import option
 from hopefear.registry import register
-from hopefear.text import world
+
+PARTS = ("train", "dev", "test")
 
 
 @register("command", "world")
@@ -38,7 +39,10 @@ class WriteWorld(Command):
     seed: int = option(1, help="another seed, another world")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        with console.step("make the world", total=None, unit="sentences") as step:
+        from hopefear.text import world
+
+        size = self.train + self.dev + self.test
+        with console.step("make the world", total=size, unit="sentences") as step:
             made = world.generate(
                 train=self.train,
                 dev=self.dev,
@@ -69,12 +73,12 @@ def describe(report: Mapping[str, Any]) -> str:
     ]
     lines = []
     for label, key in rows:
-        cells = [report[part].get(key) for part in world.PARTS]
+        cells = [report[part].get(key) for part in PARTS]
         lines.append([label, *(_cell(cell) for cell in cells)])
     topics = ", ".join(f"{topic} {count:,}" for topic, count in report["topics"].items())
     noise = report["noise"]
     return (
-        f"{table(lines, ('', *world.PARTS))}\n\n"
+        f"{table(lines, ('', *PARTS))}\n\n"
         f"sentences by topic: {topics}\n"
         f"noise in train: {noise['bad_pairs']:,} pairs with a wrong translation, "
         f"{noise['missing_words']:,} with missing words"
