@@ -44,6 +44,7 @@ class PythonSink : public ByteSink {
 std::function<void(uint64_t)> progress_callback(nb::object callable);
 
 void bind_base(nb::module_& m);
+void bind_lm(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_lm_estimate(nb::module_& m);
 

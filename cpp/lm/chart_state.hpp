@@ -1,0 +1,119 @@
+// Language-model scores of constituents, for hierarchical search: left and right states.
+//
+// A constituent's words are scored with what is known of their context, so the first few have only
+// an estimate until the words to the left of it are known. Its *left state* is these words: it ends
+// before the first word w_k for which no n-gram w_1 … w_k, or none with a word more on its left,
+// is in the model; beyond that the left context can only cost back-off weights. A constituent is
+// *full* if its left state is at its end although it has more words; then nothing that comes on
+// the left changes its right state.
+//
+// Any bracketing of a sentence gives the sentence's score.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/hash.hpp"
+#include "lm/model.hpp"
+
+namespace hopefear::lm {
+
+// 48 bytes. Recombine if equal; the estimates are a function of the words and are not compared.
+struct ChartState {
+  WordId left[kMaxOrder - 1] = {};
+  float estimate[kMaxOrder - 1] = {};  // log10, as contained in the constituent's score
+  uint8_t left_length = 0;
+  bool full = false;
+  State right;
+
+  friend bool operator==(const ChartState& a, const ChartState& b) {
+    return a.right == b.right && a.left_length == b.left_length && a.full == b.full &&
+           std::equal(a.left, a.left + a.left_length, b.left);
+  }
+};
+
+inline uint64_t hash_of(const ChartState& state) {
+  uint64_t h = combine64(state.right.context, state.left_length * 2U + (state.full ? 1 : 0));
+  for (unsigned i = 0; i < state.left_length; ++i) h = combine64(h, state.left[i]);
+  return h;
+}
+
+// Scores the right-hand side of a rule, symbol by symbol from left to right:
+//
+//   RuleScore rule(model);
+//   rule.terminal(the); rule.nonterminal(state, score); rule.terminal(house);
+//   rule.state, rule.score()
+//
+// Invariant: as long as the state is not full, all words so far are in `left`, and the right state
+// is all of them. O(order) look-ups per symbol.
+class RuleScore {
+ public:
+  explicit RuleScore(const Model& model) : model_(&model) {}
+
+  void begin_sentence() {  // first, or not at all; nothing can come on the left then
+    state.right = model_->begin();
+    state.full = true;
+  }
+
+  void terminal(WordId word) {
+    const Scored scored = model_->look_up(state.right, word, state.right);
+    log10_ += scored.log10;
+    if (!state.full) extend_left(word, scored);
+  }
+
+  // A constituent and its score() (natural log).
+  void nonterminal(const ChartState& in, float score) {
+    natural_ += score;
+    if (in.left_length == 0 && !in.full) return;  // no words
+    if (!state.full && state.left_length == 0) {  // nothing before it
+      state = in;
+      return;
+    }
+    // The estimated words again, now with their context. Once the context that reaches beyond the
+    // constituent is gone, the rest stays as it was.
+    State context = state.right;
+    unsigned i = 0;
+    for (; i < in.left_length && context.length() > i; ++i) {
+      State next;
+      const Scored scored = model_->look_up(context, in.left[i], next);
+      log10_ += scored.log10 - in.estimate[i];
+      context = next;
+      if (!state.full) {
+        state.right = next;
+        extend_left(in.left[i], scored);
+      }
+    }
+    if (in.full) {
+      if (i == in.left_length) log10_ += model_->backoff_beyond(context, i);
+      state.full = true;
+      state.right = in.right;
+    } else {
+      state.right = i == in.left_length ? context : in.right;
+    }
+  }
+
+  // Natural log.
+  float score() const { return natural_ + static_cast<float>(log10_ * kLn10); }
+
+  ChartState state;
+
+ private:
+  // state.right is already the state after the word.
+  void extend_left(WordId word, const Scored& scored) {
+    const unsigned k = state.left_length;
+    if (scored.length != k + 1 || !scored.extends_left) {
+      state.full = true;
+      return;
+    }
+    state.left[k] = word;
+    state.estimate[k] = scored.log10;
+    ++state.left_length;
+    if (state.right.length() != k + 1 || k + 2 >= model_->order()) state.full = true;
+  }
+
+  const Model* model_;  // not owned
+  double log10_ = 0;    // of what this rule adds
+  float natural_ = 0;   // of its constituents
+};
+
+}  // namespace hopefear::lm
