@@ -41,10 +41,14 @@ std::string_view text_of(nb::handle object, nb::object& held) {
   throw nb::type_error("expected str or bytes");
 }
 
-nb::object decoded(std::string_view text) {
-  return nb::steal(
+nb::str decoded(std::string_view text) {
+  return nb::steal<nb::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
 }
+
+using Scores = nb::typed<nb::list, nb::typed<nb::tuple, float, unsigned, bool>>;
+using Counts = nb::typed<nb::list, uint64_t>;
+using TextSums = nb::typed<nb::tuple, uint64_t, uint64_t, uint64_t, double, double>;
 
 WordId find(const Model& model, nb::handle word) {
   nb::object held;
@@ -65,7 +69,7 @@ lm::SentenceScore score(const Model& model, nb::handle words, bool bos, bool eos
   return lm::score_words(model, ids, {bos, eos});
 }
 
-nb::list full_scores(const Model& model, nb::handle words, bool bos, bool eos) {
+Scores full_scores(const Model& model, nb::handle words, bool bos, bool eos) {
   std::vector<nb::object> held(1);
   std::vector<std::string_view> texts;
   if (is_text(words)) {
@@ -78,7 +82,7 @@ nb::list full_scores(const Model& model, nb::handle words, bool bos, bool eos) {
       if (converted.is_valid()) held.push_back(converted);
     }
   }
-  nb::list result;
+  Scores result;
   for (const lm::WordScore& scored : lm::score_each(model, texts, {bos, eos})) {
     result.append(nb::make_tuple(scored.log10, scored.length, scored.id == lm::kUnknown));
   }
@@ -106,8 +110,8 @@ Constituent combine(const Model& model, nb::handle symbols, bool bos) {
   return {rule.state, rule.score()};
 }
 
-nb::list ngram_counts(const uint64_t* counts, unsigned order) {
-  nb::list result;
+Counts ngram_counts(const uint64_t* counts, unsigned order) {
+  Counts result;
   for (unsigned n = 0; n < order; ++n) result.append(counts[n]);
   return result;
 }
@@ -118,7 +122,8 @@ void bind_lm(nb::module_& m) {
   nb::class_<lm::State>(m, "LmState", "A right state; equal states recombine.")
       .def_prop_ro("length", &lm::State::length, "Number of words that still matter.")
       .def("__eq__", [](lm::State a, lm::State b) { return a == b; })
-      .def("__eq__", [](lm::State, nb::handle) { return false; }, "other"_a.none())
+      .def(
+          "__eq__", [](lm::State, nb::handle) { return false; }, "other"_a.none())
       .def("__hash__", [](lm::State state) { return lm::hash_of(state); })
       .def("__repr__", [](lm::State state) {
         return "<LmState of " + std::to_string(state.length()) + " words, number " +
@@ -163,7 +168,8 @@ void bind_lm(nb::module_& m) {
       .def_prop_ro("empty_state", &Model::empty)
       .def(
           "score_word",
-          [](const Model& lm, lm::State state, nb::handle word) {
+          [](const Model& lm, lm::State state,
+             nb::handle word) -> nb::typed<nb::tuple, float, lm::State> {
             lm::State next;
             const float log10 = lm.look_up(state, find(lm, word), next).log10;
             return nb::make_tuple(log10, next);
@@ -173,7 +179,7 @@ void bind_lm(nb::module_& m) {
       .def(
           "score_text",
           [](const Model& lm, nb::object file, const std::string& name, bool bos, bool eos,
-             size_t threads, nb::object progress) {
+             size_t threads, nb::object progress) -> TextSums {
             PythonSource source(std::move(file), name);
             const auto report = progress_callback(std::move(progress));
             lm::TextScore total;

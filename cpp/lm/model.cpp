@@ -7,7 +7,7 @@ namespace hopefear::lm {
 namespace {
 
 constexpr BinaryKind kKind = {"lm", 1, "make it again with 'hopefear lm compile'"};
-constexpr layout::Ngram kNoNgram[2] = {};
+constexpr layout::Ngram kNoNgram[1 + kLeastReach] = {};
 constexpr layout::Context kNoContext[1] = {};
 
 std::string numbered(const char* name, unsigned n) { return name + std::to_string(n); }
@@ -37,7 +37,7 @@ class MappedModel : public Model {
   TableView<Slot> view(const std::string& name, uint64_t homes, uint64_t reach) const {
     const std::span<const Slot> slots = file_.section<Slot>(name);
     // homes + reach could wrap around; each of them alone cannot lie.
-    if (homes == 0 || reach == 0 || homes > slots.size() || reach > slots.size() ||
+    if (homes == 0 || reach < kLeastReach || homes > slots.size() || reach > slots.size() ||
         homes + reach != slots.size()) {
       throw file_.damaged(name + " has a wrong size");
     }
@@ -56,7 +56,7 @@ void Model::check(const std::function<InputError(const std::string&)>& damaged) 
   const layout::Header& h = header_;
   if (h.bos >= h.words || h.eos >= h.words) throw damaged("number of <s> or </s>");
   for (unsigned level = 0; level < kLevels; ++level) {
-    if (tables_[level].slots == nullptr) tables_[level] = {kNoNgram, 1, 1};
+    if (tables_[level].slots == nullptr) tables_[level] = {kNoNgram, 1, kLeastReach};
     if (contexts_[level].empty()) contexts_[level] = kNoContext;
   }
   begin_.context = unigrams_[h.bos].next;

@@ -228,7 +228,7 @@ class Model {
 
   layout::Header header_ = {};
   std::span<const layout::Unigram> unigrams_;
-  TableView<layout::Ngram> tables_[kLevels];         // [length of the context]
+  TableView<layout::Ngram> tables_[kLevels];  // [length of the context]
   std::span<const layout::Context> contexts_[kLevels];
   TableView<layout::Word> words_;
   std::span<const uint32_t> text_offsets_;  // words + 1

@@ -27,9 +27,7 @@ uint64_t load8(const char* p) {
 
 // The high bit of the first byte below 33 is the lowest bit set; 0 if there is none. Separators are
 // all below 33; what else is (control characters) the caller sorts out.
-uint64_t low_bytes(uint64_t x) {
-  return (x - 0x2121212121212121ULL) & ~x & 0x8080808080808080ULL;
-}
+uint64_t low_bytes(uint64_t x) { return (x - 0x2121212121212121ULL) & ~x & 0x8080808080808080ULL; }
 
 // hash64() of a word, with reads beyond its end instead of a copy of its last bytes.
 inline uint64_t hash_padded(const char* p, size_t size) {
@@ -193,7 +191,10 @@ void score_lines(const Model& model, const Lines& lines, Boundaries boundaries,
     while (next_line < scores.size()) {
       const size_t line = next_line++;
       const WordId* const words = lines.words.data();
-      lane = {words + (line > 0 ? lines.ends[line - 1] : 0), words + lines.ends[line], first, {},
+      lane = {words + (line > 0 ? lines.ends[line - 1] : 0),
+              words + lines.ends[line],
+              first,
+              {},
               &scores[line]};
       lane.score->tokens = static_cast<uint64_t>(lane.end - lane.word) + marks;
       if (lane.score->tokens > 0) return true;
