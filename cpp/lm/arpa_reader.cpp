@@ -90,12 +90,10 @@ std::string shown(std::string_view text) {
   std::string result = "'";
   for (const char c : text.substr(0, kLongest)) {
     const unsigned char byte = static_cast<unsigned char>(c);
-    if (byte >= 32 && byte < 127) {
-      result += c;
-    } else if (byte >= 128) {
-      result += c;  // UTF-8 is shown as it is; the end may be cut below
+    if (byte >= 32 && byte != 127) {
+      result += c;  // UTF-8 as it is
     } else {
-      result += '?';
+      result += byte == '\t' ? ' ' : '?';
     }
   }
   // Cut inside a character: drop its first bytes.

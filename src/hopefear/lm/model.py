@@ -265,5 +265,5 @@ def _check_foreign(name: str, start: bytes) -> None:
             raise InputError(f"{name}: packed with gzip; give it a name that ends in .gz")
     elif name.endswith(".gz"):
         return  # reading it says what is wrong
-    elif b"\0" in start:
+    elif b"\0" in start and b"\\data\\" not in start:
         raise InputError(f"{name}: a binary file of another kind, {expected}")
