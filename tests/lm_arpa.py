@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 SMALL = """\\data\\
@@ -103,3 +104,10 @@ class BackoffModel:
             result.append((log10, length, known == "<unk>"))
             history.append(known)
         return result
+
+
+def sections(content: bytes) -> dict[str, tuple[int, int]]:
+    """Name -> offset and size of the sections of a compiled file."""
+    (count,) = struct.unpack_from("<I", content, 20)
+    entries = (struct.unpack_from("<16sQQ", content, 64 + 48 * i) for i in range(count))
+    return {name.rstrip(b"\0").decode(): (offset, size) for name, offset, size in entries}

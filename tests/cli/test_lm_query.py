@@ -35,13 +35,14 @@ def test_compile_and_query(arpa: Path, tmp_path: Path, hopefear: Run) -> None:
     assert report["bytes"] == (tmp_path / "lm2.bin").stat().st_size
     assert (tmp_path / "lm2.bin").read_bytes() == (tmp_path / "lm.bin").read_bytes()
     text = "a b c\n\nd a\n"
-    answers = {
-        model: hopefear("lm", "query", tmp_path / model, input=text) for model in ("lm.arpa", "lm.bin")
-    }
-    assert answers["lm.arpa"].stdout == answers["lm.bin"].stdout
+    answers = [
+        hopefear("lm", "query", model, input=text).stdout for model in (arpa, tmp_path / "lm.bin")
+    ]
+    assert answers[0] == answers[1]
     lm = LanguageModel.load(arpa)
-    lines = [line.split() for line in answers["lm.bin"].stdout.splitlines()]
-    assert [float(line[1]) for line in lines] == pytest.approx([lm.score(x) for x in text.split("\n")[:3]])
+    lines = [line.split() for line in answers[0].splitlines()]
+    expected = [lm.score(line) for line in text.splitlines()]
+    assert [float(line[1]) for line in lines] == pytest.approx(expected)
     assert [line[3] for line in lines] == ["0", "0", "1"]
     each = hopefear("lm", "query", arpa, "--words", "--no-bos", "--no-eos", input="a b\n").stdout
     assert each == "a=3 1 -0.6\tb=4 2 -0.2\tTotal: -0.8 OOV: 0\n"
@@ -118,13 +119,13 @@ def test_bad_input(arpa: Path, tmp_path: Path, hopefear: Run, words: str, messag
     (tmp_path / "empty").write_text("")
     (tmp_path / "blank").write_text("\n\n")
     (tmp_path / "packed.gz").write_text("a b\n")
-    before = sorted(os.listdir(tmp_path))
+    before = sorted(tmp_path.iterdir())
     result = hopefear("lm", *words.split(), "--progress", "off", cwd=tmp_path)
     assert result.returncode == 2, result
     assert result.stdout == ""
     assert len(result.stderr.splitlines()) == 1
     assert message in result.stderr
-    assert sorted(os.listdir(tmp_path)) == before
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_no_unk_is_said(tmp_path: Path, hopefear: Run) -> None:

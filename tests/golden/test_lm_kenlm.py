@@ -42,9 +42,7 @@ def test_totals_of_unseen_text(folder: Path, order5: LanguageModel) -> None:
 
 def test_perplexity_of_unseen_text(folder: Path, order5: LanguageModel) -> None:
     golden = dict(
-        line.split("\t")
-        for line in lines_of(folder / "unseen200.o5.query.txt")
-        if "\t" in line
+        line.split("\t") for line in lines_of(folder / "unseen200.o5.query.txt") if "\t" in line
     )
     ours = order5.score_text(folder / "unseen200.txt", threads=2)
     assert ours.tokens == int(golden["Tokens:"])

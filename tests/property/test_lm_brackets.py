@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def trees(draw: st.DrawFn, words: list[str]) -> list:
     cuts = sorted(draw(st.lists(st.integers(0, len(words)), max_size=3)))
     edges = [0, *cuts, len(words)]
     parts: list = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         piece = words[start:end]
         if end - start < len(words) and draw(st.booleans()):
             parts.append(draw(trees(piece)))
@@ -71,9 +72,7 @@ def constituent(lm: LanguageModel, tree: list, bos: bool = False):
 
 @SETTINGS
 @given(ngrams=models(), sentences=st.lists(sentence, min_size=1, max_size=6))
-def test_scores_follow_the_rule(
-    tmp_path: Path, ngrams: Ngrams, sentences: list[list[str]]
-) -> None:
+def test_scores_follow_the_rule(tmp_path: Path, ngrams: Ngrams, sentences: list[list[str]]) -> None:
     lm = LanguageModel.load(write_arpa(tmp_path / "lm.arpa", format_arpa(ngrams)))
     definition = BackoffModel(ngrams)
     for words in sentences:

@@ -28,7 +28,7 @@ def assert_same(lm: LanguageModel, text: str = SMALL) -> None:
 
 
 def test_srilm_style(tmp_path: Path) -> None:
-    """A title and blank lines first, blanks as separators, no <unk>, exponents, missing back-offs."""
+    """A title first, blanks as separators, no <unk>, exponents, missing back-offs."""
     text = SMALL.replace("-2\t<unk>\t0\n", "").replace("ngram 1=6", "ngram 1=5")
     text = text.replace("\t", " ").replace("-0.35", "-3.5e-01").replace("-0.8 ", "-0.80000000  ")
     lm = load(tmp_path, "a model of something\n\n\n" + text)
@@ -183,7 +183,7 @@ def test_every_truncation_is_noticed(tmp_path: Path, keep: int) -> None:
 
 def test_too_high_an_order(tmp_path: Path) -> None:
     header = "".join(f"ngram {n}=1\n" for n in range(1, 8))
-    with pytest.raises(InputError, match="lm.arpa:8: order 7 is more than the 6 supported"):
+    with pytest.raises(InputError, match=r"lm\.arpa:8: order 7 is more than the 6 supported"):
         load(tmp_path, "\\data\\\n" + header)
 
 

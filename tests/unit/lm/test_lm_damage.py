@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
+from lm_arpa import sections
 
 from hopefear.errors import InputError
 from hopefear.lm import LanguageModel
@@ -34,12 +34,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     LanguageModel.load(arpa).compile(path)
     assert path.stat().st_size > 32 << 20
     return path
-
-
-def sections(content: bytes) -> dict[str, tuple[int, int]]:
-    (count,) = struct.unpack_from("<I", content, 20)
-    entries = (struct.unpack_from("<16sQQ", content, 64 + 48 * i) for i in range(count))
-    return {name.rstrip(b"\0").decode(): (offset, size) for name, offset, size in entries}
 
 
 def test_a_sound_file(compiled: Path) -> None:
