@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +47,27 @@ def hopefear() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start a process that a test will send signals to; what is left of it ends with the test.
+
+    It listens to SIGINT also where the tests themselves were started in the background.
+    """
+    with ExitStack() as stack:
+
+        def run(command: Sequence[str | Path], **options: Any) -> subprocess.Popen[bytes]:
+            process = subprocess.Popen(
+                [str(word) for word in command],
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                **options,
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield run
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

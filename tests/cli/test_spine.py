@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., subprocess.Popen[bytes]]
 
 
 def test_overview(hopefear: Run) -> None:
@@ -107,14 +108,13 @@ def test_a_closed_pipe_is_quiet(misbehave: list[str]) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_no_half_file(
-    misbehave: list[str], tmp_path: Path, number: int, code: int
+    misbehave: list[str], start: Start, tmp_path: Path, number: int, code: int
 ) -> None:
-    process = subprocess.Popen([*misbehave, "wait"], cwd=tmp_path, stdout=subprocess.PIPE)
+    process = start([*misbehave, "wait"], cwd=tmp_path, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(number)
-    assert process.wait(timeout=20) == code
-    process.stdout.close()
+    assert process.wait(timeout=60) == code
     assert [p.name for p in tmp_path.iterdir()] == ["plugin.py"]
 
 
