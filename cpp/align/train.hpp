@@ -1,0 +1,83 @@
+// Learns an alignment model: Model 1, then the HMM, by expectation maximisation or, with a sparse
+// Dirichlet prior, by variational Bayes [riley2012]: t(f | e) = exp(digamma(count + alpha) -
+// digamma(sum + alpha K)), K the number of words that e occurs with. A rare word then cannot
+// explain a whole sentence ("garbage collector") because many small counts are worth less than
+// their sum.
+//
+// The result does not depend on the number of threads: sentences are worked on in blocks; first
+// every sentence's posteriors are computed (any thread), then added to the counts in the order of
+// the sentences, every thread owning some of the words.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+
+#include "align/bitext.hpp"
+#include "align/cooccurrence.hpp"
+#include "align/model.hpp"
+
+namespace hopefear::align {
+
+struct TrainOptions {
+  int model1_iterations = 5;
+  int hmm_iterations = 5;
+  double alpha = 0.01;  // 0: plain EM
+  HmmParameters parameters = {0.03, 0.1};
+  double jump_prior = 10;  // imagined jumps per word
+  double jump_width = 2;   // how far they spread
+  size_t window = 100;
+  std::array<bool, 2> directions = {true, true};
+  size_t threads = 1;
+};
+
+// Of the E-step of an iteration, hence of the weights that it began with.
+struct Iteration {
+  bool hmm;
+  int number;  // from 1, in its model
+  std::array<double, 2> log_likelihood;
+  // What must never fall within a model: log-likelihood minus the divergence of the weights' from
+  // their prior, plus the log prior of the jumps. NaN in the first iteration of Model 1 with
+  // alpha > 0: the uniform start is no posterior.
+  std::array<double, 2> bound;
+};
+
+class Trainer {
+ public:
+  // `bitext` must outlive the trainer and not be empty.
+  Trainer(const Bitext& bitext, const TrainOptions& options);
+
+  // Calls `on_iteration` after each one, and `progress` with the number of sentence pairs seen.
+  void run(const std::function<void(const Iteration&)>& on_iteration,
+           const std::function<void(uint64_t)>& progress);
+
+  const Model& model() const { return model_; }
+  const Bitext& bitext() const { return bitext_; }
+  // The emissions of a pair of the bitext, without any search. For any thread.
+  void fill(size_t pair, PairEmissions& out) const;
+
+ private:
+  struct Counts {
+    double forward, reverse;
+  };
+  struct Slot;  // what an E-step knows of one sentence of the current block
+
+  Iteration expect(bool hmm, int number);
+  void gather(size_t pair, float* forward, float* reverse, float* empty_forward,
+              float* empty_reverse) const;
+  void add_counts(size_t first_pair, std::span<const Slot> slots, size_t shard, size_t shards);
+  void maximise();
+
+  const Bitext& bitext_;
+  TrainOptions options_;
+  Cooccurrence pairs_;
+  Model model_;
+  std::vector<Counts> counts_;
+  std::array<std::vector<double>, 2> empty_counts_;
+  std::array<JumpCounts, 2> jump_counts_;
+  std::array<double, 2> divergence_;
+  std::function<void(uint64_t)> progress_;
+  uint64_t seen_ = 0;
+};
+
+}  // namespace hopefear::align
