@@ -47,5 +47,6 @@ void bind_base(nb::module_& m);
 void bind_lm(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_lm_estimate(nb::module_& m);
+void bind_align(nb::module_& m);
 
 }  // namespace hopefear::bind

@@ -1,0 +1,40 @@
+// Alignments of a whole text, by a model that was trained on it or on another.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "align/model.hpp"
+#include "align/symmetrise.hpp"
+#include "base/io.hpp"
+
+namespace hopefear::align {
+
+struct AlignOptions {
+  std::optional<Symmetrisation> symmetrise = Symmetrisation::grow_diag_final_and;
+  int direction = 0;     // which one, if not symmetrised
+  double posterior = 0;  // above 0: all links with a posterior of at least this, not the best path
+  size_t threads = 1;
+};
+
+struct AlignReport {
+  uint64_t pairs = 0, links = 0;
+  uint64_t source_words = 0, target_words = 0;
+  uint64_t unaligned_source = 0, unaligned_target = 0;
+};
+
+// Emissions of pair k; called by any thread.
+using FillPair = std::function<void(size_t k, PairEmissions& out)>;
+
+// Writes one line per line of the bitext's files, empty ones for those that were skipped.
+AlignReport align_text(const Model& model, const Bitext& bitext, const FillPair& fill,
+                       const AlignOptions& options, ByteSink& out,
+                       const std::function<void(uint64_t)>& progress);
+
+// One pair, one direction: p(observation j comes from state i), the best states.
+double posteriors(const Model& model, int direction, const PairEmissions& pair, Scratch& scratch,
+                  std::vector<float>& words, std::vector<float>& empty);
+
+}  // namespace hopefear::align

@@ -1,0 +1,65 @@
+"""Word alignment: which words of a sentence and its translation belong together.
+
+`Aligner` learns IBM Model 1 and an HMM in both directions and aligns text; `symmetrise` makes one
+alignment of two; `read_alignments` and `write_alignments` read and write them, ours and other
+tools'. `align_files` does it all for two files.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hopefear.align.model import (
+        Aligner,
+        Iteration,
+        Posteriors,
+        Report,
+        Summary,
+        align_files,
+        read_pairs,
+    )
+    from hopefear.align.pharaoh import (
+        Alignment,
+        format_points,
+        parse_points,
+        read_alignments,
+        write_alignments,
+    )
+    from hopefear.align.settings import Settings
+    from hopefear.align.symmetrisation import METHODS, symmetrise, symmetrise_files
+
+__all__ = [
+    "METHODS",
+    "Aligner",
+    "Alignment",
+    "Iteration",
+    "Posteriors",
+    "Report",
+    "Settings",
+    "Summary",
+    "align_files",
+    "format_points",
+    "parse_points",
+    "read_alignments",
+    "read_pairs",
+    "symmetrise",
+    "symmetrise_files",
+    "write_alignments",
+]
+
+# Loaded at first use: the command line imports this package for its options alone.
+_MODULES = {
+    **dict.fromkeys(__all__, "model"),
+    **dict.fromkeys(
+        ("Alignment", "format_points", "parse_points", "read_alignments", "write_alignments"),
+        "pharaoh",
+    ),
+    "Settings": "settings",
+    **dict.fromkeys(("METHODS", "symmetrise", "symmetrise_files"), "symmetrisation"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'hopefear.align' has no attribute {name!r}")
+    return getattr(import_module(f"hopefear.align.{_MODULES[name]}"), name)

@@ -1,0 +1,388 @@
+"""The aligner: IBM Model 1, then an HMM.  [brown1993, vogel1996, och2003, riley2012]
+
+Goes in: two files that correspond line by line, words separated by blanks (a word is its bytes:
+text that is not UTF-8 is aligned like any other). Comes out: an `Aligner`, and alignments in
+Pharaoh format. The forward direction generates target words from source words, the reverse
+direction the other way round. With alpha > 0 the lexical probabilities have a sparse Dirichlet
+prior and are learned by variational Bayes, so that rare words do not explain everything ("garbage
+collectors"); with alpha = 0 it is plain expectation maximisation.
+
+The engine (cpp/align) does the work on all cores; its results do not depend on their number.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import tomli_w
+
+from hopefear import _engine
+from hopefear.align.pharaoh import BLANKS, Alignment, parse_points
+from hopefear.align.settings import Settings
+from hopefear.align.symmetrisation import DEFAULT, Method, check_method
+from hopefear.config import from_mapping, load_toml, to_mapping
+from hopefear.errors import InputError, OptionError
+from hopefear.files import PathLike, atomic_directory, display_name, open_input, open_output
+
+Pairs = _engine.AlignBitext  # sentence pairs as the engine holds them
+Direction = Literal["forward", "reverse", "both"]
+Treatment = Literal["skip", "error"]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What an iteration found, per direction that was trained: the model it began with."""
+
+    model: Literal["model1", "hmm"]
+    number: int
+    log_likelihood: dict[str, float]
+    per_word: dict[str, float]  # log-likelihood per generated word
+    # What training raises: with alpha > 0 the variational bound on the log evidence, and the log
+    # prior of the jumps. None before the first M-step of a prior.
+    bound: dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an alignment of a text looks like."""
+
+    pairs: int
+    links: int
+    source_words: int
+    target_words: int
+    unaligned_source: int
+    unaligned_target: int
+    unknown_source: int
+    unknown_target: int
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """Of one sentence pair with I source and J target words."""
+
+    forward: npt.NDArray[np.float32]  # (I + 1, J): target word j comes from i; row I: from nothing
+    reverse: npt.NDArray[np.float32]  # (I, J + 1): source word i comes from j; column J: nothing
+    log_likelihood: tuple[float, float]  # forward, reverse
+
+
+def read_pairs(
+    source: PathLike,
+    target: PathLike,
+    *,
+    max_length: int = 1000,
+    empty: Treatment = "skip",
+    long: Treatment = "error",
+) -> Pairs:
+    """Read two files that correspond line by line.
+
+    Lines where a side is `empty` or more than `max_length` words `long` are skipped (`.skipped`
+    lists them; they get an empty alignment) or are an `InputError` with their place.
+    """
+    if display_name(source) == display_name(target) == "<stdin>":
+        raise OptionError("SRC and TGT are both '-'; only one can be read from stdin")
+    with open_input(source) as f, open_input(target) as e:
+        return Pairs.read(
+            f,
+            display_name(source),
+            e,
+            display_name(target),
+            max_length,
+            empty == "error",
+            long == "error",
+        )
+
+
+def all_cores() -> int:
+    """The number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Aligner:
+    """A trained alignment model."""
+
+    FILES = ("align.toml", "align.bin")
+
+    def __init__(
+        self, engine: _engine.AlignModel, settings: Settings, iterations: Sequence[Iteration]
+    ) -> None:
+        self._engine = engine
+        self.settings = settings
+        self.iterations = list(iterations)  # of the training; empty if loaded
+
+    @classmethod
+    def train(
+        cls,
+        pairs: Pairs,
+        settings: Settings | None = None,
+        *,
+        direction: Direction = "both",
+        threads: int = 0,
+        on_iteration: Callable[[Iteration], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Aligner:
+        """Learn from sentence pairs.
+
+        `progress` is called with the number of pairs seen so far, over all iterations.
+        """
+        settings = settings if settings is not None else Settings()
+        trained = ("forward", "reverse") if direction == "both" else (direction,)
+        words = {"forward": pairs.target_words, "reverse": pairs.source_words}
+        iterations: list[Iteration] = []
+
+        def note(model: Any, number: int, *values: float) -> None:
+            likelihood = dict(zip(("forward", "reverse"), values[:2], strict=True))
+            bound = dict(zip(("forward", "reverse"), values[2:], strict=True))
+            iterations.append(
+                Iteration(
+                    model,
+                    number,
+                    {d: likelihood[d] for d in trained},
+                    {d: likelihood[d] / words[d] for d in trained},
+                    {d: None if math.isnan(bound[d]) else bound[d] for d in trained},
+                )
+            )
+            if on_iteration is not None:
+                on_iteration(iterations[-1])
+
+        engine = _engine.AlignModel.train(
+            pairs,
+            settings.model1_iterations,
+            settings.hmm_iterations,
+            settings.alpha,
+            settings.p0,
+            settings.uniform,
+            settings.jump_prior,
+            settings.jump_width,
+            settings.window,
+            "forward" in trained,
+            "reverse" in trained,
+            threads or all_cores(),
+            note,
+            progress,
+        )
+        return cls(engine, settings, iterations)
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """What was trained."""
+        have = (self._engine.has_forward, self._engine.has_reverse)
+        return tuple(d for d, there in zip(("forward", "reverse"), have, strict=True) if there)
+
+    def write(
+        self,
+        pairs: Pairs,
+        output: PathLike,
+        *,
+        symmetrise: Method = DEFAULT,
+        direction: Direction = "both",
+        posterior: float | None = None,
+        threads: int = 0,
+        progress: Callable[[int], None] | None = None,
+    ) -> Report:
+        """Align sentence pairs, one line each to `output` (an empty one where a line was skipped).
+
+        `direction` "forward" or "reverse" writes that model's alignment as it is. By default it is
+        the best one (Viterbi); with `posterior` all links of at least that probability.
+        """
+        with open_output(output) as out:
+            return self._write(pairs, out, symmetrise, direction, posterior, threads, progress)
+
+    def _write(
+        self,
+        pairs: Pairs,
+        out: Any,
+        symmetrise: str,
+        direction: Direction,
+        posterior: float | None,
+        threads: int,
+        progress: Callable[[int], None] | None,
+    ) -> Report:
+        for needed in ("forward", "reverse") if direction == "both" else (direction,):
+            if needed not in self.directions:
+                raise OptionError(
+                    f"the model has no {needed} direction; use direction={self.directions[0]} or "
+                    "train both"
+                )
+        if posterior is not None and not 0 < posterior <= 1:
+            raise OptionError(f"posterior: {posterior} is out of range; give above 0 and up to 1")
+        report = self._engine.align(
+            pairs,
+            out,
+            check_method(symmetrise) if direction == "both" else "",
+            direction,
+            posterior or 0.0,
+            threads or all_cores(),
+            progress,
+        )
+        return Report(**report)
+
+    def align(
+        self,
+        source: Sequence[str],
+        target: Sequence[str],
+        *,
+        symmetrise: Method = DEFAULT,
+        direction: Direction = "both",
+        posterior: float | None = None,
+    ) -> Alignment:
+        """Align one sentence pair, given as words."""
+        if not source or not target:
+            return []
+        out = io.BytesIO()
+        self._write(_one_pair(source, target), out, symmetrise, direction, posterior, 1, None)
+        return parse_points(out.getvalue().decode())
+
+    def posteriors(self, source: Sequence[str], target: Sequence[str]) -> Posteriors:
+        """How probable each link of one sentence pair is, in each direction."""
+        if len(self.directions) < 2:
+            raise OptionError("posteriors need a model with both directions; train both")
+        if not source or not target:
+            raise InputError("posteriors: a sentence is empty; give at least one word each")
+        forward, reverse, p, q = self._engine.posteriors(_one_pair(source, target), 0)
+        return Posteriors(p, q, (forward, reverse))
+
+    def translations(self, word: str) -> dict[str, tuple[float, float]]:
+        """The target words a source word occurs with: t(target | source), t(source | target)."""
+        row = self._engine.row(word.encode("utf-8", "surrogateescape"))
+        return {t.decode("utf-8", "surrogateescape"): (f, r) for t, f, r in row}
+
+    def save(self, directory: PathLike) -> None:
+        """Write the model to a directory of its own, which appears when it is complete."""
+        check_model_directory(directory)
+        with atomic_directory(directory) as temporary:
+            self._engine.save(str(temporary / "align.bin"))
+            about = {
+                "format": 1,
+                "directions": list(self.directions),
+                "source_types": self._engine.source_types,
+                "target_types": self._engine.target_types,
+                "training": to_mapping(self.settings),
+            }
+            (temporary / "align.toml").write_text(tomli_w.dumps(about), encoding="utf-8")
+
+    @classmethod
+    def load(cls, directory: PathLike) -> Aligner:
+        """Read a model; one that is damaged, incomplete or of another kind is refused."""
+        folder = Path(directory)
+        for name in cls.FILES:
+            if folder.exists() and not (folder / name).is_file():
+                raise InputError(
+                    f"{folder}: no alignment model, {name} is missing; make one with "
+                    "'hopefear align --save-model'"
+                )
+        about = load_toml(folder / "align.toml")
+        place = str(folder / "align.toml")
+        if about.get("format") != 1 or not isinstance(about.get("training"), dict):
+            raise InputError(
+                f"{place}: not the description of an alignment model of this version; make it "
+                "again with 'hopefear align --save-model'"
+            )
+        settings = from_mapping(Settings, about["training"], place)
+        engine = _engine.AlignModel.load(str(folder / "align.bin"))
+        aligner = cls(engine, settings, ())
+        if (
+            about.get("source_types") != engine.source_types
+            or about.get("target_types") != engine.target_types
+            or about.get("directions") != list(aligner.directions)
+        ):
+            raise InputError(
+                f"{place}: not of the same model as align.bin beside it; save it again"
+            )
+        return aligner
+
+
+def check_model_directory(directory: PathLike) -> None:
+    """Refuse to save over a directory that holds anything but an alignment model."""
+    folder = Path(directory)
+    if folder.is_dir():
+        foreign = sorted({entry.name for entry in folder.iterdir()} - set(Aligner.FILES))
+        if foreign:
+            raise OptionError(
+                f"{folder}: holds {foreign[0]!r} and is no alignment model, so it is not replaced; "
+                "give a new directory"
+            )
+
+
+def _one_pair(source: Sequence[str], target: Sequence[str]) -> Pairs:
+    lines = []
+    for words in (source, target):
+        for word in words:
+            if not word or any(c in word for c in BLANKS + "\n"):
+                raise InputError(f"{word!r} is not one word; give words without blanks")
+        lines.append(io.BytesIO(" ".join(words).encode("utf-8", "surrogateescape") + b"\n"))
+    return Pairs.read(lines[0], "source", lines[1], "target", 5000, True, True)
+
+
+@dataclass
+class Summary:
+    """All of an alignment run, as `--json` prints it."""
+
+    report: Report
+    lines: int
+    skipped: dict[str, int]
+    iterations: list[Iteration] = field(default_factory=list)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    def to_mapping(self) -> dict[str, Any]:
+        return {
+            **asdict(self.report),
+            "lines": self.lines,
+            "skipped": self.skipped,
+            "iterations": [asdict(iteration) for iteration in self.iterations],
+            "seconds": round(self.seconds, 3),
+            "cpu_seconds": round(self.cpu_seconds, 3),
+        }
+
+
+def skipped_by_reason(pairs: Pairs) -> dict[str, int]:
+    """How many lines were skipped, and why."""
+    counts: dict[str, int] = {}
+    for _, reason in pairs.skipped:
+        counts[reason] = counts.get(reason, 0) + 1
+    return counts
+
+
+def align_files(
+    source: PathLike,
+    target: PathLike,
+    output: PathLike,
+    settings: Settings | None = None,
+    *,
+    symmetrise: Method = DEFAULT,
+    direction: Direction = "both",
+    posterior: float | None = None,
+    max_length: int = 1000,
+    empty: Treatment = "skip",
+    long: Treatment = "error",
+    threads: int = 0,
+) -> Summary:
+    """Train on two files and write their alignment: what `hopefear align SRC TGT -o FILE` does."""
+    started, cpu = time.monotonic(), time.process_time()
+    pairs = read_pairs(source, target, max_length=max_length, empty=empty, long=long)
+    aligner = Aligner.train(pairs, settings, direction=direction, threads=threads)
+    report = aligner.write(
+        pairs,
+        output,
+        symmetrise=symmetrise,
+        direction=direction,
+        posterior=posterior,
+        threads=threads,
+    )
+    return Summary(
+        report,
+        pairs.lines,
+        skipped_by_reason(pairs),
+        aligner.iterations,
+        time.monotonic() - started,
+        time.process_time() - cpu,
+    )

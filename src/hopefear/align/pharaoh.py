@@ -1,0 +1,176 @@
+"""Alignments as text, ours and those of other tools.
+
+Pharaoh format: a line `0-0 1-2` per sentence pair, positions from 0, source-target (fast_align,
+eflomal, Moses and we write it). GIZA++ writes three lines per pair (`*.A3.final`); they are
+recognised by their first line and read as well. Goes in: a file name. Comes out: sorted lists of
+points. A point outside its sentence, or anything that is no point, names its file and line.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from typing import BinaryIO, Literal, cast
+
+from hopefear.errors import InputError
+from hopefear.files import PathLike, display_name, open_input, open_output
+
+Point = tuple[int, int]
+Alignment = list[Point]  # sorted by source, then target position; each point once
+Direction = Literal["forward", "reverse"]
+
+BLANKS = " \t\r\v\f"  # what separates words, here as in the engine
+MOST_WORDS = 1 << 20  # a position beyond is a mistake
+_POINT = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+
+
+def parse_points(line: str, place: str = "alignment") -> Alignment:
+    """The points of one line of Pharaoh format."""
+    points = set()
+    for word in line.translate(_TO_SPACE).split(" "):
+        if not word:
+            continue
+        match = _POINT.fullmatch(word)
+        point = (int(match[1]), int(match[2])) if match else (MOST_WORDS, MOST_WORDS)
+        if max(point) >= MOST_WORDS:
+            raise InputError(
+                f"{place}: {word[:40]!r} is no alignment point; expected two word positions "
+                f"below {MOST_WORDS} such as 0-0"
+            )
+        points.add(point)
+    return sorted(points)
+
+
+_TO_SPACE = str.maketrans(dict.fromkeys(BLANKS + "\n", " "))
+
+
+def format_points(points: Iterable[Point]) -> str:
+    """A line of Pharaoh format, without its line end."""
+    return " ".join(f"{i}-{j}" for i, j in points)
+
+
+def read_alignments(
+    path: PathLike,
+    *,
+    lengths: Iterable[tuple[int, int]] | None = None,
+    direction: Direction = "forward",
+) -> Iterator[Alignment]:
+    """The alignments of a file, Pharaoh or GIZA++ format.
+
+    `lengths` are the numbers of source and target words of each pair (`sentence_lengths`); with
+    them positions and the number of lines are checked. `direction` matters for GIZA++ only: which
+    side its links start from is not written in the file. "forward" is the model that generates
+    target words from source words, so the source words have the `({ … })`.
+    """
+    name = display_name(path)
+    with open_pharaoh(path, direction) as file:
+        lines = (
+            parse_points(line.decode("utf-8", "replace"), f"{name}:{number}")
+            for number, line in enumerate(file, 1)
+        )
+        if lengths is None:
+            yield from lines
+            return
+        for number, (points, sizes) in enumerate(zip_longest(lines, lengths), 1):
+            if points is None or sizes is None:
+                which = "ends before line" if points is None else "has a line"
+                other = "the text goes on" if points is None else "the text has ended"
+                raise InputError(f"{name}: {which} {number}, but {other}; is it of another text?")
+            check_points(points, sizes, f"{name}:{number}")
+            yield points
+
+
+def check_points(points: Iterable[Point], sizes: tuple[int, int], place: str) -> None:
+    """Raise `InputError` if a point lies outside a sentence pair of these lengths."""
+    for i, j in points:
+        for position, length, side in ((i, sizes[0], "source"), (j, sizes[1], "target")):
+            if position >= length:
+                raise InputError(
+                    f"{place}: {i}-{j} points to {side} word {position}, but the {side} sentence "
+                    f"has {length} words (counted from 0); is the file of another text, or "
+                    "target-source?"
+                )
+
+
+def sentence_lengths(source: PathLike, target: PathLike) -> Iterator[tuple[int, int]]:
+    """The numbers of words of each line of two files that correspond line by line."""
+    with open_input(source) as f, open_input(target) as e:
+        for number, (a, b) in enumerate(zip_longest(f, e), 1):
+            if a is None or b is None:
+                short, long = (source, target) if a is None else (target, source)
+                raise InputError(
+                    f"{display_name(short)} has {number - 1} lines, {display_name(long)} has more; "
+                    "give two files that correspond line by line"
+                )
+            yield _count(a), _count(b)
+
+
+def _count(line: bytes) -> int:
+    return len(line.translate(_BYTES_TO_SPACE).split(b" ")) - line.translate(_BYTES_TO_SPACE).split(
+        b" "
+    ).count(b"")
+
+
+_BYTES_TO_SPACE = bytes(32 if chr(b) in BLANKS + "\n" else b for b in range(256))
+
+
+def write_alignments(path: PathLike, alignments: Iterable[Iterable[Point]]) -> int:
+    """Write one line per alignment; returns their number."""
+    count = 0
+    with open_output(path) as file:
+        for points in alignments:
+            file.write(format_points(points).encode() + b"\n")
+            count += 1
+    return count
+
+
+@contextmanager
+def open_pharaoh(path: PathLike, direction: Direction) -> Iterator[BinaryIO]:
+    """A file of alignments as Pharaoh lines, whatever its format is."""
+    with open_input(path) as file:
+        buffered = (
+            file
+            if isinstance(file, io.BufferedReader)
+            else io.BufferedReader(cast(io.RawIOBase, file))
+        )
+        try:
+            if buffered.peek(16)[:15].startswith(b"# Sentence pair"):
+                lines = _giza_lines(buffered, display_name(path), direction)
+                yield io.BytesIO(b"".join(lines))
+            else:
+                yield cast(BinaryIO, buffered)
+        finally:
+            if buffered is not file:
+                buffered.detach()
+
+
+_GIZA_LENGTHS = re.compile(rb"source length (\d+) target length (\d+)")
+_GIZA_WORD = re.compile(rb"(?:^|\s)(\S+) \(\{([\d\s]*)\}\)")
+
+
+def _giza_lines(file: Iterable[bytes], name: str, direction: Direction) -> Iterator[bytes]:
+    """GIZA++'s three lines per pair as Pharaoh lines.
+
+    Line 1 is a comment with the lengths, line 2 the generated sentence, line 3 the generating one,
+    each word followed by the positions (from 1) of what it generated, the empty word first.
+    """
+    lines = enumerate(file, 1)
+    for number, comment in lines:
+        lengths = _GIZA_LENGTHS.search(comment)
+        generated = next(lines, (0, b""))[1].split()
+        links = _GIZA_WORD.findall(next(lines, (0, b""))[1])
+        if lengths is None or len(links) != int(lengths[1]) + 1:
+            raise InputError(
+                f"{name}:{number}: not a sentence pair of GIZA++ (a comment with the lengths, a "
+                "sentence, a sentence with ({ … })); is the file cut off?"
+            )
+        points: Sequence[Point] = [
+            (i, int(j) - 1) for i, (_, found) in enumerate(links[1:]) for j in found.split()
+        ]
+        check_points(points, (len(links) - 1, len(generated)), f"{name}:{number + 2}")
+        if direction == "reverse":
+            points = sorted((i, j) for j, i in points)
+        yield format_points(points).encode() + b"\n"

@@ -1,0 +1,65 @@
+"""One alignment out of the two directions'.  [och2003, koehn2003]
+
+Goes in: the points of the forward and of the reverse model. Comes out: the points of one alignment.
+The engine does it, exactly as fast_align's `atools`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from hopefear import _engine
+from hopefear.align.pharaoh import Alignment, Point, open_pharaoh, read_alignments, sentence_lengths
+from hopefear.errors import OptionError, suggestion
+from hopefear.files import PathLike, display_name, open_output
+
+Method = Literal[
+    "intersection", "intersect", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
+]
+METHODS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+DEFAULT: Method = "grow-diag-final-and"
+
+
+def symmetrise(
+    forward: Iterable[Point], reverse: Iterable[Point], method: Method = DEFAULT
+) -> Alignment:
+    """The symmetrised alignment of one sentence pair, sorted."""
+    return _engine.align_symmetrise(list(forward), list(reverse), check_method(method))
+
+
+def check_method(method: str) -> str:
+    """The method's name, or an `OptionError` that says which there are."""
+    if method not in (*METHODS, "intersect"):
+        raise OptionError(f"unknown symmetrisation {method!r}; {suggestion(method, METHODS)}")
+    return method
+
+
+def symmetrise_files(
+    forward: PathLike,
+    reverse: PathLike,
+    output: PathLike,
+    method: Method = DEFAULT,
+    *,
+    text: tuple[PathLike, PathLike] | None = None,
+) -> int:
+    """Symmetrise two files of alignments line by line; returns the number of lines.
+
+    With `text` (the source and the target file) every point is checked to lie in its sentence.
+    """
+    check_method(method)
+    if display_name(forward) == display_name(reverse) == "<stdin>":
+        raise OptionError("both directions are '-'; only one can be read from stdin")
+    if text is not None:
+        for path in (forward, reverse):
+            direction: Literal["forward", "reverse"] = "forward" if path is forward else "reverse"
+            for _ in read_alignments(path, lengths=sentence_lengths(*text), direction=direction):
+                pass
+    with (
+        open_pharaoh(forward, "forward") as f,
+        open_pharaoh(reverse, "reverse") as r,
+        open_output(output) as out,
+    ):
+        return _engine.align_symmetrise_files(
+            f, display_name(forward), r, display_name(reverse), method, out
+        )
