@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -275,13 +276,17 @@ class Builder {
   // follows other n-grams. False: suffixes are missing (missing_ has the n-grams), fill them in and
   // call again.
   bool link() {
-    missing_.clear();
-    for (unsigned n = 2; n < order(); ++n) {
-      for_each_with_suffix(
-          n, [n](const Ngram& ngram) { return length_of(ngram.next) == n; },
-          [this, n](Ngram& ngram, auto& suffix, uint32_t shorter) {
-            context(ngram.next).shorter = context_of_suffix(suffix, n - 1, shorter);
-          });
+    // A suffix that is made a context comes after the pass over its own order: once more then.
+    for (uint64_t before = ~uint64_t{0}; before != all_contexts();) {
+      before = all_contexts();
+      missing_.clear();
+      for (unsigned n = 2; n < order(); ++n) {
+        for_each_with_suffix(
+            n, [n](const Ngram& ngram) { return length_of(ngram.next) == n; },
+            [this, n](Ngram& ngram, auto& suffix, uint32_t shorter) {
+              context(ngram.next).shorter = context_of_suffix(suffix, n - 1, shorter);
+            });
+      }
     }
     for (unsigned n = 2; n <= order(); ++n) {
       for_each_with_suffix(
@@ -289,6 +294,10 @@ class Builder {
           [](Ngram& ngram, auto& suffix, uint32_t) { ngram.next = suffix.next; });
     }
     return missing_.empty();
+  }
+
+  uint64_t all_contexts() const {
+    return std::accumulate(std::begin(header_.contexts), std::end(header_.contexts), uint64_t{0});
   }
 
   // Calls f(n-gram, its suffix, the suffix's context) for all of order n that are `wanted`.

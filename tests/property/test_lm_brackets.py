@@ -140,3 +140,14 @@ def test_compiled_and_shuffled_are_the_same(
     compiled = LanguageModel.load(tmp_path / "lm.bin")
     assert compiled.full_scores(words) == lm.full_scores(words)
     assert compiled.filled == lm.filled
+
+
+def test_a_suffix_that_became_a_context_late_extends_its_own(tmp_path: Path) -> None:
+    """`a a </s>` is filled in, becomes a context by its longer ones, and extends `a </s>`."""
+    ngrams: Ngrams = {(word,): (-2.0, 0.0) for word in ("<s>", "</s>", "a")}
+    ngrams[("<s>", "a", "a", "</s>")] = (-1.6, 0.0)
+    ngrams[("<s>", "a", "a", "a", "</s>")] = (-1.6, -0.125)
+    ngrams[("<s>", "a", "a", "a", "a", "a")] = (-1.6, 0.0)
+    lm = LanguageModel.load(write_arpa(tmp_path / "lm.arpa", format_arpa(ngrams)))
+    whole = lm.combine(["a", lm.combine(["a", "</s>"])], bos=True)
+    assert whole.score == pytest.approx(lm.score("a a"), abs=1e-4)
