@@ -21,7 +21,7 @@ inline size_t blank_at(std::string_view text, size_t at) {
     return (first == 0x20 || (first >= 9 && first <= 13) || (first >= 0x1c && first <= 0x1f)) ? 1
                                                                                               : 0;
   if (first == 0xc2) return byte(at + 1) == 0x85 || byte(at + 1) == 0xa0 ? 2 : 0;
-  if (first < 0xe1 || first > 0xe3) return 0;
+  if (first < 0xe1 || first > 0xe3 || at + 3 > text.size()) return 0;
   const unsigned point = (first & 0xf) << 12 | (byte(at + 1) & 0x3f) << 6 | (byte(at + 2) & 0x3f);
   const bool blank = point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 ||
                      point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;

@@ -241,7 +241,7 @@ class Score(Command):
             value = metric.shown if key == "length" else metric.sentence_scores
             scores = np.mean([value(run) for run in rows[key]], axis=0)
             if key != "length":
-                scores = scores * (-100.0 if metric.lower_is_better else 100.0)
+                scores = scores * (-100.0 if metric.lower_is_better else 100.0) + 0.0  # no -0.0
             columns[key] = scores.tolist()
         return [
             dict(zip(columns, values, strict=True))
