@@ -81,9 +81,8 @@ def main() -> None:
         print(f"{label:34}{count / seconds(work):>12,.0f} hypotheses per CPU s   {note}".rstrip())
 
     n = len(pool)
-    rate(
-        "BLEU statistics, lines", lambda: prepared.statistics(pool, numbers), n, "(budget 200,000)"
-    )
+    budget = "(budget 200,000)"
+    rate("BLEU statistics, lines", lambda: prepared.statistics(pool, numbers), n, budget)
     rate("BLEU statistics, lists of tokens", lambda: prepared.statistics(tokens, numbers), n)
     rate("BLEU statistics, 2 threads", lambda: prepared.statistics(pool, numbers, 2), n)
     rate(
