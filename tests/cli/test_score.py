@@ -154,7 +154,7 @@ def test_stdin_gz_and_seed(hopefear: Run, files: Path) -> None:
 
 
 def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
-    (files / "hyp").write_bytes(b"a b c d e\r\n\r\nx")
+    (files / "hyp").write_bytes(b"\xef\xbb\xbfa b c d e\r\n\r\nx")
     (files / "r").write_bytes(b"a b c d e\n\nx\n")
     found = report(hopefear, files, "hyp", "--refs", "r", "--samples", "20")
     assert found["bleu"] == pytest.approx(100)
@@ -164,13 +164,13 @@ def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("good --refs ref short", "short has 3 lines, ref has 20; expected line by line"),
-        ("short --refs ref", "short has 3 lines, ref has 20"),
-        ("good --refs ref --versus bad short", "short has 3 lines, ref has 20"),
+        ("good --refs ref short", "ref has 20 lines, short has 3 lines; parallel files need"),
+        ("short --refs ref", "short has 3 lines, ref has 20 lines"),
+        ("good --refs ref --versus bad short", "short has 3 lines, ref has 20 lines"),
         ("good --refs absent", "absent: No such file or directory"),
         ("absent --refs ref", "absent: No such file or directory"),
-        ("empty --refs ref", "empty: the file is empty"),
-        ("good --refs empty", "empty: the file is empty"),
+        ("empty --refs ref", "empty has 0 lines, ref has 20 lines"),
+        ("empty --refs empty", "empty, empty: no line in them"),
         ("odd --refs ref", "odd:2: byte 0xff at column 1 is not UTF-8"),
         ("good --refs odd", "odd:2: byte 0xff"),
         ("good", "--refs is missing"),
@@ -178,7 +178,7 @@ def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
         ("good bad --refs ref", "2 files for the first system (good bad); give --runs 2 if"),
         ("good --refs ref --runs 2", "1 files for the first system (good); --runs 2 needs 2"),
         ("good bad --refs ref --runs 2 --versus bad", "1 files do not divide into systems"),
-        ("- --refs -", "'-' is given twice"),
+        ("- --refs -", "'-' (stdin) is given twice"),
         ("good --refs ref --tokenize 14a", "'14a' is not valid; give one of none, 13a, zh, char"),
         ("good --refs ref --samples 0", "--samples: 0 is out of range"),
         ("good --refs folder", "folder: Is a directory"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hopefear.cli.command import Command, Console, table
 from hopefear.config import argument, option
 from hopefear.errors import InputError, OptionError
-from hopefear.files import display_name, open_text
+from hopefear.files import display_name
 from hopefear.registry import register
 
 if TYPE_CHECKING:
@@ -72,27 +72,23 @@ class Score(Command):
 
     def run(self, console: Console) -> Mapping[str, Any]:
         systems = self._systems()
-        references = [read_lines(path) for path in self.refs]
-        lines = {}
-        for path in (path for _, files in systems for path in files):
-            lines[path] = read_lines(path)
-            check_parallel(self.refs[0], references[0], path, lines[path])
-        for path, texts in zip(self.refs[1:], references[1:], strict=True):
-            check_parallel(self.refs[0], references[0], path, texts)
+        files = [path for _, runs in systems for path in runs]
+        columns = read_columns([*files, *self.refs])
+        texts = dict(zip(files, columns, strict=False))
+        references = columns[len(files) :]
 
         metrics = self._metrics()
         prepared = {
             name: self._prepare(name, metric, references) for name, metric in metrics.items()
         }
-        total = sum(len(files) for _, files in systems)
         statistics: list[dict[str, list[IntArray]]] = []
-        with console.step("score", total=total, unit="files") as step:
-            for _, files in systems:
+        with console.step("score", total=len(files), unit="files") as step:
+            for _, runs in systems:
                 rows: dict[str, list[IntArray]] = {name: [] for name in metrics}
-                for path in files:
+                for path in runs:
                     for name in metrics:
-                        texts = self._texts(name, lines[path])
-                        counted = prepared[name].statistics(texts, threads=self.threads)
+                        lines = self._texts(name, texts[path])
+                        counted = prepared[name].statistics(lines, threads=self.threads)
                         rows[name].append(counted)
                     step.advance()
                 statistics.append(rows)
@@ -167,8 +163,6 @@ class Score(Command):
                 f"--runs {self.runs}; give as many runs of each system"
             )
         every = [*self.hyp, *self.versus]
-        if [*map(str, every), *map(str, self.refs)].count("-") > 1:
-            raise OptionError("'-' is given twice, but stdin can be read once; use a file")
         groups = [every[i : i + self.runs] for i in range(0, len(every), self.runs)]
         return [(group_name(files), files) for files in groups]
 
@@ -284,22 +278,15 @@ class Score(Command):
         )
 
 
-def read_lines(path: Path) -> list[str]:
-    """All lines of a text file; at least one."""
-    with open_text(path) as file:
-        lines = list(file)
-    if not lines:
-        raise InputError(f"{display_name(path)}: the file is empty; expected a sentence per line")
-    return lines
+def read_columns(paths: Sequence[Path]) -> list[list[str]]:
+    """The lines of parallel files; at least one."""
+    from hopefear.text.lines import read_parallel
 
-
-def check_parallel(path: Path, lines: Sequence[str], other: Path, others: Sequence[str]) -> None:
-    """Raise if two files do not have the same number of lines."""
-    if len(lines) != len(others):
-        raise InputError(
-            f"{display_name(other)} has {len(others)} lines, {display_name(path)} has "
-            f"{len(lines)}; expected line by line translations of the same text"
-        )
+    rows = list(read_parallel(paths))
+    if not rows:
+        names = ", ".join(map(display_name, paths))
+        raise InputError(f"{names}: no line in them; expected a sentence per line")
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def group_name(files: Sequence[Path]) -> str:
