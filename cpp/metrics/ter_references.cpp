@@ -27,41 +27,46 @@ struct Cell {
 };
 
 // Edit distance of a hypothesis to one reference, restricted to a band around the diagonal.
-// Operations rewrite the hypothesis into the reference.
+// Operations rewrite the hypothesis into the reference. Only the band is kept, so that memory grows
+// with the length of a line and not with its square.
 class EditDistance {
  public:
-  // Memory: (length of hypothesis + 1) x (length of reference + 1) cells, twice.
   void start(const Words& reference, size_t hypothesis_length) {
     reference_ = &reference;
     rows_ = static_cast<int>(hypothesis_length);
-    width_ = reference.size() + 1;
+    columns_ = static_cast<int>(reference.size()) + 1;
     ratio_ = rows_ > 0 ? static_cast<double>(reference.size()) / rows_ : 1.0;
     beam_ =
         kBeamWidth < ratio_ / 2 ? static_cast<int>(std::ceil(ratio_ / 2 + kBeamWidth)) : kBeamWidth;
+    // A row is read by the next one, whose band begins and ends up to `ratio` cells later.
+    stride_ = 2 * static_cast<size_t>(beam_) + static_cast<size_t>(std::ceil(ratio_)) + 4;
     for (std::vector<Cell>* matrix : {&base_, &trial_}) {
-      matrix->assign((hypothesis_length + 1) * width_, Cell{});
-      for (size_t j = 0; j < width_; ++j) (*matrix)[j] = {static_cast<int32_t>(j), kInsert};
+      matrix->assign((hypothesis_length + 1) * stride_, Cell{});
+      // Row 0 inserts the reference word by word; only what row 1 reads is needed.
+      for (int j = begin(0); j < columns_ && cell(*matrix, 0, j) < matrix->data() + stride_; ++j) {
+        *cell(*matrix, 0, j) = {j, kInsert};
+      }
     }
   }
 
-  // The distance of the words that are to be changed; fills the whole matrix.
+  // The distance of the words that are to be changed.
   int32_t set_base(const Words& words) {
     compute(words, 0, base_, base_);
-    return base_.back().cost;
+    return last(base_);
   }
 
   // The distance of a variant whose first `same` words are those of the base.
   int32_t distance(const Words& words, int same) {
     compute(words, same, base_, trial_);
-    return same == rows_ ? base_.back().cost : trial_.back().cost;
+    return last(same == rows_ ? base_ : trial_);
   }
 
   // The operations that lead to the base's distance, first one first.
-  void trace(std::vector<Operation>& operations) const {
+  void trace(std::vector<Operation>& operations) {
     operations.clear();
-    size_t i = static_cast<size_t>(rows_), j = width_ - 1;
+    int i = rows_, j = columns_ - 1;
     while (i > 0 || j > 0) {
-      const Operation operation = base_[i * width_ + j].operation;
+      const Operation operation = i == 0 ? kInsert : cell(base_, i, j)->operation;
       if (operation == kUndefined) throw std::logic_error("TER: the band has no path");
       operations.push_back(operation);
       if (operation != kInsert) --i;
@@ -71,36 +76,45 @@ class EditDistance {
   }
 
  private:
+  int diagonal(int i) const { return static_cast<int>(std::floor(i * ratio_)); }
+  int begin(int i) const { return std::max(0, diagonal(i) - beam_); }
+  int end(int i) const { return i == rows_ ? columns_ : std::min(columns_, diagonal(i) + beam_); }
+  // Column j of row i; one infinite cell stands before the band, the others behind it.
+  Cell* cell(std::vector<Cell>& matrix, int i, int j) const {
+    return matrix.data() + static_cast<size_t>(i) * stride_ + (j - begin(i) + 1);
+  }
+  int32_t last(std::vector<Cell>& matrix) const {
+    return rows_ == 0 ? columns_ - 1 : cell(matrix, rows_, columns_ - 1)->cost;
+  }
+
   // Rows from same + 1 on; the row before them is in `before`.
-  void compute(const Words& words, int same, const std::vector<Cell>& before,
+  void compute(const Words& words, int same, std::vector<Cell>& before,
                std::vector<Cell>& matrix) const {
-    const int columns = static_cast<int>(width_);
     for (int i = same + 1; i <= rows_; ++i) {
-      const int diagonal = static_cast<int>(std::floor(i * ratio_));
-      const int begin = std::max(0, diagonal - beam_);
-      const int end = i == rows_ ? columns : std::min(columns, diagonal + beam_);
-      const Cell* above = (i == same + 1 ? before : matrix).data() + (i - 1) * width_;
-      Cell* row = matrix.data() + i * width_;
+      const int first = begin(i), behind = end(i);
+      const Cell* above = cell(i == same + 1 ? before : matrix, i - 1, first);
+      Cell* row = cell(matrix, i, first);
       // Cells beside the band stay infinite: they were never written.
-      for (int j = begin; j < end; ++j) {
+      for (int j = first; j < behind; ++j, ++above, ++row) {
         if (j == 0) {
-          row[0] = {above[0].cost + 1, kDelete};
+          *row = {above->cost + 1, kDelete};
           continue;
         }
         const bool equal = words[i - 1] == (*reference_)[j - 1];
-        Cell best{above[j - 1].cost + (equal ? 0 : 1), equal ? kMatch : kSubstitute};
-        if (above[j].cost + 1 < best.cost) best = {above[j].cost + 1, kDelete};
-        if (row[j - 1].cost + 1 < best.cost) best = {row[j - 1].cost + 1, kInsert};
-        row[j] = best.cost < kInfinite ? best : Cell{};
+        Cell best{above[-1].cost + (equal ? 0 : 1), equal ? kMatch : kSubstitute};
+        if (above->cost + 1 < best.cost) best = {above->cost + 1, kDelete};
+        if (row[-1].cost + 1 < best.cost) best = {row[-1].cost + 1, kInsert};
+        *row = best.cost < kInfinite ? best : Cell{};
       }
     }
   }
 
   const Words* reference_ = nullptr;
   int rows_ = 0;
-  size_t width_ = 0;
+  int columns_ = 1;
   double ratio_ = 1;
   int beam_ = kBeamWidth;
+  size_t stride_ = 0;
   std::vector<Cell> base_, trial_;
 };
 

@@ -182,6 +182,12 @@ def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
         ("good --refs ref --tokenize 14a", "'14a' is not valid; give one of none, 13a, zh, char"),
         ("good --refs ref --samples 0", "--samples: 0 is out of range"),
         ("good --refs folder", "folder: Is a directory"),
+        ("good --refs ref --form one-sided", "compare systems; name others by --versus"),
+        ("good --refs ref --versus bad --coin run", "--coin run: is for --test randomization"),
+        (
+            "good --refs ref --versus bad --test randomization --form one-sided",
+            "--form one-sided: is for --test bootstrap",
+        ),
     ],
 )
 def test_what_the_user_can_mend(hopefear: Run, files: Path, words: str, message: str) -> None:

@@ -108,7 +108,7 @@ def test_the_pool_under_its_start_weights(pool: tuple) -> None:
     best = [np.flatnonzero(numbers == i)[np.argmax(scores[numbers == i])] for i in range(400)]
     total = rows[best].sum(axis=0)
     assert BLEU.score(total) == pytest.approx(0.475786, abs=5e-7)
-    assert BLEU.length_ratio(total) == pytest.approx(1.0475, abs=5e-5)  # type: ignore[attr-defined]
+    assert BLEU.length_ratio(total) == pytest.approx(1.0475, abs=5e-5)
 
 
 def test_the_oracle_of_the_pool(pool: tuple) -> None:

@@ -57,11 +57,13 @@ class Score(Command):
     test: Literal["auto", "bootstrap", "randomization"] = option(
         "auto", help="the paired test; auto: bootstrap, randomization with several runs"
     )
-    form: Literal["two-sided", "one-sided", "sacrebleu"] = option(
-        "two-sided", help="how the bootstrap counts; see docs/metrics.md"
+    form: Literal["two-sided", "one-sided", "sacrebleu"] | None = option(
+        None, help="how the bootstrap counts, see docs/metrics.md; two-sided if not given"
     )
-    coin: Literal["sentence", "run"] = option(
-        "sentence", help="what randomization swaps at once; run: as MultEval, p-values too small"
+    coin: Literal["sentence", "run"] | None = option(
+        None,
+        help="what randomization swaps at once; sentence if not given; run: as MultEval, p-values "
+        "too small",
     )
     samples: int | None = option(
         None, min=1, help="resamples (1000 if not given) or trials of randomization (10000)"
@@ -163,8 +165,18 @@ class Score(Command):
                 f"--runs {self.runs}; give as many runs of each system"
             )
         every = [*self.hyp, *self.versus]
+        self._check_test()
         groups = [every[i : i + self.runs] for i in range(0, len(every), self.runs)]
         return [(group_name(files), files) for files in groups]
+
+    def _check_test(self) -> None:
+        """No option without effect."""
+        if not self.versus and (self.test != "auto" or self.form or self.coin):
+            raise OptionError("--test, --form and --coin compare systems; name others by --versus")
+        if self.form and self._randomization:
+            raise OptionError(f"--form {self.form}: is for --test bootstrap; leave it out")
+        if self.coin and not self._randomization:
+            raise OptionError(f"--coin {self.coin}: is for --test randomization; leave it out")
 
     def _metrics(self) -> dict[str, Metric]:
         from hopefear.metrics import create
@@ -271,10 +283,15 @@ class Score(Command):
                 first,
                 trials=self.samples or 10_000,
                 seed=self.seed,
-                coin=self.coin,
+                coin=self.coin or "sentence",
             )
         return significance.paired_bootstrap(
-            metric, second, first, samples=self._resamples, seed=self.seed, form=self.form
+            metric,
+            second,
+            first,
+            samples=self._resamples,
+            seed=self.seed,
+            form=self.form or "two-sided",
         )
 
 

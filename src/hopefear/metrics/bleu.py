@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopefear.config import option
+from hopefear.errors import OptionError
 from hopefear.metrics.metric import FloatArray, safe_divide
 from hopefear.metrics.ngram_metric import NgramMetric
 from hopefear.registry import register
@@ -33,6 +34,13 @@ class Bleu(NgramMetric):
     smooth_value: float | None = option(
         None, min=0, help="of smooth floor (0.1 if not given) and add-k (1)"
     )
+
+    def __post_init__(self) -> None:
+        if self.smooth_value is not None and self.smooth not in ("floor", "add-k"):
+            raise OptionError(
+                f"smooth_value: {self.smooth_value:g} has no meaning with smooth {self.smooth}; "
+                "set smooth to floor or add-k, or leave it out"
+            )
 
     def score(self, statistics: ArrayLike) -> FloatArray:
         return self._bleu(statistics, effective_order=False)

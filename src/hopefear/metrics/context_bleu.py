@@ -46,11 +46,14 @@ class ContextBleu(Bleu):
         "document",
         help="a decayed document of what was chosen, or the previous iteration's 1-bests",
     )
-    decay: float = option(
-        0.999, min=0, max=1, help="of the document at each sentence (the thesis's programs: 0.95)"
+    decay: float | None = option(
+        None,
+        min=0,
+        max=1,
+        help="of the document at each sentence; if not given 0.999 (the thesis's programs: 0.95)",
     )
-    context_weight: float = option(
-        1.0, min=0, help="of the previous 1-bests (the thesis's programs: 0.5)"
+    context_weight: float | None = option(
+        None, min=0, help="of the previous 1-bests; if not given 1 (the thesis's programs: 0.5)"
     )
     scale: Literal["reference-length", "source-length", "sentences", "constant"] = option(
         "reference-length",
@@ -60,6 +63,18 @@ class ContextBleu(Bleu):
     factor: float = option(
         1.0, min=0, help="and with this (the thesis's scripts: scale constant, factor 1000)"
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        useless = "context_weight" if self.context == "document" else "decay"
+        if getattr(self, useless) is not None:
+            raise OptionError(
+                f"{useless}: has no meaning with context {self.context}; leave it out"
+            )
+        if self.context == "document":
+            self.decay = 0.999 if self.decay is None else self.decay
+        else:
+            self.context_weight = 1.0 if self.context_weight is None else self.context_weight
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
         """Without any context: decayed smoothing (eq. 2.19), unscaled."""
@@ -134,6 +149,7 @@ class DocumentContext(Context):
 
     def record(self, statistics: ArrayLike, sentence: int) -> None:
         decay = self.metric.decay
+        assert decay is not None
         self.background = decay * self.background + np.asarray(statistics)
         self.source = decay * self.source + float(self.source_lengths[sentence])
         self.sentences = decay * self.sentences + 1.0
@@ -172,6 +188,7 @@ class PreviousContext(Context):
         if not self.started:
             return self._share(rows, sentence) * self.metric.sentence_scores(rows)
         weight = self.metric.context_weight
+        assert weight is not None
         others = weight * (self.total - self.previous[sentence])
         lengths = self.source_lengths
         source = weight * (lengths.sum() - lengths[sentence]) + lengths[sentence]

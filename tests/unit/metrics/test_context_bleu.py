@@ -121,6 +121,14 @@ def test_the_scale_is_in_the_signature() -> None:
     assert "|scale:constant|factor:1000|" in metric.signature()
 
 
+@pytest.mark.parametrize(
+    "options", [{"context": "previous", "decay": 0.9}, {"context_weight": 0.5}]
+)
+def test_options_of_the_other_context(options: dict) -> None:
+    with pytest.raises(OptionError, match="no meaning with context"):
+        context_bleu(**options)
+
+
 def test_source_lengths_are_asked_for() -> None:
     with pytest.raises(OptionError, match="the lengths of the source sentences are needed"):
         context_bleu(scale="source-length").start(3)

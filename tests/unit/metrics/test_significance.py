@@ -49,7 +49,7 @@ def simulate(
 def rejections(test: Callable[[Runs, Runs, int], Outcome], count: int = 250, **how: float) -> float:
     """The share of simulated comparisons with p <= 0.05."""
     random = np.random.default_rng(1)
-    found = [test(*simulate(random, **how), seed).p_value for seed in range(count)]  # type: ignore[arg-type]
+    found = [test(*simulate(random, **how), seed).p_value for seed in range(count)]
     return float(np.mean(np.array(found) <= 0.05))
 
 
@@ -134,7 +134,7 @@ def test_the_forms_of_the_bootstrap() -> None:
     random = np.random.default_rng(5)
     first, second = simulate(random, gap=0.15)
     p = {
-        form: paired_bootstrap(BLEU, first, second, samples=4000, form=form)  # type: ignore[arg-type]
+        form: paired_bootstrap(BLEU, first, second, samples=4000, form=form)
         for form in ("two-sided", "one-sided", "sacrebleu")
     }
     assert p["two-sided"].p_value / p["one-sided"].p_value == pytest.approx(2, rel=0.25)

@@ -71,6 +71,13 @@ def test_ter_beyond_the_band() -> None:
         assert create("ter").statistics([hypothesis], [[reference]])[0, 0] == theirs.num_edits
 
 
+def test_ter_of_a_very_long_line() -> None:
+    """Only a band of the matrix is kept: its square would be 30 GB."""
+    words = [f"w{i}" for i in range(60_000)]
+    row = create("ter").statistics([[*words[1:], "x"]], [[words]])[0]
+    assert row.tolist() == [2, 840 * 60_000]
+
+
 def test_ter_can_mind_case() -> None:
     assert create("ter", {"lowercase": False}).statistics(["A"], [["a"]])[0, 0] == 1
 
