@@ -4,6 +4,7 @@ NB_MODULE(_engine, m) {
   m.doc() = "The engine of Hopefear. Use it through the Python package, not directly.";
   hopefear::bind::bind_base(m);
   hopefear::bind::bind_lm(m);
+  hopefear::bind::bind_metrics(m);
   hopefear::bind::bind_weights(m);
   hopefear::bind::bind_lm_estimate(m);
   hopefear::bind::bind_align(m);

@@ -23,6 +23,7 @@ C = TypeVar("C", bound=type)
 PACKAGES = {
     "command": "hopefear.cli",
     "tokenizer": "hopefear.text.tokenizers",
+    "metric": "hopefear.metrics",
 }
 
 _components: dict[str, dict[str, type]] = {}

@@ -1,0 +1,46 @@
+"""BLEU+1: sentence-level BLEU with add-one smoothing; the corpus score is BLEU.  [lin2004]
+
+Two variants are in use. `moses` (its PRO and its k-best MIRA): one is added to the matches and to
+the totals of all orders, unigrams too. `lin-och` (the original): unigrams stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hopefear.config import option
+from hopefear.metrics.bleu import Bleu, brevity_penalty
+from hopefear.metrics.metric import FloatArray
+from hopefear.registry import register
+
+
+@register("metric", "bleu+1")
+@dataclass(kw_only=True)
+class BleuPlusOne(Bleu):
+    """Sentence BLEU with one added to the counts."""
+
+    name: ClassVar[str] = "bleu+1"
+    title: ClassVar[str] = "BLEU+1"
+
+    variant: Literal["moses", "lin-och"] = option(
+        "moses", help="add one to all orders, or to all but unigrams"
+    )
+    smooth_brevity: bool = option(
+        False, help="add one to the reference length too, in the brevity penalty (Nakov 2012)"
+    )
+
+    def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
+        matches, totals, reference = self.parts(statistics)
+        length = totals[..., 0]
+        added = np.ones(self.order)
+        if self.variant == "lin-och":
+            added[0] = 0.0
+        matches, totals = matches + added, totals + added
+        defined = (matches > 0).all(axis=-1)
+        logs = np.log(np.where(matches > 0, matches, 1.0) / np.where(totals > 0, totals, 1.0))
+        brevity = brevity_penalty(length, reference + (1.0 if self.smooth_brevity else 0.0))
+        return np.where(defined, brevity * np.exp(logs.mean(axis=-1)), 0.0)

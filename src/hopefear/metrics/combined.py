@@ -1,0 +1,110 @@
+"""A weighted sum of metrics; by default (BLEU - TER) / 2, shown as (TER - BLEU) / 2.
+
+Statistics: those of the parts side by side. Options of the parts are given as PART.KEY=VALUE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hopefear import config, registry
+from hopefear.config import option
+from hopefear.errors import OptionError
+from hopefear.metrics.metric import (
+    FloatArray,
+    IntArray,
+    Metric,
+    Prepared,
+    References,
+    Tokens,
+    create,
+)
+from hopefear.registry import register
+
+
+@register("metric", "ter-bleu")
+@dataclass(kw_only=True)
+class Combined(Metric):
+    """(TER - BLEU) / 2, or any other weighted sum of metrics."""
+
+    name: ClassVar[str] = "ter-bleu"
+    title: ClassVar[str] = "(TER-BLEU)/2"
+    lower_is_better: ClassVar[bool] = True
+
+    parts: list[str] = option(["bleu", "ter"], help="the metrics that are summed")
+    weights: list[float] = option([0.5, 0.5], help="one for each part; an error rate counts as -")
+    part_options: list[str] = option(
+        [], metavar="PART.KEY=VALUE", help="options of the parts, as bleu.reference_length=average"
+    )
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != len(self.parts) or len(set(self.parts)) != len(self.parts):
+            raise OptionError(
+                f"weights: {len(self.weights)} for {len(self.parts)} parts; "
+                "name each part once and give each a weight"
+            )
+        if self.name in self.parts:
+            raise OptionError(f"parts: {self.name!r} within itself; name other metrics")
+        pairs: dict[str, list[str]] = {part: [] for part in self.parts}
+        for given in self.part_options:
+            part, dot, pair = given.partition(".")
+            if not dot or part not in pairs:
+                raise OptionError(
+                    f"part_options: {given!r}; expected PART.KEY=VALUE with a part of "
+                    + ", ".join(self.parts)
+                )
+            pairs[part].append(pair)
+        self._metrics = [
+            create(part, config.parse_pairs(registry.get("metric", part), pairs[part]))
+            for part in self.parts
+        ]
+        widths = [len(metric.columns) for metric in self._metrics]
+        self._ends = np.cumsum(widths)[:-1]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(f"{metric.name}.{name}" for metric in self._metrics for name in metric.columns)
+
+    def prepare(self, references: References) -> Prepared:
+        return PreparedParts([metric.prepare(references) for metric in self._metrics])
+
+    def score(self, statistics: ArrayLike) -> FloatArray:
+        return self._sum(statistics, lambda metric, rows: metric.score(rows))
+
+    def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
+        return self._sum(statistics, lambda metric, rows: metric.sentence_scores(rows))
+
+    def _sum(
+        self, statistics: ArrayLike, score: Callable[[Metric, ArrayLike], FloatArray]
+    ) -> FloatArray:
+        blocks = np.split(np.asarray(statistics), self._ends, axis=-1)
+        values = [
+            weight * score(metric, block)
+            for weight, metric, block in zip(self.weights, self._metrics, blocks, strict=True)
+        ]
+        result: FloatArray = np.sum(values, axis=0)
+        return result
+
+    def signature(self) -> str:
+        parts = [metric.signature().rpartition("|version:")[0] for metric in self._metrics]
+        return super().signature() + "".join(f" ({part})" for part in parts)
+
+
+class PreparedParts(Prepared):
+    """The parts' statistics side by side."""
+
+    def __init__(self, parts: Sequence[Prepared]) -> None:
+        self.parts = parts
+
+    def statistics(
+        self,
+        hypotheses: Sequence[Tokens],
+        sentences: ArrayLike | None = None,
+        threads: int = 1,
+    ) -> IntArray:
+        return np.hstack([part.statistics(hypotheses, sentences, threads) for part in self.parts])

@@ -1,0 +1,76 @@
+"""What the metrics share that count n-grams: the statistics of BLEU and their parts.
+
+A row is match1, total1, …, match4, total4, reference length (the columns of Moses's scorer); the
+length of the hypothesis is total1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hopefear._engine import LENGTH_UNIT, BleuReferences
+from hopefear.config import option
+from hopefear.metrics.metric import FloatArray, IntArray, Metric, References, safe_divide
+from hopefear.metrics.prepared import PreparedReferences, lowercased_references
+
+ReferenceLength = Literal["closest", "shortest", "average"]
+Unit = Literal["word", "char"]
+
+
+@dataclass(kw_only=True)
+class NgramMetric(Metric):
+    """Base of BLEU, its sentence-level forms and the linear n-gram score."""
+
+    order: int = option(4, min=1, max=16, help="longest n-gram")
+    reference_length: ReferenceLength = option(
+        "closest", help="of several references, the length that counts; of two closest, the shorter"
+    )
+    unit: Unit = option("word", help="what an n-gram consists of")
+    lowercase: bool = option(False, help="ignore case")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        pairs = [(f"match{n}", f"total{n}") for n in range(1, self.order + 1)]
+        return (*(name for pair in pairs for name in pair), "reflen")
+
+    @property
+    def length_unit(self) -> int:
+        """The column `reflen` counts 1/length_unit of a word: a mean is no whole number."""
+        return LENGTH_UNIT if self.reference_length == "average" else 1
+
+    def prepare(self, references: References) -> PreparedReferences:
+        return self._prepare(references, clip=True)
+
+    def _prepare(self, references: References, *, clip: bool) -> PreparedReferences:
+        texts = lowercased_references(references, self.lowercase)
+        counted = BleuReferences(texts, self.order, self.unit, self.reference_length, clip)
+        return PreparedReferences(counted, lowercase=self.lowercase)
+
+    def parts(self, statistics: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Matches (…, order), totals (…, order) and reference lengths in words (…)."""
+        values = np.asarray(statistics, dtype=np.float64)
+        pairs = values[..., : 2 * self.order]
+        return pairs[..., 0::2], pairs[..., 1::2], values[..., 2 * self.order] / self.length_unit
+
+    def length_ratio(self, statistics: ArrayLike) -> FloatArray:
+        """Hypothesis length by reference length."""
+        _, totals, reference = self.parts(statistics)
+        return length_ratio(totals[..., 0], reference)
+
+    def with_reference_lengths(self, statistics: IntArray, lengths: ArrayLike) -> IntArray:
+        """The rows with other reference lengths, in words (prorated ones for parts of sentences).
+
+        Kept to 1/length_unit of a word.
+        """
+        rows = statistics.copy()
+        rows[..., -1] = np.rint(np.asarray(lengths, dtype=np.float64) * self.length_unit)
+        return rows
+
+
+def length_ratio(length: FloatArray, reference: FloatArray) -> FloatArray:
+    """length / reference; against an empty reference 1 if nothing was said, else 1 + length."""
+    return np.where(reference > 0, safe_divide(length, reference, otherwise=1.0), 1.0 + length)

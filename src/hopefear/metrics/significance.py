@@ -1,0 +1,190 @@
+"""Is a difference more than chance? Paired bootstrap and stratified approximate randomisation.
+
+Goes in: for each system its runs (tuning with other seeds), each a matrix of statistics with a row
+per sentence. Comes out: p-values, and the deviations over runs and over resampling that belong
+beside a mean.  [koehn2004, clark2011, riezler2005]
+
+Differences are those of `Metric.shown`, first minus second. Definitions: docs/metrics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopefear.errors import InputError
+from hopefear.metrics.metric import FloatArray, Metric
+
+BootstrapForm = Literal["two-sided", "one-sided", "sacrebleu"]
+Coin = Literal["sentence", "run"]
+Runs = Sequence[ArrayLike]  # of one system: a matrix (sentences, columns) for each
+
+SEED = 12345  # sacreBLEU's
+_TIE = 1e-12  # differences that are equal but for rounding
+
+
+class Outcome(NamedTuple):
+    """Outcome of a paired test."""
+
+    difference: float  # of the mean scores, as shown; first minus second
+    p_value: float
+    signature: str
+
+
+class Summary(NamedTuple):
+    """A system's score as MultEval's tables have it, on the scale that is shown."""
+
+    mean: float  # over runs
+    run_deviation: float | None  # standard deviation over runs; None for a single one
+    resampling_deviation: float  # standard deviation over resampled test sets, mean over runs
+    low: float  # 95 % of the resampled means lie between
+    high: float
+
+
+def paired_bootstrap(
+    metric: Metric,
+    first: Runs,
+    second: Runs,
+    *,
+    samples: int = 1000,
+    seed: int = SEED,
+    form: BootstrapForm = "two-sided",
+) -> Outcome:
+    """Resample sentences, the same ones for both systems and all runs.
+
+    d is the difference, d* that of a sample. `two-sided`: share of |d* - mean d*| >= |d|;
+    `one-sided`: share of d* on the other side of 0; `sacrebleu`: share of |d*| - mean |d*| > |d|,
+    what that program computes. All with 1 added to both counts.
+    """
+    systems = _check(first, second)
+    difference = _difference(metric, *systems)
+    drawn = np.concatenate(
+        [
+            _mean_shown(metric, systems[0], weights) - _mean_shown(metric, systems[1], weights)
+            for weights in _resamples(systems[0].shape[1], samples, seed)
+        ]
+    )
+    if form == "two-sided":
+        count = np.sum(np.abs(drawn - drawn.mean()) >= abs(difference) - _TIE)
+    elif form == "one-sided":
+        count = np.sum(np.sign(difference) * drawn <= _TIE)
+    else:
+        sizes = np.abs(drawn)
+        count = np.sum(sizes - sizes.mean() > abs(difference))
+    p_value = (1 + int(count)) / (1 + samples)
+    return Outcome(difference, p_value, f"bootstrap|form:{form}|samples:{samples}|seed:{seed}")
+
+
+def approximate_randomization(
+    metric: Metric,
+    first: Runs,
+    second: Runs,
+    *,
+    trials: int = 10_000,
+    seed: int = SEED,
+    coin: Coin = "sentence",
+) -> Outcome:
+    """Swap the two systems' outputs of a sentence, within each pair of runs, by the toss of a coin.
+
+    p = (1 + number of |d*| >= |d|) / (1 + trials), two-sided; d is that of the statistics summed
+    over runs. `coin=run` tosses for every sentence of every run, as MultEval does, and so takes
+    outputs of one sentence in several runs for independent evidence, which they are not: its
+    p-values are too small. `coin=sentence` tosses once for all runs of a sentence and keeps its
+    level.
+    """
+    systems = _check(first, second)
+    one, two = (runs.astype(np.float64) for runs in systems)
+    if coin == "sentence":
+        one, two = one.sum(axis=0), two.sum(axis=0)
+    else:
+        one, two = (runs.reshape(-1, runs.shape[-1]) for runs in (one, two))
+    both = one.sum(axis=0) + two.sum(axis=0)
+    observed = abs(float(metric.shown(one.sum(axis=0)) - metric.shown(two.sum(axis=0))))
+    count = 0
+    for tosses in _tosses(len(one), trials, seed):
+        swapped = tosses @ (one - two) + two.sum(axis=0)
+        drawn = np.abs(metric.shown(swapped) - metric.shown(both - swapped))
+        count += int(np.sum(drawn >= observed - _TIE))
+    p_value = (1 + count) / (1 + trials)
+    signature = f"randomization|coin:{coin}|runs:{len(first)}|trials:{trials}|seed:{seed}"
+    return Outcome(_difference(metric, *systems), p_value, signature)
+
+
+def summarize(metric: Metric, runs: Runs, *, samples: int = 1000, seed: int = SEED) -> Summary:
+    """Mean, deviation over runs and deviation over resampling of one system."""
+    table = _stack(runs)
+    scores = metric.shown(table.sum(axis=1))
+    drawn = np.concatenate(
+        [_shown(metric, table, weights) for weights in _resamples(table.shape[1], samples, seed)],
+        axis=1,
+    )
+    low, high = np.quantile(drawn.mean(axis=0), [0.025, 0.975])
+    return Summary(
+        mean=float(scores.mean()),
+        run_deviation=float(scores.std(ddof=1)) if len(scores) > 1 else None,
+        resampling_deviation=float(drawn.std(axis=1).mean()),
+        low=float(low),
+        high=float(high),
+    )
+
+
+def _stack(runs: Runs) -> NDArray[np.int64]:
+    tables = [np.asarray(rows, dtype=np.int64) for rows in runs]
+    if not tables or not len(tables[0]) or any(t.shape != tables[0].shape for t in tables):
+        raise InputError(
+            "a system needs at least one run, and all runs the same sentences; found "
+            + (", ".join(str(len(t)) for t in tables) or "none")
+        )
+    return np.stack(tables)
+
+
+def _check(first: Runs, second: Runs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    systems = _stack(first), _stack(second)
+    if systems[0].shape != systems[1].shape:
+        (runs_1, lines_1, _), (runs_2, lines_2, _) = systems[0].shape, systems[1].shape
+        raise InputError(
+            f"{runs_1} runs of {lines_1} sentences against {runs_2} of {lines_2}; "
+            "a paired test needs the same of both"
+        )
+    return systems
+
+
+def _difference(metric: Metric, one: NDArray[np.int64], two: NDArray[np.int64]) -> float:
+    return float(metric.shown(one.sum(axis=1)).mean() - metric.shown(two.sum(axis=1)).mean())
+
+
+def _shown(metric: Metric, runs: NDArray[np.int64], weights: FloatArray) -> FloatArray:
+    """(runs, samples): scores of the runs under each row of sentence weights."""
+    return metric.shown(weights @ runs.astype(np.float64))
+
+
+def _mean_shown(metric: Metric, runs: NDArray[np.int64], weights: FloatArray) -> FloatArray:
+    mean: FloatArray = _shown(metric, runs, weights).mean(axis=0)
+    return mean
+
+
+_BLOCK = 2_000_000  # numbers drawn at once: bounds the memory, changes no result
+
+
+def _resamples(sentences: int, samples: int, seed: int) -> Iterator[FloatArray]:
+    """How often each sentence is drawn, block by block: (some samples, sentences)."""
+    random = np.random.default_rng(seed)
+    block = max(1, _BLOCK // sentences)
+    for begin in range(0, samples, block):
+        size = min(block, samples - begin)
+        drawn = random.choice(sentences, size=(size, sentences), replace=True)
+        flat = drawn + np.arange(size)[:, None] * sentences
+        counts = np.bincount(flat.ravel(), minlength=size * sentences)
+        yield counts.reshape(size, sentences).astype(np.float64)
+
+
+def _tosses(coins: int, trials: int, seed: int) -> Iterator[FloatArray]:
+    """0 or 1 for each coin, block by block: (some trials, coins)."""
+    random = np.random.default_rng(seed)
+    block = max(1, _BLOCK // coins)
+    for begin in range(0, trials, block):
+        size = min(block, trials - begin)
+        yield random.integers(2, size=(size, coins), dtype=np.uint8).astype(np.float64)

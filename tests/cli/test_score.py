@@ -1,0 +1,202 @@
+"""`hopefear score`: its report, its table, and what the user can mend."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+REFERENCE = [
+    "The cat sat on the mat, quietly.",
+    "It was a very cold night in winter.",
+    "Nobody knows where the old man went.",
+    "She reads a book about the sea.",
+] * 5
+GOOD = [line.replace("very ", "").replace("old man", "man") for line in REFERENCE]
+BAD = [line.replace("the ", "a ").replace("was", "is").replace("book", "paper") for line in GOOD]
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    write(tmp_path / "ref", REFERENCE)
+    write(tmp_path / "good", GOOD)
+    write(tmp_path / "bad", BAD)
+    return tmp_path
+
+
+def report(run: Run, folder: Path, *words: str) -> dict:
+    result = run("score", *words, "--json", "--progress", "off", cwd=folder)
+    assert (result.returncode, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def test_the_report(hopefear: Run, files: Path) -> None:
+    found = report(hopefear, files, "good", "--refs", "ref")
+    assert found["bleu"] == pytest.approx(
+        sacrebleu.BLEU(tokenize="none").corpus_score(GOOD, [REFERENCE]).score
+    )
+    assert found["chrf"] == pytest.approx(sacrebleu.CHRF().corpus_score(GOOD, [REFERENCE]).score)
+    assert found["ter"] == pytest.approx(sacrebleu.TER().corpus_score(GOOD, [REFERENCE]).score)
+    lengths = [sum(len(line.split()) for line in text) for text in (GOOD, REFERENCE)]
+    assert found["length_ratio"] == pytest.approx(lengths[0] / lengths[1])
+    assert found["versus"] == []
+    for part in ("bleu|", "chrf|", "ter|", "tok:none", "nrefs:1", "lines:20", "version:"):
+        assert part in found["signature"]
+
+
+@pytest.mark.parametrize(
+    ("tokenize", "lowercase"),
+    [("none", True), ("13a", False), ("13a", True), ("zh", False), ("char", False)],
+)
+def test_tokenizations_are_sacrebleus(
+    hopefear: Run, files: Path, tokenize: str, lowercase: bool
+) -> None:
+    write(files / "hyp", ["猫坐在，ABC def. 1,000.5", "X-ray (the) end."])
+    write(files / "a", ["猫 坐在 abc def. 1,000.5!", "X-ray the end."])
+    write(files / "b", ["狗坐在，ABC def.", "The x-ray (the end)."])
+    words = ["--lowercase"] if lowercase else []
+    found = report(
+        hopefear, files, "hyp", "--refs", "a", "b", "--tokenize", tokenize, *words, "--samples", "5"
+    )
+    texts = [(files / name).read_text(encoding="utf-8").splitlines() for name in ("hyp", "a", "b")]
+    theirs = sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
+    assert found["bleu"] == pytest.approx(theirs.corpus_score(texts[0], texts[1:]).score)
+    assert f"tok:{tokenize}" in found["signatures"]["bleu"]
+
+
+def test_versus(hopefear: Run, files: Path) -> None:
+    found = report(hopefear, files, "good", "--refs", "ref", "--versus", "bad", "good")
+    worse, same = found["versus"]
+    assert (worse["name"], same["name"]) == ("bad", "good")
+    assert worse["bleu"] < found["bleu"]
+    assert worse["differences"]["bleu"] == pytest.approx(worse["bleu"] - found["bleu"])
+    assert worse["p_value"] == worse["p_values"]["bleu"] < 0.01
+    assert worse["p_values"].keys() == {"bleu", "chrf", "ter", "length"}
+    assert same["p_value"] == 1
+    assert same["bleu"] == found["bleu"]
+    assert worse["test"] == "bootstrap|form:two-sided|samples:1000|seed:12345"
+
+
+@pytest.mark.parametrize(
+    ("words", "test"),
+    [
+        ("--test randomization --samples 99", "randomization|coin:sentence|runs:1|trials:99"),
+        ("--form one-sided --samples 50 --seed 3", "bootstrap|form:one-sided|samples:50|seed:3"),
+        ("--form sacrebleu", "bootstrap|form:sacrebleu|samples:1000"),
+    ],
+)
+def test_the_test_can_be_chosen(hopefear: Run, files: Path, words: str, test: str) -> None:
+    found = report(hopefear, files, "good", "--refs", "ref", "--versus", "bad", *words.split())
+    assert found["versus"][0]["test"].startswith(test)
+
+
+def test_runs(hopefear: Run, files: Path) -> None:
+    for i in (1, 2, 3):
+        write(files / f"good.{i}.en", [*GOOD[:-i], *BAD[-i:]])
+        write(files / f"bad.{i}.en", [*BAD[:-i], *GOOD[-i:]])
+    words = ["good.1.en", "good.2.en", "good.3.en", "--refs", "ref", "--runs", "3"]
+    words += ["--versus", "bad.1.en", "bad.2.en", "bad.3.en"]
+    found = report(hopefear, files, *words)
+    assert found["name"] == "good.{1,2,3}.en"
+    assert found["versus"][0]["name"] == "bad.{1,2,3}.en"
+    assert found["summaries"]["bleu"]["run_deviation"] > 0
+    theirs = sacrebleu.BLEU(tokenize="none")
+    texts = [(files / f"good.{i}.en").read_text("utf-8").splitlines() for i in (1, 2, 3)]
+    singles = [theirs.corpus_score(text, [REFERENCE]).score for text in texts]
+    assert found["bleu"] == pytest.approx(sum(singles) / 3)
+    assert found["versus"][0]["test"].startswith("randomization|coin:sentence|runs:3|trials:10000")
+    assert found["versus"][0]["p_value"] < 0.01
+    shown = hopefear("score", *words, cwd=files).stdout
+    header = shown.splitlines()[0].split()
+    assert header == ["system", "mean", "s_sel", "s_run", "p"]
+    assert "p: against good.{1,2,3}.en, randomization|" in shown
+
+
+def test_the_tables(hopefear: Run, files: Path) -> None:
+    single = hopefear("score", "good", "--refs", "ref", cwd=files).stdout
+    assert single.splitlines()[0].split() == ["system", "BLEU", "chrF", "TER", "length"]
+    assert "bleu|order:4" in single
+    both = hopefear("score", "good", "--refs", "ref", "--versus", "bad", cwd=files).stdout
+    assert all(title in both for title in ("BLEU", "chrF", "TER", "length", "s_sel"))
+    assert all(len(line) <= 120 for line in both.splitlines())
+
+
+def test_sentences(hopefear: Run, files: Path) -> None:
+    found = report(hopefear, files, "good", "--refs", "ref", "--sentences")
+    assert len(found["sentences"]) == 20
+    assert found["sentences"][0] == {"bleu": 100.0, "chrf": 100.0, "ter": 0.0, "length": 1.0}
+    assert 0 < found["sentences"][1]["bleu"] < 100
+    assert found["sentences"][1]["ter"] == pytest.approx(100 / 8)
+    shown = hopefear("score", "good", "--refs", "ref", "--sentences", cwd=files).stdout
+    assert "1: BLEU 100.00, chrF 100.00, TER 0.00, length 1.000" in shown
+
+
+def test_stdin_gz_and_seed(hopefear: Run, files: Path) -> None:
+    with gzip.open(files / "ref.gz", "wb") as file:
+        file.write((files / "ref").read_bytes())
+    words = ["--refs", "ref.gz", "--versus", "bad", "--json", "--seed", "7", "--threads", "2"]
+    text = "".join(f"{line}\n" for line in GOOD)
+    once, again = (hopefear("score", "-", *words, cwd=files, input=text) for _ in range(2))
+    assert once.stdout == again.stdout
+    assert json.loads(once.stdout)["name"] == "<stdin>"
+
+
+def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
+    (files / "hyp").write_bytes(b"\xef\xbb\xbfa b c d e\r\n\r\nx")
+    (files / "r").write_bytes(b"a b c d e\n\nx\n")
+    found = report(hopefear, files, "hyp", "--refs", "r", "--samples", "20")
+    assert found["bleu"] == pytest.approx(100)
+    assert found["length_ratio"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("good --refs ref short", "ref has 20 lines, short has 3 lines; parallel files need"),
+        ("short --refs ref", "short has 3 lines, ref has 20 lines"),
+        ("good --refs ref --versus bad short", "short has 3 lines, ref has 20 lines"),
+        ("good --refs absent", "absent: No such file or directory"),
+        ("absent --refs ref", "absent: No such file or directory"),
+        ("empty --refs ref", "empty has 0 lines, ref has 20 lines"),
+        ("empty --refs empty", "empty, empty: no line in them"),
+        ("odd --refs ref", "odd:2: byte 0xff at column 1 is not UTF-8"),
+        ("good --refs odd", "odd:2: byte 0xff"),
+        ("good", "--refs is missing"),
+        ("--refs ref", "HYP is missing"),
+        ("good bad --refs ref", "2 files for the first system (good bad); give --runs 2 if"),
+        ("good --refs ref --runs 2", "1 files for the first system (good); --runs 2 needs 2"),
+        ("good bad --refs ref --runs 2 --versus bad", "1 files do not divide into systems"),
+        ("- --refs -", "'-' (stdin) is given twice"),
+        ("good --refs ref --tokenize 14a", "'14a' is not valid; give one of none, 13a, zh, char"),
+        ("good --refs ref --samples 0", "--samples: 0 is out of range"),
+        ("good --refs folder", "folder: Is a directory"),
+        ("good --refs ref --form one-sided", "compare systems; name others by --versus"),
+        ("good --refs ref --versus bad --coin run", "--coin run: is for --test randomization"),
+        (
+            "good --refs ref --versus bad --test randomization --form one-sided",
+            "--form one-sided: is for --test bootstrap",
+        ),
+    ],
+)
+def test_what_the_user_can_mend(hopefear: Run, files: Path, words: str, message: str) -> None:
+    write(files / "short", GOOD[:3])
+    write(files / "empty", [])
+    (files / "odd").write_bytes(b"fine\n\xff\n")
+    (files / "folder").mkdir()
+    result = hopefear("score", *words.split(), cwd=files)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
