@@ -49,5 +49,8 @@ void bind_metrics(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_lm_estimate(nb::module_& m);
 void bind_align(nb::module_& m);
+void bind_forest(nb::module_& m);
+void bind_inference(nb::module_& m);
+void bind_forest_files(nb::module_& m);
 
 }  // namespace hopefear::bind

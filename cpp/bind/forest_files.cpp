@@ -1,0 +1,83 @@
+// Pools of forests and n-best lists.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include "bind/forest_arrays.hpp"
+#include "forest/nbest.hpp"
+#include "forest/pool.hpp"
+
+namespace hopefear::bind {
+namespace {
+
+// Pool::get wants the shared pointer that the forests will hold.
+struct PoolHandle {
+  std::shared_ptr<const Pool> pool;
+};
+
+// Owns the source that the reader reads from.
+struct NbestStream {
+  NbestStream(nb::object file, std::string name, std::shared_ptr<Vocabulary> vocabulary,
+              std::shared_ptr<FeatureNames> names)
+      : source(std::move(file), std::move(name)),
+        reader(source, std::move(vocabulary), std::move(names)) {}
+  PythonSource source;
+  NbestReader reader;
+};
+
+}  // namespace
+
+void bind_forest_files(nb::module_& m) {
+  nb::class_<PoolWriter>(m, "PoolWriter")
+      .def(nb::init<const std::string&>(), "path"_a)
+      .def(
+          "add",
+          [](PoolWriter& writer, const Forest& forest) {
+            const nb::gil_scoped_release release;
+            writer.add(forest);
+          },
+          "forest"_a)
+      .def("__len__", &PoolWriter::size)
+      .def("finish", &PoolWriter::finish, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<PoolHandle>(m, "PoolFile")
+      .def(
+          "__init__",
+          [](PoolHandle* self, const std::string& path, bool verify) {
+            const nb::gil_scoped_release release;
+            new (self) PoolHandle{Pool::open(path, verify ? Verify::full : Verify::quick)};
+          },
+          "path"_a, "verify"_a)
+      .def("__len__", [](const PoolHandle& p) { return p.pool->size(); })
+      .def_prop_ro("bytes", [](const PoolHandle& p) { return p.pool->bytes(); })
+      .def_prop_ro("vocabulary", [](const PoolHandle& p) { return p.pool->vocabulary(); })
+      .def_prop_ro("names", [](const PoolHandle& p) { return p.pool->names(); })
+      .def(
+          "get",
+          [](const PoolHandle& p, size_t index) {
+            const nb::gil_scoped_release release;
+            return Pool::get(p.pool, index);
+          },
+          "index"_a);
+
+  nb::class_<NbestStream>(m, "NbestStream")
+      .def(nb::init<nb::object, std::string, std::shared_ptr<Vocabulary>,
+                    std::shared_ptr<FeatureNames>>(),
+           "file"_a, "name"_a, "vocabulary"_a, "names"_a)
+      .def(
+          "next",
+          [](NbestStream& stream) -> nb::object {
+            NbestList list;
+            bool found = false;
+            {
+              const nb::gil_scoped_release release;
+              found = stream.reader.next(list);
+            }
+            if (!found) return nb::none();
+            return nb::make_tuple(list.forest, own_array(std::move(list.scores)));
+          },
+          nb::sig("def next(self) -> tuple[Forest, numpy.typing.NDArray[numpy.float64]] | None"),
+          "The next list and the scores of its entries, None at the end.");
+}
+
+}  // namespace hopefear::bind

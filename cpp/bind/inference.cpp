@@ -1,0 +1,256 @@
+// Inference over forests. Every function takes one score per edge and, where it asks about
+// derivations of certain nodes, roots in any order; hopefear.forest gives them their defaults.
+#include "forest/inference.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/forest_arrays.hpp"
+#include "forest/envelope.hpp"
+#include "forest/kbest.hpp"
+#include "forest/sample.hpp"
+#include "forest/select.hpp"
+
+namespace hopefear::bind {
+namespace {
+
+using ScoreArray = InArray<double>;
+using RootArray = InArray<uint32_t>;
+
+// Checks what came from Python; holds the roots sorted.
+struct Question {
+  Question(const Forest& f, const ScoreArray& s, const RootArray& r)
+      : scores(span_of(s)), roots(check_roots(f, span_of(r))) {
+    check_scores(f, scores);
+  }
+  Scores scores;
+  std::vector<uint32_t> roots;
+};
+
+void check_gains(const Forest& forest, const ScoreArray& gains) {
+  if (gains.size() != forest.edges()) throw nb::value_error("one gain per edge");
+  for (const double gain : span_of(gains)) {
+    if (!std::isfinite(gain)) throw nb::value_error("a gain is not finite");
+  }
+}
+
+OutArray<bool> mask_array(EdgeMask&& mask) {
+  auto* held = new EdgeMask(std::move(mask));
+  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<EdgeMask*>(p); });
+  return OutArray<bool>(reinterpret_cast<bool*>(held->data()), {held->size()}, owner);
+}
+
+OutArray<double> column(const Envelope& envelope, double Envelope::Segment::* member) {
+  std::vector<double> values;
+  for (const Envelope::Segment& s : envelope.segments()) values.push_back(s.*member);
+  return own_array(std::move(values));
+}
+
+void bind_best(nb::module_& m) {
+  m.def(
+      "edge_scores",
+      [](const Forest& forest, const Weights& weights) {
+        std::vector<double> scores;
+        {
+          const nb::gil_scoped_release release;
+          scores = edge_scores(forest, weights);
+        }
+        return own_array(std::move(scores));
+      },
+      "forest"_a, "weights"_a);
+  m.def(
+      "viterbi",
+      [](const Forest& forest, ScoreArray scores, RootArray roots) {
+        const nb::gil_scoped_release release;
+        const Question q(forest, scores, roots);
+        return viterbi(forest, q.scores, q.roots);
+      },
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert());
+  m.def(
+      "viterbi_weights",
+      [](const Forest& forest, const Weights& weights, RootArray roots) {
+        const nb::gil_scoped_release release;
+        const std::vector<uint32_t> sorted = check_roots(forest, span_of(roots));
+        return viterbi(forest, edge_scores(forest, weights), sorted);
+      },
+      "forest"_a, "weights"_a, "roots"_a.noconvert());
+  m.def(
+      "best_scores",
+      [](const Forest& forest, ScoreArray scores) {
+        BestEdges best;
+        {
+          const nb::gil_scoped_release release;
+          check_scores(forest, span_of(scores));
+          best = best_edges(forest, span_of(scores));
+        }
+        return own_array(std::move(best.scores));
+      },
+      "forest"_a, "scores"_a.noconvert());
+  m.def(
+      "max_marginals",
+      [](const Forest& forest, ScoreArray scores, RootArray roots) {
+        std::vector<double> result;
+        {
+          const nb::gil_scoped_release release;
+          const Question q(forest, scores, roots);
+          result = max_marginals(forest, q.scores, q.roots);
+        }
+        return own_array(std::move(result));
+      },
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert());
+  m.def(
+      "kbest",
+      [](const Forest& forest, ScoreArray scores, RootArray roots, size_t k, bool distinct,
+         uint64_t limit) {
+        const nb::gil_scoped_release release;
+        const Question q(forest, scores, roots);
+        KBestResult result = kbest(forest, q.scores, q.roots, k, distinct, limit);
+        return std::pair(std::move(result.derivations), result.complete);
+      },
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "k"_a, "distinct"_a, "limit"_a);
+}
+
+void bind_sums(nb::module_& m) {
+  m.def(
+      "inside",
+      [](const Forest& forest, ScoreArray scores) {
+        std::vector<double> result;
+        {
+          const nb::gil_scoped_release release;
+          check_scores(forest, span_of(scores));
+          result = inside(forest, span_of(scores));
+        }
+        return own_array(std::move(result));
+      },
+      "forest"_a, "scores"_a.noconvert());
+  m.def(
+      "outside",
+      [](const Forest& forest, ScoreArray scores, ScoreArray inside_values, RootArray roots) {
+        if (inside_values.size() != forest.nodes()) throw nb::value_error("one inside per node");
+        std::vector<double> result;
+        {
+          const nb::gil_scoped_release release;
+          const Question q(forest, scores, roots);
+          result = outside(forest, q.scores, span_of(inside_values), q.roots);
+        }
+        return own_array(std::move(result));
+      },
+      "forest"_a, "scores"_a.noconvert(), "inside"_a.noconvert(), "roots"_a.noconvert());
+  m.def(
+      "log_partition",
+      [](const Forest& forest, ScoreArray scores, RootArray roots) {
+        const nb::gil_scoped_release release;
+        const Question q(forest, scores, roots);
+        return log_partition(inside(forest, q.scores), q.roots);
+      },
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert());
+  m.def(
+      "posterior",
+      [](const Forest& forest, ScoreArray scores, RootArray roots) {
+        Posterior p;
+        double h = 0;
+        {
+          const nb::gil_scoped_release release;
+          const Question q(forest, scores, roots);
+          p = posterior(forest, q.scores, q.roots);
+          h = entropy(forest, p);
+        }
+        return nb::make_tuple(p.log_z, h, own_array(std::move(p.nodes)),
+                              own_array(std::move(p.edges)));
+      },
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(),
+      nb::sig("def posterior(forest: Forest, scores: numpy.typing.NDArray[numpy.float64], roots: "
+              "numpy.typing.NDArray[numpy.uint32]) -> tuple[float, float, "
+              "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
+      "Log partition, entropy, expected uses of nodes and of edges.");
+  m.def(
+      "feature_sum",
+      [](const Forest& forest, ScoreArray factors) {
+        check_gains(forest, factors);
+        const nb::gil_scoped_release release;
+        return feature_sum(forest, span_of(factors));
+      },
+      "forest"_a, "factors"_a.noconvert(), "The sum over edges of factor * features.");
+  m.def(
+      "expectation",
+      [](const Forest& forest, ScoreArray scores, ScoreArray gains, RootArray roots) {
+        check_gains(forest, gains);
+        Expectation result;
+        {
+          const nb::gil_scoped_release release;
+          const Question q(forest, scores, roots);
+          result =
+              expectation(forest, posterior(forest, q.scores, q.roots), span_of(gains), q.roots);
+        }
+        return nb::make_tuple(result.value, own_array(std::move(result.edges)));
+      },
+      "forest"_a, "scores"_a.noconvert(), "gains"_a.noconvert(), "roots"_a.noconvert(),
+      nb::sig("def expectation(forest: Forest, scores: numpy.typing.NDArray[numpy.float64], gains: "
+              "numpy.typing.NDArray[numpy.float64], roots: numpy.typing.NDArray[numpy.uint32]) -> "
+              "tuple[float, numpy.typing.NDArray[numpy.float64]]"),
+      "The expected gain, and its derivatives for the scores of edges.");
+  m.def(
+      "sample",
+      [](const Forest& forest, ScoreArray scores, RootArray roots, size_t count, uint64_t seed) {
+        const nb::gil_scoped_release release;
+        const Question q(forest, scores, roots);
+        return sample(forest, q.scores, q.roots, count, seed);
+      },
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "count"_a, "seed"_a);
+}
+
+}  // namespace
+
+void bind_inference(nb::module_& m) {
+  bind_best(m);
+  bind_sums(m);
+  nb::class_<Envelope>(m, "Envelope", "The best derivation for each x of w + x * direction.")
+      .def(
+          "__init__",
+          [](Envelope* self, const Forest& forest, ScoreArray scores, ScoreArray slopes,
+             RootArray roots) {
+            check_gains(forest, slopes);
+            const nb::gil_scoped_release release;
+            const Question q(forest, scores, roots);
+            new (self) Envelope(forest, q.scores, span_of(slopes), q.roots);
+          },
+          "forest"_a, "scores"_a.noconvert(), "slopes"_a.noconvert(), "roots"_a.noconvert())
+      .def("__len__", [](const Envelope& e) { return e.segments().size(); })
+      .def_prop_ro(
+          "starts", [](const Envelope& e) { return column(e, &Envelope::Segment::start); },
+          nb::rv_policy::automatic, "Where each segment begins; the first is -infinity.")
+      .def_prop_ro(
+          "slopes", [](const Envelope& e) { return column(e, &Envelope::Segment::slope); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "intercepts", [](const Envelope& e) { return column(e, &Envelope::Segment::intercept); },
+          nb::rv_policy::automatic)
+      .def("derivation", &Envelope::derivation, "segment"_a, "x"_a = 0.0,
+           "The derivation of a segment; its score is the one at x.");
+  m.def(
+      "useful_edges",
+      [](const Forest& forest, RootArray roots) {
+        return mask_array(useful_edges(forest, check_roots(forest, span_of(roots))));
+      },
+      "forest"_a, "roots"_a.noconvert());
+  m.def(
+      "prune_mask",
+      [](const Forest& forest, ScoreArray scores, RootArray roots, double value, bool margin) {
+        const Question q(forest, scores, roots);
+        return mask_array(margin ? margin_mask(forest, q.scores, q.roots, value)
+                                 : posterior_mask(forest, q.scores, q.roots, value));
+      },
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "value"_a, "margin"_a);
+  m.def(
+      "select_edges",
+      [](const Forest& forest, InArray<bool> mask, bool keep_nodes) {
+        const nb::gil_scoped_release release;
+        return select(forest, {reinterpret_cast<const uint8_t*>(mask.data()), mask.size()},
+                      keep_nodes);
+      },
+      "forest"_a, "mask"_a.noconvert(), "keep_nodes"_a);
+}
+
+}  // namespace hopefear::bind

@@ -1,0 +1,78 @@
+// Makes a forest. Nodes, rows and edges come in any order; finish() sorts them:
+//   - nodes topologically, if they are not already (otherwise their numbers do not change);
+//   - edges by head, and edges of one head in the order in which they were added: that is the order
+//     in which inference breaks ties.
+// It also decides which features become dense columns: those of at least half of all rows (or
+// edges), which is where a column is smaller than the entries it replaces.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "forest/forest.hpp"
+
+namespace hopefear {
+
+struct FeatureEntry {
+  uint32_t feature;  // local number
+  float value;
+  bool operator==(const FeatureEntry&) const = default;
+};
+
+struct NodeLabel {
+  uint32_t covered = 0;
+  int32_t begin = -1, end = -1;
+  int32_t symbol = -1;
+  std::span<const uint64_t> coverage = {};
+};
+
+class ForestBuilder {
+ public:
+  // Names may be null. Both may be shared with other forests.
+  ForestBuilder(std::shared_ptr<Vocabulary> vocabulary, std::shared_ptr<FeatureNames> names);
+
+  uint32_t feature(FeatureId id);  // its local number
+
+  // Entries in any order; equal features are summed. Throws std::invalid_argument for a value that
+  // is not finite.
+  uint32_t add_row(std::span<const FeatureEntry> entries);
+  uint32_t share_row(std::span<const FeatureEntry> entries);  // the number of an equal row, if any
+  uint32_t add_node(const NodeLabel& label = {});
+  // Returns the number in order of adding. Head and tails need not exist yet, only at finish().
+  // Throws std::invalid_argument if the target does not have each slot once.
+  uint32_t add_edge(uint32_t head, std::span<const uint32_t> tails, std::span<const int32_t> target,
+                    uint32_t row = kNoRow, std::span<const FeatureEntry> own = {},
+                    int64_t rule = kNoRule);
+  uint32_t nodes() const { return static_cast<uint32_t>(made_.covered.size()); }
+  uint32_t edges() const { return static_cast<uint32_t>(made_.heads.size()); }
+
+  // The builder is empty afterwards. Throws std::invalid_argument for a cycle, or an edge with a
+  // node or row that is not there.
+  Forest finish(std::optional<uint32_t> goal, std::string id = "");
+  // After finish(): for each edge of the forest its number in order of adding; for each node added
+  // its number in the forest.
+  const std::vector<uint32_t>& edge_order() const { return edge_order_; }
+  const std::vector<uint32_t>& node_numbers() const { return node_numbers_; }
+
+ private:
+  void append(std::span<const FeatureEntry> entries, std::vector<uint32_t>& begin,
+              std::vector<uint32_t>& features, std::vector<float>& values);
+  void sort_nodes();
+  void sort_edges(ForestStorage& out) const;
+  void move_labels(ForestStorage& out) const;
+
+  std::shared_ptr<Vocabulary> vocabulary_;
+  std::shared_ptr<FeatureNames> names_;
+  std::unordered_map<FeatureId, uint32_t> feature_numbers_;
+  std::unordered_multimap<uint64_t, uint32_t> shared_rows_;  // by hash of the entries
+  std::vector<FeatureEntry> scratch_;
+  ForestStorage made_;  // in order of adding; no dense columns, no node_edges
+  std::vector<uint32_t> edge_order_, node_numbers_;
+};
+
+}  // namespace hopefear
