@@ -63,6 +63,13 @@ std::vector<double> inside_pass(const Forest& forest, Scores scores, double* con
 
 }  // namespace
 
+void check_derivation_size(size_t edges) {
+  if (edges > kLongestDerivation) {
+    throw std::length_error("a derivation has more than " + std::to_string(kLongestDerivation) +
+                            " edges; no decoder makes such forests");
+  }
+}
+
 std::vector<uint32_t> check_roots(const Forest& forest, Roots roots) {
   std::vector<uint32_t> sorted(roots.begin(), roots.end());
   std::sort(sorted.begin(), sorted.end());

@@ -69,7 +69,12 @@ struct Expectation {
 Expectation expectation(const Forest& forest, const Posterior& posterior,
                         std::span<const double> gains, Roots roots);
 
-// Calls f(edge) for the edges of a derivation in pre-order; next(node) gives the edge chosen there.
+// A derivation is a tree, and where nodes are used again and again its size may grow exponentially
+// with the forest's; one of more edges than this is refused (std::length_error), not written out.
+inline constexpr size_t kLongestDerivation = size_t{1} << 24;
+void check_derivation_size(size_t edges);
+
+// The edges of a derivation in pre-order; next(node) gives the edge chosen at a node.
 template <typename Next>
 std::vector<uint32_t> expand_derivation(const Forest& forest, uint32_t root, Next&& next) {
   std::vector<uint32_t> edges, open = {root};
@@ -77,6 +82,7 @@ std::vector<uint32_t> expand_derivation(const Forest& forest, uint32_t root, Nex
     const uint32_t edge = next(open.back());
     open.pop_back();
     edges.push_back(edge);
+    check_derivation_size(edges.size());
     const std::span<const uint32_t> tails = forest.tails(edge);
     open.insert(open.end(), tails.rbegin(), tails.rend());
   }

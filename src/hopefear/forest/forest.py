@@ -1,10 +1,10 @@
 """Forests and how to make them by hand; decoders make them in the engine.
 
-`Forest` (the engine's) is immutable; its arrays are numpy views without copies. The incoming edges
-of node n are `node_edges[n] .. node_edges[n + 1]`, tails come before heads, and nodes that never
-reach the goal are there too. A derivation of a node is one of its incoming edges with a derivation
-of each tail; a node without incoming edges has none, so a lattice's first node needs an edge without
-tails.
+`Forest` (the engine's) is immutable; its arrays are numpy views without copies. The incoming
+edges of node n are `node_edges[n] .. node_edges[n + 1]`, tails come before heads, and nodes that
+never reach the goal are there too. A derivation of a node is one of its incoming edges with a
+derivation of each tail; a node without incoming edges has none, so a lattice's first node needs
+an edge without tails.
 
 The features of an edge are a row, shared by all uses of a rule at a span, plus its own.
 """
@@ -27,9 +27,9 @@ Features = Mapping[str, float] | Mapping[int, float]  # by name or by 64-bit id
 class ForestBuilder:
     """Collects nodes and edges in any order; `finish` sorts them and makes the forest.
 
-    Nodes keep their numbers unless they are out of topological order (see `node_numbers`); edges are
-    sorted by head and otherwise stay in the order of adding, in which inference breaks ties (see
-    `edge_order`). Vocabulary and names may be shared with other forests.
+    Nodes keep their numbers unless they are out of topological order (see `node_numbers`); edges
+    are sorted by head and otherwise stay in the order of adding, in which inference breaks ties
+    (see `edge_order`). Vocabulary and names may be shared with other forests.
     """
 
     def __init__(
@@ -116,7 +116,8 @@ class ForestBuilder:
 
     def _entries(self, features: Features) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         numbers = [self._number(feature) for feature in features]
-        values = np.array(list(features.values()), np.float32)
+        with np.errstate(over="ignore"):  # infinity, which the engine refuses
+            values = np.array(list(features.values()), np.float32)
         return np.array(numbers, np.uint32), values
 
     def _number(self, feature: str | int) -> int:

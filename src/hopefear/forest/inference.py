@@ -117,9 +117,10 @@ def expectation(
 ) -> Expectation:
     """E[gain(d)] for a gain that is a sum over edges (one number each), and its gradient.
 
-    The gradient is the covariance of the gain with the features, what the second-order expectation
-    semiring gives (Li & Eisner 2009, section 3.2), here in one pass up and one down: its cost does not
-    depend on the number of features. The covariance with any other sum over edges is `edges @ other`.
+    The gradient is the covariance of the gain with the features, what the second-order
+    expectation semiring gives (Li & Eisner 2009, section 3.2), here in one pass up and one down:
+    its cost does not depend on the number of features. The covariance with any other sum over
+    edges is `edges @ other`.
     """
     values = scores_of(forest, weights, scores)
     per_edge = np.ascontiguousarray(gains, np.float64)

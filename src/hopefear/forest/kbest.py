@@ -90,9 +90,9 @@ def max_translation(
 ) -> Translation | None:
     """The string with the largest probability, summed over its derivations; None if there is none.
 
-    Estimated from samples. `exact` enumerates all derivations instead, and is for small forests: more
-    than `limit` derivations are a `ValueError`. Of equally good strings the one with the better
-    derivation wins.
+    Estimated from samples. `exact` enumerates all derivations instead, and is for small forests:
+    more than `limit` derivations are a `ValueError`. Of equally good strings the one with the
+    better derivation wins.
     """
     values = scores_of(forest, weights, scores)
     nodes = roots_of(forest, roots)

@@ -1,7 +1,8 @@
 """What every inference function begins with: one score per edge, and the roots.
 
-Scores come from weights (w.f of each edge) or are given directly; -inf forbids an edge, NaN and +inf
-are refused. Whoever asks several questions under the same weights computes `edge_scores` once.
+Scores come from weights (w.f of each edge) or are given directly; -inf forbids an edge, NaN and
++inf are refused. Whoever asks several questions under the same weights computes `edge_scores`
+once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Semirings written in Python: any sum over derivations, without a line of C++.
 
-`fold` computes, for every node, the sum over its incoming edges of the edge's value times the values
-of its tails. It is for tests, for counting, and for trying things out; the semirings that are used
-all day (best, log sum, expectations) are in the engine.
+`fold` computes, for every node, the sum over its incoming edges of the edge's value times the
+values of its tails. It is for tests, for counting, and for trying things out; the semirings that
+are used all day (best, log sum, expectations) are in the engine.
 """
 
 from __future__ import annotations

@@ -1,0 +1,40 @@
+"""Forests of other systems, in and out.
+
+| format | reader | writer | tunable |
+| --- | --- | --- | --- |
+| n-best lists: Moses, cdec/Joshua, JSON lines | `read_nbest` | | yes |
+| Moses search graphs (`-osg`, `-osgx`) | `read_moses_graph` | | only `-osgx` |
+| Moses hypergraphs (`-output-search-graph-hypergraph`) | `read_moses_hypergraph` | | yes |
+| cdec JSON forests | `read_cdec_forest` | | yes |
+| PLF and OpenFst text lattices | `read_plf`, `read_openfst` | | no: one weight |
+| our JSON | `read_json` | `write_json` | yes |
+| Graphviz | | `to_graphviz` | |
+
+"Tunable" forests have named features. The others have one number per edge, the feature `lattice` or
+`transition`: with weight 1 on it they can be decoded, sampled and reranked, but there is nothing to
+tune. Feature names and units are those of the file.
+"""
+
+from __future__ import annotations
+
+from hopefear.forest.io.cdec import read_cdec_forest
+from hopefear.forest.io.graphviz import to_graphviz
+from hopefear.forest.io.json import from_json, read_json, to_json, write_json
+from hopefear.forest.io.lattice import read_openfst, read_plf
+from hopefear.forest.io.moses import read_moses_graph, read_moses_hypergraph
+from hopefear.forest.io.nbest import NbestList, read_nbest
+
+__all__ = [
+    "NbestList",
+    "from_json",
+    "read_cdec_forest",
+    "read_json",
+    "read_moses_graph",
+    "read_moses_hypergraph",
+    "read_nbest",
+    "read_openfst",
+    "read_plf",
+    "to_graphviz",
+    "to_json",
+    "write_json",
+]

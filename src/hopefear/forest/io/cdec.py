@@ -1,0 +1,106 @@
+"""cdec's JSON forests (`--forest_output`), one object per file:
+
+    {"rules": [1, "[X] ||| le [X,1] ||| the [1] ||| …", 2, …], "features": ["Glue", …],
+     "edges": [{"tail": [0], "spans": [0, 2, -1, -1], "feats": [0, 1.5, "Extra", 1], "rule": 1}, …],
+     "node": {"in_edges": [0, 1], "cat": "X"},
+     "edges": [ … ], "node": { … }, …}
+
+"edges" and "node" come again for every node; edges and nodes are numbered as they come. "feats"
+are pairs of a feature (its number in "features", or its name) and a value. Tails are in the order
+of the rule's nonterminals. The last node is the goal. Units stay as they are (cdec's are log10).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from hopefear._engine import Forest, Vocabulary
+from hopefear.errors import InputError
+from hopefear.files import PathLike, display_name, open_input
+from hopefear.forest.forest import ForestBuilder
+from hopefear.weights import FeatureNames
+
+_SLOT = re.compile(r"\[(?:[^\[\]\s]*,)?(\d+)\]")
+
+
+def read_cdec_forest(
+    path: PathLike,
+    *,
+    id: str = "",
+    vocabulary: Vocabulary | None = None,
+    names: FeatureNames | None = None,
+) -> Forest:
+    """The forest of a file (.gz too)."""
+    with open_input(path) as file:
+        text = file.read()
+    try:
+        # Pairs, because keys are repeated.
+        pairs = json.loads(text, object_pairs_hook=lambda pairs: pairs)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{display_name(path)}: not a JSON object ({error})") from None
+    try:
+        return _forest(pairs, ForestBuilder(vocabulary=vocabulary, names=names), id)
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+        why = f"no {error}" if isinstance(error, KeyError) else error
+        raise InputError(f"{display_name(path)}: not a cdec forest: {why}") from None
+
+
+def _forest(pairs: Any, builder: ForestBuilder, id: str) -> Forest:
+    rules: dict[int, str] = {}
+    features: list[str] = []
+    edges: list[dict[str, Any]] = []
+    nodes: list[dict[str, Any]] = []
+    for key, value in pairs:
+        if key == "rules":
+            rules = dict(zip(value[::2], value[1::2], strict=True)) if value else {}
+        elif key == "features":
+            features = value or []
+        elif key == "edges":
+            edges += [dict(edge) for edge in value]
+        elif key == "node":
+            nodes.append(dict(value))
+        elif key != "is_sorted":
+            raise ValueError(f"unexpected key {key!r}")
+    if not nodes:
+        return builder.finish(None, id=id)
+    for node in nodes:
+        spans = [edges[_index(e, edges)].get("spans") for e in node.get("in_edges") or []]
+        span = spans[0] if spans and spans[0] else [-1, -1]
+        builder.node(span=(span[0], span[1]), symbol=node.get("cat") or None)
+    for head, node in enumerate(nodes):
+        for number in node.get("in_edges") or []:
+            edge = edges[_index(number, edges)]
+            rule = edge.get("rule", -1)
+            text = rules[rule] if isinstance(rule, int) and rule > 0 else rule
+            tails = [_index(tail, nodes) for tail in edge.get("tail") or []]
+            row = builder.row(_features(edge.get("feats") or [], features))
+            target = _target(text) if isinstance(text, str) else None
+            builder.edge(head, tails, target, row=row, rule=rule if isinstance(rule, int) else -1)
+    return builder.finish(len(nodes) - 1, id=id)
+
+
+def _index(value: Any, of: list[Any]) -> int:
+    if not isinstance(value, int) or not 0 <= value < len(of):
+        raise ValueError(f"number {value!r}, expected one below {len(of)}")
+    return value
+
+
+def _features(feats: list[Any], names: list[str]) -> dict[str, float]:
+    result: dict[str, float] = {}
+    for feature, value in zip(feats[::2], feats[1::2], strict=True):
+        name = feature if isinstance(feature, str) else names[_index(feature, names)]
+        result[name] = float(value)
+    return result
+
+
+def _target(rule: str) -> list[str | int]:
+    """The target side of a rule, with slots numbered from 0."""
+    parts = rule.split("|||")
+    side = parts[2 if len(parts) > 2 else len(parts) - 1]
+    symbols: list[str | int] = []
+    for token in side.split():
+        match = _SLOT.fullmatch(token)
+        symbols.append(token if match is None else int(match[1]) - 1)
+    return symbols

@@ -1,0 +1,167 @@
+"""Word lattices with one weight: PLF (Python lattice format) and OpenFst's text format.
+
+They become forests whose edges have one tail and one word, and one feature, `lattice`: the log of
+the arc's weight. With `Weights({"lattice": 1})` they can be decoded, sampled, pruned; with a
+single feature there is nothing to tune.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from hopefear._engine import Forest, Vocabulary
+from hopefear.errors import InputError
+from hopefear.files import PathLike, display_name, open_text
+from hopefear.forest.forest import ForestBuilder
+from hopefear.weights import FeatureNames
+
+FEATURE = "lattice"
+_EPSILON = ("*EPS*", "<eps>", "<epsilon>")
+
+
+def read_plf(
+    path: PathLike,
+    *,
+    weights: Literal["probability", "log"] = "probability",
+    vocabulary: Vocabulary | None = None,
+    names: FeatureNames | None = None,
+) -> Iterator[Forest]:
+    """The lattices of a PLF file, one per line: `((('a',0.5,1),('b',0.5,2),),(('c',1.0,1),),)`.
+
+    Per node its arcs, each a word, a weight and how many nodes further it leads. Weights are
+    probabilities as Moses has them, or logs (cdec writes these); an arc of probability 0 is left
+    out. `*EPS*` is no word.
+    """
+    builder = ForestBuilder(vocabulary=vocabulary, names=names)
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # about escapes in words
+                    lattice = ast.literal_eval(line.strip())
+                yield _plf_forest(builder, lattice, weights == "log", str(number - 1))
+            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+                what = "not PLF" if isinstance(error, SyntaxError | TypeError) else str(error)
+                raise InputError(
+                    f"{display_name(path)}:{number}: {what}, expected ((('word',weight,1),),…)"
+                ) from None
+
+
+def _plf_forest(builder: ForestBuilder, lattice: Any, logs: bool, id: str) -> Forest:
+    last = len(lattice)
+    for _ in range(last + 1):
+        builder.node()
+    builder.edge(0, (), ())
+    for node, arcs in enumerate(lattice):
+        for word, weight, *step in arcs:
+            head = node + (step[0] if step else 1)
+            if not isinstance(head, int) or not node < head <= last:
+                raise ValueError(f"an arc of node {node} leads to node {head} of {last}")
+            if logs:
+                value = float(weight)
+            elif 0 <= weight <= 1:
+                if weight == 0:
+                    continue
+                value = math.log(weight)
+            else:
+                raise ValueError(f"{weight} is no probability (weights='log' reads logs)")
+            _arc(builder, head, node, word, value)
+    return builder.finish(last, id=id)
+
+
+def _arc(builder: ForestBuilder, head: int, tail: int, word: str, value: float) -> None:
+    target: list[str | int] = [0] if word in _EPSILON else [0, word]
+    builder.edge(head, [tail], target, features={FEATURE: value})
+
+
+def read_openfst(
+    path: PathLike,
+    *,
+    symbols: Mapping[int, str] | None = None,
+    transducer: bool | None = None,
+    id: str = "",
+    vocabulary: Vocabulary | None = None,
+    names: FeatureNames | None = None,
+) -> Forest:
+    """An acceptor, or the output side of a transducer, in OpenFst's text format.
+
+    Lines `from to label [output] [cost]` and `final [cost]`; costs are negative logs; the first
+    line's state is the start. Labels are words, or numbers of the `symbols` given (0 is epsilon).
+    Four columns are `label cost` if all of them end in a number, else `input output`;
+    `transducer` decides it.
+    """
+    name = display_name(path)
+    with open_text(path) as lines:
+        rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
+    if transducer is None:
+        wide = [row for _, row in rows if len(row) == 4]
+        transducer = any(len(row) == 5 for _, row in rows) or not all(
+            _is_number(row[3]) for row in wide
+        )
+    builder = ForestBuilder(vocabulary=vocabulary, names=names)
+    states: dict[str, int] = {}
+
+    def state(label: str) -> int:
+        if label not in states:
+            states[label] = builder.node()
+        return states[label]
+
+    finals: list[tuple[int, float]] = []
+    for number, row in rows:
+        try:
+            if len(row) <= 2:
+                finals.append((state(row[0]), _cost(row[1:])))
+                continue
+            if len(row) > (5 if transducer else 4):
+                raise ValueError(f"{len(row)} columns")
+            if not states:
+                builder.edge(state(row[0]), (), ())
+            tail, head = state(row[0]), state(row[1])
+            cost = _cost(row[4 if transducer else 3 :])
+            if cost < math.inf:
+                word = _word(row[3 if transducer else 2], symbols)
+                _arc(builder, head, tail, word, -cost)
+        except (ValueError, IndexError, KeyError) as error:
+            raise InputError(f"{name}:{number}: {error}; expected OpenFst text") from None
+    if rows and len(rows[0][1]) <= 2:  # a machine whose start is final and has no arcs in front
+        builder.edge(states[rows[0][1][0]], (), ())
+    goal = builder.node()
+    for tail, cost in finals:
+        if cost < math.inf:
+            builder.edge(goal, [tail], features={FEATURE: -cost})
+    try:
+        return builder.finish(goal, id=id)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}; only acyclic machines are forests") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _cost(columns: list[str]) -> float:
+    cost = float(columns[0]) if columns else 0.0
+    if math.isnan(cost) or cost == -math.inf:
+        raise ValueError(f"cost {cost}")
+    return cost
+
+
+def _word(label: str, symbols: Mapping[int, str] | None) -> str:
+    if symbols is None:
+        return label
+    number = int(label)
+    if number == 0:
+        return "<eps>"
+    if number not in symbols:
+        raise ValueError(f"label {number} is not among the symbols")
+    return symbols[number]

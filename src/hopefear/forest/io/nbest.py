@@ -1,0 +1,125 @@
+"""N-best lists of any system as forests: one node, one edge per entry.
+
+Text: `id ||| words ||| features ||| score`, features as Moses writes them (`LM0= -3 TM0= 1 2`; the
+values of a label with several are `TM0_1`, `TM0_2`) or as cdec and Joshua do (`name=value`), or
+mixed. JSON lines: `{"id": …, "text": …, "features": {…}, "score": …}`; features and score may be
+absent. Lists come one after the other as the file is read (.gz too); entries of one list stand
+together. An id that comes again later is another list.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopefear._engine import Forest, NbestStream, Vocabulary
+from hopefear.errors import InputError
+from hopefear.files import PathLike, display_name, open_input, open_text
+from hopefear.forest.forest import ForestBuilder
+from hopefear.weights import FeatureNames
+
+Format = Literal["moses", "cdec", "jsonl"]
+
+
+class NbestList(NamedTuple):
+    """A list: edge i of the forest is its entry i."""
+
+    id: str
+    forest: Forest
+    scores: NDArray[np.float64]  # of the file, per entry; NaN where it has none
+
+
+def read_nbest(
+    path: PathLike,
+    format: Format | None = None,
+    *,
+    vocabulary: Vocabulary | None = None,
+    names: FeatureNames | None = None,
+) -> Iterator[NbestList]:
+    """The lists of a file; without a format, `.jsonl` and `.json` (also .gz) are JSON lines.
+
+    Vocabulary and names are shared by all lists, and with other files if given.
+    """
+    if format is None:
+        bare = str(path).removesuffix(".gz")
+        format = "jsonl" if bare.endswith((".jsonl", ".json")) else "moses"
+    vocabulary = vocabulary if vocabulary is not None else Vocabulary()
+    names = names if names is not None else FeatureNames()
+    if format == "jsonl":
+        yield from _read_jsonl(path, ForestBuilder(vocabulary=vocabulary, names=names))
+        return
+    with open_input(path) as file:
+        stream = NbestStream(file, display_name(path), vocabulary, names)
+        while (found := stream.next()) is not None:
+            yield NbestList(found[0].id, *found)
+
+
+class _Entry(NamedTuple):
+    id: str
+    words: list[str]
+    features: dict[str, float]
+    score: float
+    place: str
+
+
+def _read_jsonl(path: PathLike, builder: ForestBuilder) -> Iterator[NbestList]:
+    for id, entries in groupby(_entries(path), key=lambda entry: entry.id):
+        scores = []
+        builder.node()
+        for entry in entries:
+            try:
+                row = builder.row(entry.features, share=False)
+            except (ValueError, InputError) as error:
+                raise InputError(f"{entry.place}: {error}") from None
+            builder.edge(0, (), entry.words, row=row)
+            scores.append(entry.score)
+        yield NbestList(id, builder.finish(0, id=id), np.array(scores, np.float64))
+
+
+def _entries(path: PathLike) -> Iterator[_Entry]:
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            place = f"{display_name(path)}:{number}"
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise InputError(f"{place}: not a JSON object ({error})") from None
+            yield _entry(record, place)
+
+
+def _entry(record: Any, place: str) -> _Entry:
+    def refuse(what: str, value: object, expected: str) -> InputError:
+        shown = json.dumps(value)[:60]
+        return InputError(f"{place}: {what} is {shown}, expected {expected}")
+
+    if not isinstance(record, dict):
+        raise refuse("the line", record, 'an object {"id": …, "text": …, "features": {…}}')
+    id, text = record.get("id"), record.get("text")
+    if isinstance(id, bool) or not isinstance(id, str | int):
+        raise refuse('"id"', id, "a string or an integer")
+    if not isinstance(text, str):
+        raise refuse('"text"', text, "a string")
+    features = record.get("features") or {}
+    if not isinstance(features, dict):
+        raise refuse('"features"', features, "an object of numbers")
+    for name, value in features.items():
+        if not _is_number(value):
+            raise refuse(f"feature {name!r}", value, "a finite number")
+    score = record.get("score")
+    if score is not None and not _is_number(score):
+        raise refuse('"score"', score, "a finite number")
+    return _Entry(str(id), text.split(), features, math.nan if score is None else score, place)
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= float(np.finfo(np.float32).max)  # false for NaN
