@@ -18,6 +18,7 @@ import numpy as np
 from hopefear._engine import forest_from_arrays
 
 from hopefear import forest as hf
+from hopefear.forest.io import read_nbest
 from hopefear.weights import FeatureNames, Weights
 
 
@@ -159,6 +160,13 @@ def main() -> None:
         size = 5 * forest.bytes / 1e6
         line("pool: save", size / saved, "MB/s", "")
         line("pool: open and check", size / loaded, "MB/s", "")
+        names = " ".join(f"F{i}= {i}.5" for i in range(14))
+        words = " ".join(f"w{i}" for i in range(20))
+        text = "".join(f"{i // 100} ||| {words} ||| {names} ||| -1\n" for i in range(50_000))
+        listed = Path(folder) / "nbest"
+        listed.write_text(text)
+        read = best(3, lambda: sum(item.forest.edges for item in read_nbest(listed)))
+        line("n-best list, 14 features, 20 words", 50 / read, "1,000 lines/s", "")
 
 
 if __name__ == "__main__":

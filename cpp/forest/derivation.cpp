@@ -63,18 +63,28 @@ std::vector<int32_t> words_of(const Derivation& derivation) {
 SparseVector features_of(const Derivation& derivation) {
   const Forest& forest = derivation.forest;
   const ForestView& a = forest.arrays();
-  std::unordered_map<uint32_t, double> sums;  // most of a large forest's features do not occur
-  const auto add = [&](uint32_t feature, float value) { sums[feature] += value; };
-  for (const uint32_t e : derivation.edges) {
-    if (a.rows[e] != kNoRow) for_row_features(a, a.rows[e], add);
-    for_own_features(a, e, add);
-  }
   std::vector<FeatureId> ids;
   std::vector<float> values;
-  for (const auto& [feature, sum] : sums) {
-    if (sum == 0) continue;
+  const auto put = [&](uint32_t feature, double sum) {
+    if (sum == 0) return;
     ids.push_back(a.feature_ids[feature]);
     values.push_back(static_cast<float>(sum));
+  };
+  const auto for_all = [&](const auto& add) {
+    for (const uint32_t e : derivation.edges) {
+      if (a.rows[e] != kNoRow) for_row_features(a, a.rows[e], add);
+      for_own_features(a, e, add);
+    }
+  };
+  // A table is faster than a map, but most of a large forest's features do not occur.
+  if (forest.features() <= 8192) {
+    std::vector<double> sums(forest.features(), 0);
+    for_all([&](uint32_t feature, float value) { sums[feature] += value; });
+    for (uint32_t feature = 0; feature < sums.size(); ++feature) put(feature, sums[feature]);
+  } else {
+    std::unordered_map<uint32_t, double> sums;
+    for_all([&](uint32_t feature, float value) { sums[feature] += value; });
+    for (const auto& [feature, sum] : sums) put(feature, sum);
   }
   return SparseVector(ids, values);
 }

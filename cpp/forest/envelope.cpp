@@ -17,11 +17,16 @@ bool same_slope(double a, double b) {
 
 }  // namespace
 
-// Replaces candidates by their upper envelope and sets the starts. Sort by slope, then a stack.
-void Envelope::keep_upper(std::vector<Line>& candidates) {
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Line& a, const Line& b) {
-    return a.slope != b.slope ? a.slope < b.slope : a.intercept > b.intercept;
-  });
+// Makes upper_ the upper envelope of upper_ and more_, both sorted by slope, and sets the starts.
+// Merging edge by edge keeps the lists short, and is faster than sorting all lines of a node.
+void Envelope::merge() {
+  merged_.resize(upper_.size() + more_.size());
+  std::merge(upper_.begin(), upper_.end(), more_.begin(), more_.end(), merged_.begin(),
+             [](const Line& a, const Line& b) {
+               return a.slope != b.slope ? a.slope < b.slope : a.intercept > b.intercept;
+             });
+  std::swap(upper_, merged_);
+  std::vector<Line>& candidates = upper_;
   size_t kept = 0;
   for (const Line& candidate : candidates) {
     Line line = candidate;
@@ -44,24 +49,27 @@ void Envelope::keep_upper(std::vector<Line>& candidates) {
   candidates.resize(kept);
 }
 
-// The lines of one edge: the sum of its tails' envelopes, walked through from left to right.
+// Makes more_ the lines of one edge: the sum of its tails' envelopes, walked through from left to
+// right.
 void Envelope::add_edge(const Forest& forest, Scores scores, std::span<const double> slopes,
                         uint32_t edge) {
+  more_.clear();
   if (scores[edge] == kNever) return;
   const std::span<const uint32_t> tails = forest.tails(edge);
-  std::vector<uint32_t> at;
+  std::vector<uint32_t>& at = at_;
+  at.clear();
   for (const uint32_t t : tails) {
     if (first_[t] == first_[t + 1]) return;  // no derivation
     at.push_back(first_[t]);
   }
   while (true) {
-    Line line{slopes[edge], scores[edge], 0, edge, static_cast<uint32_t>(choices_.size())};
+    Line line{slopes[edge], scores[edge], 0, edge, static_cast<uint32_t>(tried_.size())};
     for (const uint32_t choice : at) {
       line.slope += lines_[choice].slope;
       line.intercept += lines_[choice].intercept;
     }
-    choices_.insert(choices_.end(), at.begin(), at.end());
-    candidates_.push_back(line);
+    tried_.insert(tried_.end(), at.begin(), at.end());
+    more_.push_back(line);
     double next = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < tails.size(); ++i) {
       if (at[i] + 1 < first_[tails[i] + 1]) next = std::min(next, lines_[at[i] + 1].start);
@@ -80,26 +88,35 @@ Envelope::Envelope(const Forest& forest, Scores scores, std::span<const double> 
   }
   for (uint32_t n = 0; n < forest.nodes(); ++n) {
     if ((n & 0x3ff) == 0) poll_interrupt();
-    candidates_.clear();
+    upper_.clear();
+    tried_.clear();
     const auto [begin, end] = forest.in_edges(n);
-    for (uint32_t e = begin; e < end; ++e) add_edge(forest, scores, slopes, e);
-    keep_upper(candidates_);
-    lines_.insert(lines_.end(), candidates_.begin(), candidates_.end());
+    for (uint32_t e = begin; e < end; ++e) {
+      add_edge(forest, scores, slopes, e);
+      merge();
+    }
+    for (Line line : upper_) {
+      const auto from = tried_.begin() + line.choice;
+      line.choice = static_cast<uint32_t>(choices_.size());
+      choices_.insert(choices_.end(), from, from + forest.tails(line.edge).size());
+      lines_.push_back(line);
+    }
     first_[n + 1] = static_cast<uint32_t>(lines_.size());
   }
-  candidates_.clear();
+  upper_.clear();
   for (const uint32_t r : roots) {
-    for (uint32_t i = first_[r]; i < first_[r + 1]; ++i) {
-      candidates_.push_back(lines_[i]);
-      candidates_.back().choice = i;
+    more_.assign(lines_.begin() + first_[r], lines_.begin() + first_[r + 1]);
+    for (size_t i = 0; i < more_.size(); ++i) {
+      more_[i].choice = first_[r] + static_cast<uint32_t>(i);
     }
+    merge();
   }
-  keep_upper(candidates_);
-  for (const Line& line : candidates_) {
+  for (const Line& line : upper_) {
     segments_.push_back({line.start, line.slope, line.intercept});
     segment_lines_.push_back(line.choice);
   }
-  candidates_ = {};
+  upper_ = more_ = merged_ = {};
+  tried_ = at_ = {};
 }
 
 Derivation Envelope::derivation(size_t segment, double x) const {

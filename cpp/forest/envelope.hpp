@@ -34,10 +34,13 @@ class Envelope {
     uint32_t choice;  // in choices_: indices into lines_, one per tail
   };
   void add_edge(const Forest& forest, Scores scores, std::span<const double> slopes, uint32_t edge);
-  void keep_upper(std::vector<Line>& candidates);
+  void merge();
 
   Forest forest_;
-  std::vector<Line> candidates_;
+  // Scratch for one node: its envelope so far, the lines of one more edge, the choices of both, a
+  // choice in the making.
+  std::vector<Line> upper_, more_, merged_;
+  std::vector<uint32_t> tried_, at_;
   std::vector<Line> lines_;
   std::vector<uint32_t> first_;  // N + 1: lines of each node
   std::vector<uint32_t> choices_;

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from random_hypergraph import Hypergraph, hypergraphs
+from random_hypergraph import Hypergraph, few, hypergraphs
 
 from hopefear import forest as hf
 from hopefear.forest.io import from_json, read_json, to_json, write_json
 
 pytestmark = pytest.mark.engine
-few = settings(max_examples=50)  # each draws many numbers
 
 words = st.text(st.characters(blacklist_categories=("Z", "C")), min_size=1, max_size=4)
 

@@ -8,16 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from random_hypergraph import FEATURES, Hypergraph, hypergraphs
+from random_hypergraph import FEATURES, Hypergraph, few, hypergraphs
 
 from hopefear import forest as hf
 from hopefear.forest.semiring import LOG, TROPICAL, strings
 from hopefear.weights import SparseVector, Weights
 
 pytestmark = pytest.mark.engine
-few = settings(max_examples=50)  # each draws many numbers
 NEVER = -math.inf
 
 
