@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forest_random import Hypergraph, few, hypergraphs
 from hypothesis import given
 from hypothesis import strategies as st
-from random_hypergraph import Hypergraph, few, hypergraphs
 
 from hopefear import forest as hf
 from hopefear.forest.io import from_json, read_json, to_json, write_json

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from forest_random import FEATURES, Hypergraph, few, hypergraphs
 from hypothesis import given
 from hypothesis import strategies as st
-from random_hypergraph import FEATURES, Hypergraph, few, hypergraphs
 
 from hopefear import forest as hf
 from hopefear.forest.semiring import LOG, TROPICAL, strings

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from small_forest import tiny_forest, tiny_weights
+from forest_small import tiny_forest, tiny_weights
 
 from hopefear import forest as hf
 from hopefear.errors import InputError

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from small_forest import tiny_forest, tiny_weights
+from forest_small import tiny_forest, tiny_weights
 
 from hopefear import forest as hf
 from hopefear.forest.semiring import BOOLEAN, COUNTING, Semiring, node_values, strings

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from small_forest import tiny_forest, tiny_weights
+from forest_small import tiny_forest, tiny_weights
 
 from hopefear import forest as hf
 from hopefear.errors import InputError
