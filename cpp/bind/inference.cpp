@@ -89,6 +89,14 @@ void bind_best(nb::module_& m) {
       },
       "forest"_a, "scores"_a.noconvert());
   m.def(
+      "viterbi_each",
+      [](const Forest& forest, ScoreArray scores, RootArray nodes) {
+        const nb::gil_scoped_release release;
+        const Question q(forest, scores, nodes);  // checks the nodes; theirs is the order asked for
+        return viterbi_each(forest, q.scores, span_of(nodes));
+      },
+      "forest"_a, "scores"_a.noconvert(), "nodes"_a.noconvert());
+  m.def(
       "max_marginals",
       [](const Forest& forest, ScoreArray scores, RootArray roots) {
         std::vector<double> result;

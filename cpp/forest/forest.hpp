@@ -119,7 +119,6 @@ class Forest {
     return a.coverage.subspan(a.coverage_begin[node],
                               a.coverage_begin[node + 1] - a.coverage_begin[node]);
   }
-  bool same(const Forest& other) const { return data_ == other.data_; }
 
  private:
   struct Data {

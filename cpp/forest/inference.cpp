@@ -117,6 +117,19 @@ std::optional<Derivation> viterbi(const Forest& forest, Scores scores, Roots roo
       forest, expand_derivation(forest, root, [&](uint32_t n) { return best.edges[n]; }), score};
 }
 
+std::vector<std::optional<Derivation>> viterbi_each(const Forest& forest, Scores scores,
+                                                    std::span<const uint32_t> nodes) {
+  const BestEdges best = best_edges(forest, scores);
+  std::vector<std::optional<Derivation>> result(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (best.edges[nodes[i]] == kNoEdge) continue;
+    result[i] = Derivation{
+        forest, expand_derivation(forest, nodes[i], [&](uint32_t n) { return best.edges[n]; }),
+        best.scores[nodes[i]]};
+  }
+  return result;
+}
+
 std::vector<double> max_marginals(const Forest& forest, Scores scores, Roots roots) {
   const ForestView& a = forest.arrays();
   const std::vector<double> best = best_edges(forest, scores).scores;

@@ -31,6 +31,9 @@ struct BestEdges {
 BestEdges best_edges(const Forest& forest, Scores scores);
 // Ties between roots go to the smaller node.
 std::optional<Derivation> viterbi(const Forest& forest, Scores scores, Roots roots);
+// The best derivation of each node by itself; one pass over the forest for all of them.
+std::vector<std::optional<Derivation>> viterbi_each(const Forest& forest, Scores scores,
+                                                    std::span<const uint32_t> nodes);
 // Score of the best derivation of the roots that uses an edge, per edge.
 std::vector<double> max_marginals(const Forest& forest, Scores scores, Roots roots);
 

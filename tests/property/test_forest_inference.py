@@ -59,9 +59,15 @@ def test_viterbi(graph: Hypergraph) -> None:
     assert best.text == " ".join(found.words)
     assert best.root in graph.roots
     per_node = [max([p.score for p in paths], default=NEVER) for paths in graph.paths]
-    all_nodes = range(graph.nodes)
-    each = [hf.viterbi(graph.forest, scores=graph.scores, roots=[n]) for n in all_nodes]
-    assert [NEVER if d is None else d.score for d in each] == pytest.approx(per_node)
+    assert hf.best_scores(graph.forest, scores=graph.scores) == pytest.approx(per_node)
+    nodes = [*reversed(range(graph.nodes)), 0]
+    each = hf.viterbi_each(graph.forest, scores=graph.scores, nodes=nodes)
+    for node, derivation in zip(nodes, each, strict=True):
+        alone = hf.viterbi(graph.forest, scores=graph.scores, roots=[node])
+        assert (derivation is None) == (alone is None)
+        if derivation is not None and alone is not None:
+            assert derivation.edges.tolist() == alone.edges.tolist()
+            assert derivation.score == pytest.approx(per_node[node])
 
 
 @few

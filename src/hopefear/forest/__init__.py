@@ -22,7 +22,15 @@ from hopefear.forest.inference import (
     marginals,
     outside,
 )
-from hopefear.forest.kbest import Translation, kbest, max_translation, sample, viterbi
+from hopefear.forest.kbest import (
+    Translation,
+    best_scores,
+    kbest,
+    max_translation,
+    sample,
+    viterbi,
+    viterbi_each,
+)
 from hopefear.forest.pool import Pool, save_pool
 from hopefear.forest.prune import max_marginals, prune, select, trim
 from hopefear.forest.score import edge_scores
@@ -39,6 +47,7 @@ __all__ = [
     "Semiring",
     "Translation",
     "Vocabulary",
+    "best_scores",
     "bin_nodes",
     "count",
     "edge_scores",
@@ -60,4 +69,5 @@ __all__ = [
     "select",
     "trim",
     "viterbi",
+    "viterbi_each",
 ]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from hopefear import _engine
 from hopefear._engine import Derivation, Forest
@@ -37,6 +38,24 @@ def viterbi(
     if weights is not None and scores is None:  # one call: nothing goes through numpy
         return _engine.viterbi_weights(forest, weights.table, roots_of(forest, roots))
     return _engine.viterbi(forest, scores_of(forest, weights, scores), roots_of(forest, roots))
+
+
+def viterbi_each(
+    forest: Forest,
+    weights: Weights | None = None,
+    *,
+    nodes: Roots,
+    scores: ArrayLike | None = None,
+) -> list[Derivation | None]:
+    """The best derivation of each node by itself, in one pass: a bin's partial derivations."""
+    return _engine.viterbi_each(forest, scores_of(forest, weights, scores), roots_of(forest, nodes))
+
+
+def best_scores(
+    forest: Forest, weights: Weights | None = None, *, scores: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Per node the score of its best derivation, -inf if it has none."""
+    return _engine.best_scores(forest, scores_of(forest, weights, scores))
 
 
 def kbest(
