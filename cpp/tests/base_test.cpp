@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -108,6 +109,19 @@ TEST(binary_file_refuses_every_flipped_byte_and_every_truncation) {
   }
   write(bytes + "x");
   CHECK_THROWS(InputError, BinaryFile::open(file.path, kind));
+  // Places outside the file, under a checksum that is right.
+  for (const auto& [at, value] : std::vector<std::pair<size_t, uint64_t>>{
+           {20, 25}, {80, uint64_t{1} << 40}, {80, 1217}, {88, uint64_t{1} << 40}, {88, ~0ULL}}) {
+    std::string forged = bytes;
+    std::memcpy(forged.data() + at, &value, at == 20 ? 4 : 8);
+    std::memset(forged.data() + 32, 0, 8);
+    Checksum sum;
+    sum.update(forged.data(), 1216);
+    const uint64_t digest = sum.digest();
+    std::memcpy(forged.data() + 32, &digest, 8);
+    write(forged);
+    CHECK_THROWS(InputError, BinaryFile::open(file.path, kind));
+  }
   CHECK_THROWS(FileError, BinaryFile::open("/nonexistent/file", kind));
   CHECK_THROWS(FileError, BinaryFile::open("/tmp", kind));
 }
