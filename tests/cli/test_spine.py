@@ -161,3 +161,24 @@ def test_a_full_disk_is_one_line(misbehave: list[str]) -> None:
         result = subprocess.run([*misbehave, "print"], stdout=full, stderr=subprocess.PIPE)
     assert result.returncode == 2
     assert result.stderr == b"hopefear: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "message"),
+    [
+        ("{} version >&-", 2, "hopefear: stdout is closed; open it, for instance to /dev/null\n"),
+        (
+            "{} lm estimate -o lm.arpa - <&-",
+            2,
+            "hopefear: <stdin>: is closed; give a file or a pipe\n",
+        ),
+        ("{} version 2>&- >/dev/null", 0, ""),
+        ("{} vresion 2>&-", 2, ""),
+        ("{} vresion 2>/dev/full", 2, ""),
+    ],
+)
+def test_closed_streams(tmp_path: Path, shell: str, code: int, message: str) -> None:
+    command = shell.format(f"{sys.executable} -m hopefear")
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (code, message)
+    assert not list(tmp_path.iterdir())

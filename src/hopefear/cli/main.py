@@ -27,6 +27,11 @@ from hopefear.progress import display
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `hopefear`."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stderr is None:  # closed, as by 2>&-
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    if sys.stdout is None:  # a file that is opened later would take its place
+        _complain("hopefear: stdout is closed; open it, for instance to /dev/null")
+        return 2
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -41,22 +46,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _complain("interrupted")
         return 130
     except (HopefearError, OSError, MemoryError) as error:
         if "--debug" in words:
             traceback.print_exc()
-        print(f"hopefear: {_one_line(error)}", file=sys.stderr)
+        _complain(f"hopefear: {_one_line(error)}")
         return 2
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
         what = f"{type(error).__name__}: {error}".replace("\n", " ")
-        print(
-            f"hopefear: internal error: {what}; --debug shows where, please report it",
-            file=sys.stderr,
-        )
+        _complain(f"hopefear: internal error: {what}; --debug shows where, please report it")
         return 1
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody listens; the exit code still tells
+        print(text, file=sys.stderr, flush=True)
 
 
 def _terminated(signum: int, frame: object) -> NoReturn:
