@@ -151,7 +151,7 @@ def test_long_names(tmp_path: Path) -> None:
         file.write(b"x")
     assert path.read_bytes() == b"x"
     with (
-        pytest.raises(OSError, match="name too long: '[^.]*b'$"),
+        pytest.raises(OSError, match=r"name too long: '[^.]*b'$"),
         files.open_output(f"{'b' * 256}"),
     ):
         pytest.fail("the block ran")
@@ -162,5 +162,5 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     files.check_directory(tmp_path / "a" / "b")
     (tmp_path / "file").write_text("")
     for name in ("file", "file/a/b"):
-        with pytest.raises(NotADirectoryError, match="file'$"):
+        with pytest.raises(NotADirectoryError, match=r"file'$"):
             files.check_directory(tmp_path / name)
