@@ -17,11 +17,11 @@ Start = Callable[..., subprocess.Popen[bytes]]
 
 def test_overview(hopefear: Run) -> None:
     for words in ([], ["--help"], ["help"]):
-        result = hopefear(*words)
+        result = hopefear(*words, env={"COLUMNS": "80"})
         assert result.returncode == 0
         assert "usage: hopefear COMMAND" in result.stdout
         assert "version" in result.stdout
-        assert all(len(line) <= 100 for line in result.stdout.splitlines())
+        assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
 def test_version(hopefear: Run) -> None:
