@@ -134,6 +134,7 @@ def test_config_set_and_options_in_that_order(misbehave: list[str], tmp_path: Pa
     ("content", "message"),
     [
         ("[other]\n", "no table [try] in it"),
+        ("try = 3\n", "no table [try] in it"),
         ("[try]\nsiez = 1\n", "unknown key 'siez'; did you mean 'size'?"),
         ("[try]\nsize = -1\n", "size: -1 is out of range"),
         ("[try\n", "not valid TOML"),

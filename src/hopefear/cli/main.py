@@ -192,8 +192,8 @@ def _from_file(path: Any, name: str, cls: type[Command]) -> dict[str, Any]:
     mapping: Any = config.load_toml(path)
     place = f"{path}"
     for part in name.split(" "):
-        mapping = mapping.get(part, {}) if isinstance(mapping, dict) else {}
-    if not mapping:
+        mapping = mapping.get(part) if isinstance(mapping, dict) else None
+    if not isinstance(mapping, dict):
         raise OptionError(f"{place}: no table [{name.replace(' ', '.')}] in it; add one")
     fields = {field.name: field for field in config.fields_of(cls)}
     for key, value in mapping.items():
