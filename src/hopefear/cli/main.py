@@ -150,7 +150,7 @@ def _reflow(text: str) -> str:
     """Paragraphs as wide as the terminal, as argparse has its own; tables and lists stay."""
     width = _columns()
     paragraphs = text.split("\n\n")
-    kept = ("\n ", "\n-", "\n*")
+    kept = ("\n ", "\n- ", "\n* ")
     return "\n\n".join(
         p if any(start in "\n" + p for start in kept) else textwrap.fill(p, width)
         for p in paragraphs
