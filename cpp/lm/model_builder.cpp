@@ -351,8 +351,6 @@ class Builder {
   }
 
   // The own context of an n-gram that is the suffix of a context, and its own suffixes likewise.
-  // link() has passed such an n-gram by when it becomes a context here, so its suffix is marked, or
-  // found missing, here as well.
   uint32_t context_of_suffix(Unigram& suffix, unsigned, uint32_t) { return own_context(suffix, 1); }
   uint32_t context_of_suffix(Ngram& suffix, unsigned n, uint32_t prefix) {
     if (length_of(suffix.next) == n) return suffix.next;
@@ -360,17 +358,13 @@ class Builder {
     const uint32_t shorter = context(prefix).shorter;
     uint32_t next = 0;
     if (n == 2) {
-      mark_extended(unigram_array_[word].weight);
       next = own_context(unigram_array_[word], 1);
     } else if (Ngram* below = length_of(shorter) == n - 2
                                   ? builders_[n - 1].find(layout::ngram_key(shorter, word))
                                   : nullptr;
                below != nullptr) {
-      mark_extended(below->weight);
       next = context_of_suffix(*below, n - 1, shorter);
-    } else {
-      missing_.push_back({n, suffix.key});
-    }
+    }  // else it is missing itself, which this round will find out
     return suffix.next = new_context(n, 0, next);
   }
 
