@@ -7,7 +7,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 TAG = $(shell $(BIN)/python -c 'import sys; print(sys.implementation.cache_tag)')
-SOURCES := $(shell find src cpp -type f -not -name '*.pyc') CMakeLists.txt pyproject.toml
+# Folders too: a file that was deleted leaves no other trace.
+SOURCES := $(shell find src cpp -not -name '*.pyc' -not -name __pycache__) CMakeLists.txt pyproject.toml
 CPP_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
 .PHONY: install test demo lint format asan bench docs clean

@@ -170,9 +170,14 @@ BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Ver
     throw refuse((size < header.file_size ? "truncated: " : "too long: ") + std::to_string(size) +
                  " bytes, expected " + std::to_string(header.file_size));
   }
+  if (header.sections > kMaxSections) throw refuse("damaged: number of sections");
   for (size_t i = 0; i < header.sections; ++i) {
     const Entry& entry = front.entries[i];
-    const char* begin = data + entry.offset;  // in range: the header's checksum covers it
+    // The checksum finds accidents; whoever made this file may have made the checksum, too.
+    if (entry.offset > size || entry.size > size - entry.offset || entry.offset % kAlign != 0) {
+      throw refuse("damaged: place of a section");
+    }
+    const char* begin = data + entry.offset;
     const bool all = verify == Verify::full || size <= kQuick;
     const bool good = all ? checksum_of(begin, entry.size) == entry.checksum
                           : sample_of(begin, entry.size) == entry.sample_checksum;

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace hopefear {
 
@@ -21,6 +22,9 @@ class FileError : public std::runtime_error {
   int number;
   std::string path;
 };
+
+// A word or line of a file as a message shows it: short, in quotes, without control characters.
+std::string shown(std::string_view text);
 
 // Thrown by poll_interrupt(); the pending Python exception is already set.
 class Interrupted : public std::exception {

@@ -20,6 +20,28 @@ FileError::FileError(int error_number, std::string file_path)
       number(error_number),
       path(std::move(file_path)) {}
 
+std::string shown(std::string_view text) {
+  constexpr size_t kLongest = 40;
+  std::string result = "'";
+  for (const char c : text.substr(0, kLongest)) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (byte >= 32 && byte != 127) {
+      result += c;  // UTF-8 as it is
+    } else {
+      result += byte == '\t' ? ' ' : '?';
+    }
+  }
+  // Cut inside a character: drop its first bytes.
+  if (text.size() > kLongest) {
+    while (result.size() > 1 && (static_cast<unsigned char>(result.back()) & 0xC0) == 0x80) {
+      result.pop_back();
+    }
+    if (static_cast<unsigned char>(result.back()) >= 0xC0) result.pop_back();
+    result += "...";
+  }
+  return result + "'";
+}
+
 size_t MemorySource::read(char* buffer, size_t size) {
   const size_t n = std::min(size, text_.size());
   std::memcpy(buffer, text_.data(), n);

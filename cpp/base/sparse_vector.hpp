@@ -42,7 +42,7 @@ class SparseVector {
   std::vector<float> values_;
 };
 
-// The mean of many vectors with the given factors (sum_i factor_i v_i); O(total log n).
+// sum_i factor_i v_i; one pass over the union so far for every vector.
 SparseVector weighted_sum(std::span<const SparseVector* const> vectors,
                           std::span<const double> factors);
 

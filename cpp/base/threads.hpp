@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -39,7 +40,10 @@ void parallel_for(size_t n, size_t threads, F&& f) {
     }
   };
   std::vector<std::thread> pool;
-  for (size_t t = 1; t < threads && t < n; ++t) pool.emplace_back([&] { work(false); });
+  try {
+    for (size_t t = 1; t < threads && t < n; ++t) pool.emplace_back([&] { work(false); });
+  } catch (const std::system_error&) {  // the system gives no more: those that run do all the work
+  }
   work(true);
   for (std::thread& thread : pool) thread.join();
   if (first != nullptr) std::rethrow_exception(first);

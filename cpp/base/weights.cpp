@@ -59,8 +59,8 @@ FeatureId FeatureNames::intern(std::string_view name) {
     return c == '\t' || c == '\n' || c == '\r' || c == '\0';
   });
   if (name.empty() || bad) {
-    throw InputError("feature name '" + std::string(name) +
-                     "' is not valid; give a non-empty name without tabs and line ends");
+    throw InputError("feature name " + shown(name) +
+                     " is not valid; give a non-empty name without tabs and line ends");
   }
   if (const FeatureId id = parse_id_text(name); id != 0) return id;
   const FeatureId id = feature_id(name);
@@ -69,8 +69,8 @@ FeatureId FeatureNames::intern(std::string_view name) {
   if (slot.id == id) {
     const std::string_view known = this->name(id);
     if (known != name) {
-      throw InputError("features '" + std::string(known) + "' and '" + std::string(name) +
-                       "' have the same 64-bit id; rename one of them");
+      throw InputError("features " + shown(known) + " and " + shown(name) +
+                       " have the same 64-bit id; rename one of them");
     }
     return id;
   }
@@ -335,16 +335,22 @@ void read_weights_text(ByteSource& source, Weights& weights, FeatureNames* names
     if (line.empty()) continue;
     const size_t tab = line.rfind('\t');
     if (tab == std::string_view::npos || tab == 0) {
-      throw InputError(reader.place() + ": expected name<TAB>value, found '" + std::string(line) +
-                       "'");
+      throw InputError(reader.place() + ": expected name<TAB>value, found " + shown(line));
     }
     const std::string_view name = line.substr(0, tab), number = line.substr(tab + 1);
     float value = 0;
     const char* end = number.data() + number.size();
-    const auto [at, error] = std::from_chars(number.data(), end, value);
+    auto [at, error] = std::from_chars(number.data(), end, value);
+    if (error == std::errc::result_out_of_range) {  // a learner's 1e-50 is 0 as a float
+      double wide = 0;
+      const auto again = std::from_chars(number.data(), end, wide);
+      at = again.ptr;
+      error = again.ec;
+      value = static_cast<float>(wide);
+    }
     if (error != std::errc() || at != end || !std::isfinite(value)) {
-      throw InputError(reader.place() + ": weight of '" + std::string(name) + "' is '" +
-                       std::string(number) + "', expected a finite number");
+      throw InputError(reader.place() + ": weight of " + shown(name) + " is " + shown(number) +
+                       ", expected a finite number");
     }
     FeatureId id;
     try {
@@ -353,8 +359,8 @@ void read_weights_text(ByteSource& source, Weights& weights, FeatureNames* names
       throw InputError(reader.place() + ": " + error_in_name.what());
     }
     if (weights.has(id)) {
-      throw InputError(reader.place() + ": '" + std::string(name) +
-                       "' has a weight already; keep one of the lines");
+      throw InputError(reader.place() + ": " + shown(name) +
+                       " has a weight already; keep one of the lines");
     }
     weights.set(id, value);
   }

@@ -22,11 +22,16 @@ void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
   } catch (const InputError& e) {
+    // A message may quote a file's bytes, whatever they are.
     const nb::object type = nb::module_::import_("hopefear.errors").attr("InputError");
-    PyErr_SetString(type.ptr(), e.what());
+    const std::string_view what = e.what();
+    const nb::object text = nb::steal(
+        PyUnicode_DecodeUTF8(what.data(), static_cast<Py_ssize_t>(what.size()), "replace"));
+    if (text.is_valid()) PyErr_SetObject(type.ptr(), text.ptr());
   } catch (const FileError& e) {
-    const nb::object error = nb::steal(PyObject_CallFunction(
-        PyExc_OSError, "iss", e.number, std::strerror(e.number), e.path.c_str()));
+    const nb::object path = nb::steal(PyUnicode_DecodeFSDefault(e.path.c_str()));
+    const nb::object error = nb::steal(
+        PyObject_CallFunction(PyExc_OSError, "isO", e.number, std::strerror(e.number), path.ptr()));
     if (error.is_valid()) PyErr_SetObject(nb::handle(error.type()).ptr(), error.ptr());
   } catch (const Interrupted&) {
     if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
@@ -34,6 +39,25 @@ void translate(const std::exception_ptr& thrown, void*) {
 }
 
 }  // namespace
+
+std::string_view text_of(nb::handle object, nb::object& held) {
+  PyObject* const p = object.ptr();
+  if (PyUnicode_Check(p)) {
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(p, &size);
+    if (data != nullptr) return {data, static_cast<size_t>(size)};
+    for (const char* errors : {"surrogateescape", "surrogatepass"}) {
+      PyErr_Clear();
+      held = nb::steal(PyUnicode_AsEncodedString(p, "utf-8", errors));
+      if (held.is_valid()) return text_of(held, held);
+    }
+    throw nb::python_error();
+  }
+  if (PyBytes_Check(p)) {
+    return {PyBytes_AS_STRING(p), static_cast<size_t>(PyBytes_GET_SIZE(p))};
+  }
+  throw nb::type_error("expected str or bytes");
+}
 
 PythonSource::PythonSource(nb::object file, std::string name)
     : ByteSource(std::move(name)), readinto_(file.attr("readinto")) {}

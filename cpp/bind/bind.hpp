@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/io.hpp"
 
@@ -16,6 +17,12 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace hopefear::bind {
+
+// The name of a file that the engine opens itself. Unlike std::string it takes any name that the
+// system has, also one that is no UTF-8.
+struct FilePath {
+  std::string name;
+};
 
 // Reads from a Python object with readinto(); may be used while the GIL is released.
 class PythonSource : public ByteSource {
@@ -43,6 +50,10 @@ class PythonSink : public ByteSink {
 // None. The result may be called without the GIL.
 std::function<void(uint64_t)> progress_callback(nb::object callable);
 
+// The UTF-8 of a str or bytes; `held` keeps what had to be converted. Bytes that were no UTF-8 and
+// came in by surrogateescape go back to what they were.
+std::string_view text_of(nb::handle object, nb::object& held);
+
 void bind_base(nb::module_& m);
 void bind_lm(nb::module_& m);
 void bind_metrics(nb::module_& m);
@@ -54,3 +65,18 @@ void bind_inference(nb::module_& m);
 void bind_forest_files(nb::module_& m);
 
 }  // namespace hopefear::bind
+
+template <>
+struct nanobind::detail::type_caster<hopefear::bind::FilePath> {
+  NB_TYPE_CASTER(hopefear::bind::FilePath, const_name("str"))
+  bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+    PyObject* bytes = nullptr;
+    if (PyUnicode_FSConverter(source.ptr(), &bytes) == 0) {
+      PyErr_Clear();
+      return false;
+    }
+    value.name.assign(PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)));
+    Py_DECREF(bytes);
+    return true;
+  }
+};

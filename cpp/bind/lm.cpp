@@ -20,27 +20,6 @@ using lm::Boundaries;
 using lm::Model;
 using lm::WordId;
 
-// The UTF-8 of a str or bytes; `held` keeps what had to be converted. Bytes that were no UTF-8 and
-// came in by surrogateescape go back to what they were.
-std::string_view text_of(nb::handle object, nb::object& held) {
-  PyObject* const p = object.ptr();
-  if (PyUnicode_Check(p)) {
-    Py_ssize_t size = 0;
-    const char* data = PyUnicode_AsUTF8AndSize(p, &size);
-    if (data != nullptr) return {data, static_cast<size_t>(size)};
-    for (const char* errors : {"surrogateescape", "surrogatepass"}) {
-      PyErr_Clear();
-      held = nb::steal(PyUnicode_AsEncodedString(p, "utf-8", errors));
-      if (held.is_valid()) return text_of(held, held);
-    }
-    throw nb::python_error();
-  }
-  if (PyBytes_Check(p)) {
-    return {PyBytes_AS_STRING(p), static_cast<size_t>(PyBytes_GET_SIZE(p))};
-  }
-  throw nb::type_error("expected str or bytes");
-}
-
 nb::str decoded(std::string_view text) {
   return nb::steal<nb::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
@@ -201,12 +180,14 @@ void bind_lm(nb::module_& m) {
             lm::query_text(lm, source, sink, {bos, eos}, words);
           },
           "file"_a, "name"_a, "output"_a, "bos"_a, "eos"_a, "words"_a)
-      .def("write", &Model::write, "path"_a, nb::call_guard<nb::gil_scoped_release>());
+      .def(
+          "write", [](const Model& lm, const FilePath& path) { lm.write(path.name); }, "path"_a,
+          nb::call_guard<nb::gil_scoped_release>());
 
   m.def(
       "lm_open",
-      [](const std::string& path, bool verify) {
-        return Model::open(path, verify ? Verify::full : Verify::quick);
+      [](const FilePath& path, bool verify) {
+        return Model::open(path.name, verify ? Verify::full : Verify::quick);
       },
       "path"_a, "verify"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def(

@@ -37,7 +37,13 @@ View<T> view(std::span<const T> data, nb::handle owner) {
 void bind_weights(nb::module_& m) {
   nb::class_<FeatureNames>(m, "FeatureNames", "Names of features by their 64-bit id.")
       .def(nb::init<>())
-      .def("intern", &FeatureNames::intern, "name"_a, "The name's id; remembers the name.")
+      .def(
+          "intern",
+          [](FeatureNames& names, nb::str name) {
+            nb::object held;
+            return names.intern(text_of(name, held));
+          },
+          "name"_a, "The name's id; remembers the name.")
       .def(
           "name",
           [](const FeatureNames& names, FeatureId id) -> nb::object {
@@ -134,16 +140,16 @@ void bind_weights(nb::module_& m) {
 
   m.def(
       "save_weights",
-      [](const std::string& path, const Weights& weights, const FeatureNames* names) {
+      [](const FilePath& path, const Weights& weights, const FeatureNames* names) {
         const nb::gil_scoped_release release;
-        save_weights(path, weights.to_vector(), names);
+        save_weights(path.name, weights.to_vector(), names);
       },
       "path"_a, "weights"_a, "names"_a.none());
   m.def(
       "load_weights",
-      [](const std::string& path, Weights& weights, FeatureNames* names, bool verify) {
+      [](const FilePath& path, Weights& weights, FeatureNames* names, bool verify) {
         const nb::gil_scoped_release release;
-        load_weights(path, weights, names, verify ? Verify::full : Verify::quick);
+        load_weights(path.name, weights, names, verify ? Verify::full : Verify::quick);
       },
       "path"_a, "weights"_a, "names"_a.none(), "verify"_a);
   m.def(

@@ -85,28 +85,6 @@ std::string section_name(unsigned n) {
 
 }  // namespace
 
-std::string shown(std::string_view text) {
-  constexpr size_t kLongest = 40;
-  std::string result = "'";
-  for (const char c : text.substr(0, kLongest)) {
-    const unsigned char byte = static_cast<unsigned char>(c);
-    if (byte >= 32 && byte != 127) {
-      result += c;  // UTF-8 as it is
-    } else {
-      result += byte == '\t' ? ' ' : '?';
-    }
-  }
-  // Cut inside a character: drop its first bytes.
-  if (text.size() > kLongest) {
-    while (result.size() > 1 && (static_cast<unsigned char>(result.back()) & 0xC0) == 0x80) {
-      result.pop_back();
-    }
-    if (static_cast<unsigned char>(result.back()) >= 0xC0) result.pop_back();
-    result += "...";
-  }
-  return result + "'";
-}
-
 ArpaReader::ArpaReader(ByteSource& source) : lines_(source) { read_header(); }
 
 InputError ArpaReader::error(const std::string& what, uint64_t line) const {
@@ -140,6 +118,8 @@ void ArpaReader::read_header() {
     if (line_number() > kLinesBeforeData) {
       throw not_arpa("has no \\data\\ line among the first " + std::to_string(kLinesBeforeData));
     }
+    // A byte order mark is no reason to refuse a file.
+    if (line_number() == 1 && line_.starts_with("\xEF\xBB\xBF")) line_.remove_prefix(3);
   } while (line_ != "\\data\\");
   while (true) {
     if (!read_line()) throw at_end("in the header");

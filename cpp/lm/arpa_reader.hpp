@@ -55,7 +55,4 @@ class ArpaReader {
   bool ended_ = false;
 };
 
-// A word or line as a message shows it: short, without control characters.
-std::string shown(std::string_view text);
-
 }  // namespace hopefear::lm

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <system_error>
 
 #include "base/interrupt.hpp"
 #include "base/threads.hpp"
@@ -100,11 +101,15 @@ void ArpaWriter::end_round() {
     parallel_for(std::min(full.filling + 1, full.batches.size()), threads_ - (threads_ > 1),
                  [&](size_t i) { format(full.batches[i], back_offs); });
   };
+  bool started = false;
   if (threads_ > 1) {
-    formatting_ = std::async(std::launch::async, format_all);
-  } else {
-    format_all();
+    try {
+      formatting_ = std::async(std::launch::async, format_all);
+      started = true;
+    } catch (const std::system_error&) {  // no thread to be had
+    }
   }
+  if (!started) format_all();
   write(other);
   current_ = 1 - current_;
 }

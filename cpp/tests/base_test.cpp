@@ -1,9 +1,15 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "base/binary_file.hpp"
 #include "base/io.hpp"
@@ -108,6 +114,19 @@ TEST(binary_file_refuses_every_flipped_byte_and_every_truncation) {
   }
   write(bytes + "x");
   CHECK_THROWS(InputError, BinaryFile::open(file.path, kind));
+  // Places outside the file, under a checksum that is right.
+  for (const auto& [at, value] : std::vector<std::pair<size_t, uint64_t>>{
+           {20, 25}, {80, uint64_t{1} << 40}, {80, 1217}, {88, uint64_t{1} << 40}, {88, ~0ULL}}) {
+    std::string forged = bytes;
+    std::memcpy(forged.data() + at, &value, at == 20 ? 4 : 8);
+    std::memset(forged.data() + 32, 0, 8);
+    Checksum sum;
+    sum.update(forged.data(), 1216);
+    const uint64_t digest = sum.digest();
+    std::memcpy(forged.data() + 32, &digest, 8);
+    write(forged);
+    CHECK_THROWS(InputError, BinaryFile::open(file.path, kind));
+  }
   CHECK_THROWS(FileError, BinaryFile::open("/nonexistent/file", kind));
   CHECK_THROWS(FileError, BinaryFile::open("/tmp", kind));
 }
@@ -133,6 +152,26 @@ TEST(parallel_for_visits_everything_once_and_throws_what_was_thrown) {
                  }));
   }
 }
+
+#ifndef __SANITIZE_ADDRESS__  // it needs the address space itself
+TEST(parallel_for_works_with_the_threads_that_there_are) {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  if (pages == 0) return;  // no such file here
+  rlimit before, less;
+  CHECK_EQUAL(::getrlimit(RLIMIT_AS, &before), 0);
+  less = before;
+  less.rlim_cur = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + (size_t{100} << 20);
+  CHECK_EQUAL(::setrlimit(RLIMIT_AS, &less), 0);  // room for a dozen stacks
+  std::vector<int> seen(1000);
+  parallel_for(seen.size(), seen.size(), [&](size_t i) {
+    ++seen[i];
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that they pile up
+  });
+  CHECK_EQUAL(::setrlimit(RLIMIT_AS, &before), 0);
+  CHECK(seen == std::vector<int>(1000, 1));
+}
+#endif
 
 TEST(weights_equal_a_map) {
   std::mt19937_64 random(7);

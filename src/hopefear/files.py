@@ -20,9 +20,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from hopefear.errors import InputError
+from hopefear.errors import InputError, OptionError
 
 PathLike = str | os.PathLike[str]
+
+_GZIP = b"\x1f\x8b"
+_COMPILED = b"HOPEFEAR"  # cpp/base/binary_file.hpp
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class _GzipReader(gzip.GzipFile):
@@ -55,13 +59,31 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
     """A binary file to read from: `-` is stdin, `.gz` is unpacked."""
     name = os.fspath(path)
     if name == "-":
+        if sys.stdin is None:
+            raise InputError("<stdin>: is closed; give a file or a pipe")
         yield sys.stdin.buffer
     elif name.endswith(".gz"):
         with _GzipReader(name) as packed:
             yield cast(BinaryIO, packed)
     else:
         with open(name, "rb") as file:  # noqa: PTH123 (name may be any path-like)
+            if not is_device(name):  # a pipe would have to wait
+                _check_text(name, file.peek(len(_COMPILED)))
             yield file
+
+
+def _check_text(name: str, start: bytes) -> None:
+    """Refuse what would be read as a text of nonsense words."""
+    if start.startswith(_GZIP):
+        raise InputError(f"{name}: packed with gzip; give it a name that ends in .gz")
+    if start.startswith(_COMPILED) and b"\0" in start[:64]:
+        raise InputError(f"{name}: a binary file of Hopefear, expected text; check the name")
+
+
+def check_one_stdin(*paths: PathLike) -> None:
+    """Refuse `-` in two places: the second would find nothing left to read."""
+    if [os.fspath(path) for path in paths].count("-") > 1:
+        raise OptionError("'-' is given or taken for two inputs; stdin can be only one of them")
 
 
 @contextlib.contextmanager
@@ -84,9 +106,9 @@ def _decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def display_name(path: PathLike) -> str:
-    """How messages call a file."""
+    """How messages call a file; a name that is no UTF-8 is shown as far as it is."""
     name = os.fspath(path)
-    return "<stdin>" if name == "-" else name
+    return "<stdin>" if name == "-" else os.fsencode(name).decode("utf-8", "replace")
 
 
 @contextlib.contextmanager
@@ -94,7 +116,14 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
     """A temporary path beside `path`; renamed to it when the block ends well, removed when not."""
     target = Path(os.path.realpath(path))  # a link stays a link
     check_writable(target)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    if is_device(target):  # renaming would replace it by a file
+        raise OSError(errno.EINVAL, "is a device or a pipe, expected a real file", str(target))
+    try:
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent
+        )
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -117,16 +146,27 @@ def open_output(path: PathLike) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     if is_device(name):
-        with open(name, "wb") as device:  # noqa: PTH123
+        with _naming(name), open(name, "wb") as device:  # noqa: PTH123
             yield device
         return
-    with atomic_path(name) as temporary, temporary.open("wb") as file:
+    with _naming(name), atomic_path(name) as temporary, temporary.open("wb") as file:
         if name.endswith(".gz"):
             # No name and no time in the header: the same content gives the same bytes.
             with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
                 yield cast(BinaryIO, packed)
         else:
             yield file
+
+
+@contextlib.contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Writing does not say which file the disk was too small for."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in _FULL:
+            error.filename = name
+        raise
 
 
 def is_device(path: PathLike) -> bool:
@@ -180,6 +220,16 @@ def check_writable(path: PathLike, *, directory: bool = False) -> None:
         raise OSError(errno.ENOENT, f"no directory {str(parent)!r} to write into", str(target))
     if not os.access(parent, os.W_OK | os.X_OK):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+
+
+def check_directory(path: PathLike) -> None:
+    """Raise the `OSError` that making this directory, or writing into it, would end in."""
+    target = Path(path)
+    there = next(folder for folder in (target, *target.absolute().parents) if folder.exists())
+    if not there.is_dir():
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(there))
 
 
 def _sync(path: Path) -> None:

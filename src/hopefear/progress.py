@@ -9,7 +9,7 @@ command line and handed down.
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -131,8 +131,18 @@ class Bar(Display):
             print("\r" + " " * self._shown + "\r", end="", file=self.stream, flush=True)
             self._shown = 0
 
+    def _columns(self) -> int:
+        """Of the terminal that it is on, which stdout need not be."""
+        given = os.environ.get("COLUMNS", "")
+        if given.isdecimal() and int(given) > 0:
+            return int(given)
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns or 80
+        except (ValueError, OSError):  # no terminal at all
+            return 80
+
     def _draw(self, step: Progress) -> None:
-        width = shutil.get_terminal_size().columns - 1
+        width = max(1, self._columns() - 1)
         text = step.text()
         room = min(30, width - len(text) - 3)
         if step.total and room >= 5:

@@ -26,7 +26,14 @@ from hopefear._engine import (
     weighted_sum,
     write_weights_text,
 )
-from hopefear.files import PathLike, atomic_path, display_name, open_input, open_output
+from hopefear.files import (
+    PathLike,
+    atomic_path,
+    display_name,
+    is_device,
+    open_input,
+    open_output,
+)
 
 __all__ = ["FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
 
@@ -192,7 +199,7 @@ def difference(a: Weights, b: Weights) -> Weights:
 
 
 def _is_binary(path: PathLike) -> bool:
-    if str(path) == "-":
+    if str(path) == "-" or is_device(path):  # what is read from a pipe is gone
         return False
     with Path(path).open("rb") as file:
         return file.read(8) == b"HOPEFEAR"

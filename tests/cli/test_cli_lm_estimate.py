@@ -100,6 +100,11 @@ def test_bad_texts(hopefear: Run, tmp_path: Path, content: bytes, message: str) 
 def test_no_text_and_no_output(hopefear: Run, tmp_path: Path) -> None:
     assert "TEXT is missing" in hopefear("lm", "estimate", "-o", tmp_path / "x").stderr
     assert "--output is missing" in hopefear("lm", "estimate", "text").stderr
+    twice = hopefear("lm", "estimate", "-", "-", "-o", "x", cwd=tmp_path)
+    assert "stdin can be only one of them" in twice.stderr
+    both = hopefear("lm", "estimate", "-", "-o", "-", "--json", input=TEXT)
+    assert (both.returncode, both.stdout) == (2, "")
+    assert "--json: stdout is the model's already" in both.stderr
     missing = hopefear("lm", "estimate", "none.txt", "-o", "x", cwd=tmp_path)
     assert missing.returncode == 2
     assert "none.txt: No such file or directory" in missing.stderr

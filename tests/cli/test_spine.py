@@ -17,11 +17,11 @@ Start = Callable[..., subprocess.Popen[bytes]]
 
 def test_overview(hopefear: Run) -> None:
     for words in ([], ["--help"], ["help"]):
-        result = hopefear(*words)
+        result = hopefear(*words, env={"COLUMNS": "80"})
         assert result.returncode == 0
         assert "usage: hopefear COMMAND" in result.stdout
         assert "version" in result.stdout
-        assert all(len(line) <= 100 for line in result.stdout.splitlines())
+        assert all(len(line) <= 80 for line in result.stdout.splitlines())
 
 
 def test_version(hopefear: Run) -> None:
@@ -134,6 +134,7 @@ def test_config_set_and_options_in_that_order(misbehave: list[str], tmp_path: Pa
     ("content", "message"),
     [
         ("[other]\n", "no table [try] in it"),
+        ("try = 3\n", "no table [try] in it"),
         ("[try]\nsiez = 1\n", "unknown key 'siez'; did you mean 'size'?"),
         ("[try]\nsize = -1\n", "size: -1 is out of range"),
         ("[try\n", "not valid TOML"),
@@ -161,3 +162,24 @@ def test_a_full_disk_is_one_line(misbehave: list[str]) -> None:
         result = subprocess.run([*misbehave, "print"], stdout=full, stderr=subprocess.PIPE)
     assert result.returncode == 2
     assert result.stderr == b"hopefear: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "message"),
+    [
+        ("{} version >&-", 2, "hopefear: stdout is closed; open it, for instance to /dev/null\n"),
+        (
+            "{} lm estimate -o lm.arpa - <&-",
+            2,
+            "hopefear: <stdin>: is closed; give a file or a pipe\n",
+        ),
+        ("{} version 2>&- >/dev/null", 0, ""),
+        ("{} vresion 2>&-", 2, ""),
+        ("{} vresion 2>/dev/full", 2, ""),
+    ],
+)
+def test_closed_streams(tmp_path: Path, shell: str, code: int, message: str) -> None:
+    command = shell.format(f"{sys.executable} -m hopefear")
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (code, message)
+    assert not list(tmp_path.iterdir())

@@ -70,7 +70,7 @@ def test_bad_options(hopefear: Run, tmp_path: Path, words: list[str], message: s
 
 def test_a_file_where_the_directory_should_be(hopefear: Run, tmp_path: Path) -> None:
     (tmp_path / "w").write_text("mine")
-    done = hopefear("world", "-o", tmp_path / "w", *SIZES, "--progress", "off")
+    done = hopefear("world", "-o", tmp_path / "w", *SIZES)  # before the work: no line of progress
     assert done.returncode == 2
     assert str(tmp_path / "w") in done.stderr
     assert done.stderr.count("\n") == 1

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hopefear import files
-from hopefear.errors import InputError
+from hopefear.errors import InputError, OptionError
+from hopefear.weights import Weights
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
@@ -110,3 +111,56 @@ def test_gz_faults(tmp_path: Path) -> None:
     path.write_bytes(b"plain text")
     with pytest.raises(InputError, match="not a gzip"), files.open_input(path) as file:
         file.read()
+
+
+def test_packed_and_compiled_files_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(gzip.compress(b"a b c"))
+    with pytest.raises(InputError, match="packed with gzip; give it a name"):
+        files.open_input(tmp_path / "packed").__enter__()
+    Weights({"lm": 1.0}).save(tmp_path / "w.bin")
+    with pytest.raises(InputError, match="a binary file of Hopefear, expected text"):
+        files.open_input(tmp_path / "w.bin").__enter__()
+    (tmp_path / "word").write_bytes(b"HOPEFEAR is a word")
+    with files.open_input(tmp_path / "word") as file:
+        assert file.read() == b"HOPEFEAR is a word"
+
+
+def test_stdin_is_one_input() -> None:
+    files.check_one_stdin("-", "a", "b")
+    with pytest.raises(OptionError, match="stdin can be only one"):
+        files.check_one_stdin("-", "a", Path("-"))
+
+
+def test_a_device_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "w.bin")
+    with pytest.raises(OSError, match="expected a real file"):
+        Weights().save(tmp_path / "w.bin")
+    assert (tmp_path / "w.bin").is_fifo()
+
+
+def test_a_full_disk_names_the_file() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    with pytest.raises(OSError, match="/dev/full"), files.open_output("/dev/full") as file:
+        file.write(b"x")
+
+
+def test_long_names(tmp_path: Path) -> None:
+    path = tmp_path / ("ä" * 127)  # 254 bytes, of 255
+    with files.open_output(path) as file:
+        file.write(b"x")
+    assert path.read_bytes() == b"x"
+    with (
+        pytest.raises(OSError, match=r"name too long: '[^.]*b'$"),
+        files.open_output(f"{'b' * 256}"),
+    ):
+        pytest.fail("the block ran")
+
+
+def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    files.check_directory(tmp_path)
+    files.check_directory(tmp_path / "a" / "b")
+    (tmp_path / "file").write_text("")
+    for name in ("file", "file/a/b"):
+        with pytest.raises(NotADirectoryError, match=r"file'$"):
+            files.check_directory(tmp_path / name)

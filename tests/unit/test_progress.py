@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import os
+import pty
+import struct
+import termios
 
 import pytest
 
@@ -49,6 +54,20 @@ def test_the_bar_is_redrawn_in_place_and_fits(monkeypatch: pytest.MonkeyPatch) -
     assert 50 < len(drawn) < 150  # ten times a second, not a thousand times
     assert all(len(text) < 40 for text in drawn[:-1])
     assert drawn[-1] == "decode with a long label: 100%, 1,000 sentences, 10 s\n"
+
+
+def test_the_width_is_that_of_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stdout may be a file, or another terminal."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 20, 0, 0))
+    clock = Clock()
+    with os.fdopen(theirs, "w") as out, Bar(out, clock).step("a long label", total=9) as step:
+        clock.now += 1
+        step.advance()
+        drawn = os.read(ours, 1000).decode()
+    os.close(ours)
+    assert drawn.strip("\r") == "a long label:  11%,"
 
 
 def test_a_failed_step_leaves_no_bar() -> None:

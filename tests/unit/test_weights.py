@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -218,3 +220,37 @@ def test_nan_is_never_saved(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"weight of 'lm' is -?nan"):
         Weights({"lm": math.nan}).save(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_odd_bytes(tmp_path: Path) -> None:
+    """Names and messages take whatever bytes a file has."""
+    path = tmp_path / "w.tsv"
+    path.write_bytes(b"caf\xe9\t1\ntiny\t1e-50\n")
+    weights = Weights.load(path)
+    assert weights["caf\udce9"] == 1.0
+    assert weights["tiny"] == 0.0
+    weights.save(tmp_path / "again.tsv")
+    assert (tmp_path / "again.tsv").read_bytes() == b"caf\xe9\t1\ntiny\t0\n"
+    path.write_bytes(b"caf\xe9\0 and so on " + 1000 * b"x")
+    with pytest.raises(InputError, match=r"w\.tsv:1: .* found 'caf\ufffd\? and so on x+\.\.\.'$"):
+        Weights.load(path)
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "bin"])
+def test_file_names_that_are_no_utf8(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / os.fsdecode(b"w\xff." + suffix.encode())
+    Weights({"lm": 0.5}).save(path)
+    assert Weights.load(path)["lm"] == 0.5
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(InputError, match=f"w\ufffd\\.{suffix}"):
+        Weights.load(path)
+
+
+def test_a_pipe(tmp_path: Path) -> None:
+    """Looking what kind of file it is must not eat what is in it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b"lm\t0.5\n",))
+    writer.start()
+    assert list(Weights.load(pipe).items()) == [("lm", 0.5)]
+    writer.join()

@@ -100,6 +100,9 @@ class Demo(Command):
     seed: int = option(1, help="another seed, another world")
 
     def run(self, console: Console) -> Mapping[str, Any]:
+        from hopefear.files import check_directory
+
+        check_directory(self.output)
         stage = Stage(self.output, self.seed, console)
         for number, (name, make, tell) in enumerate(STEPS, 1):
             title = f"{number}. {make.__doc__}"

@@ -30,8 +30,9 @@ class LmCompile(Command):
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.files import check_writable
-        from hopefear.lm import LanguageModel
+        from hopefear.lm.model import LanguageModel, check_compiled_path
 
+        check_compiled_path(self.output)
         check_writable(self.output)
         with console.step("read", unit="n-grams") as step:
             lm = LanguageModel.load(self.lm, verify=True, progress=step.update)

@@ -59,10 +59,14 @@ class LmEstimate(Command):
     )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
+        from hopefear.files import check_one_stdin
         from hopefear.lm.estimate import estimate
 
         if not self.text:
             raise OptionError("TEXT is missing: one sentence per line; '-' is stdin")
+        check_one_stdin(*self.text)
+        if console.json and str(self.output) == "-":
+            raise OptionError("--json: stdout is the model's already; give -o a file")
         with console.step("estimate", unit="tokens") as step:
             report = estimate(
                 self.text,

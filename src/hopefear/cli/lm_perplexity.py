@@ -36,9 +36,10 @@ class LmPerplexity(Command):
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.errors import InputError
-        from hopefear.files import display_name
+        from hopefear.files import check_one_stdin, display_name
         from hopefear.lm import LanguageModel
 
+        check_one_stdin(self.lm, self.text)
         with console.step("load", unit="n-grams") as step:
             lm = LanguageModel.load(self.lm, progress=step.update)
             step.update(sum(lm.ngrams))

@@ -19,7 +19,7 @@ class LmQuery(Command):
     Prints 'Total: LOG10 OOV: COUNT' for each line, with --words preceded by 'WORD=NUMBER LENGTH
     LOG10' for every word and </s>, where LENGTH is that of the longest n-gram found; these are
     KenLM's numbers and format. Lines of a pipe are answered as they arrive. Words are separated by
-    blanks, tabs or NUL; <s>, </s> and <unk> in the text are looked up like other words.
+    blanks, tabs, CR or NUL; <s>, </s> and <unk> in the text are looked up like other words.
     """
 
     section = "Use and look"
@@ -36,8 +36,10 @@ class LmQuery(Command):
     eos: bool = option(True, help="do not score </s>")
 
     def run(self, console: Console) -> None:
+        from hopefear.files import check_one_stdin
         from hopefear.lm import LanguageModel
 
+        check_one_stdin(self.lm, self.text)
         with console.step("load", unit="n-grams") as step:
             lm = LanguageModel.load(self.lm, progress=step.update)
             step.update(sum(lm.ngrams))

@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 import textwrap
@@ -27,6 +28,11 @@ from hopefear.progress import display
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `hopefear`."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stderr is None:  # closed, as by 2>&-
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    if sys.stdout is None:  # a file that is opened later would take its place
+        _complain("hopefear: stdout is closed; open it, for instance to /dev/null")
+        return 2
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -41,22 +47,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _complain("interrupted")
         return 130
     except (HopefearError, OSError, MemoryError) as error:
         if "--debug" in words:
             traceback.print_exc()
-        print(f"hopefear: {_one_line(error)}", file=sys.stderr)
+        _complain(f"hopefear: {_one_line(error)}")
         return 2
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
         what = f"{type(error).__name__}: {error}".replace("\n", " ")
-        print(
-            f"hopefear: internal error: {what}; --debug shows where, please report it",
-            file=sys.stderr,
-        )
+        _complain(f"hopefear: internal error: {what}; --debug shows where, please report it")
         return 1
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody listens; the exit code still tells
+        print(text, file=sys.stderr, flush=True)
 
 
 def _terminated(signum: int, frame: object) -> NoReturn:
@@ -121,7 +129,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(name: str, cls: type[Command]) -> argparse.ArgumentParser:
-    doc = textwrap.dedent("    " + (cls.__doc__ or "")).strip()
+    doc = _reflow(textwrap.dedent("    " + (cls.__doc__ or "")).strip())
     epilog = ""
     if cls.examples:
         epilog = "examples:\n" + "\n".join(f"  {example}" for example in cls.examples)
@@ -136,6 +144,21 @@ def _parser(name: str, cls: type[Command]) -> argparse.ArgumentParser:
     group = parser.add_argument_group("common options")
     config.add_arguments(group, Reporting if cls.reports else Common)
     return parser
+
+
+def _reflow(text: str) -> str:
+    """Paragraphs as wide as the terminal, as argparse has its own; tables and lists stay."""
+    width = _columns()
+    paragraphs = text.split("\n\n")
+    kept = ("\n ", "\n- ", "\n* ")
+    return "\n\n".join(
+        p if any(start in "\n" + p for start in kept) else textwrap.fill(p, width)
+        for p in paragraphs
+    )
+
+
+def _columns() -> int:
+    return max(40, min(100, shutil.get_terminal_size().columns - 2))
 
 
 def _parse(name: str, cls: type[Command], words: list[str]) -> tuple[Common, dict[str, Any]]:
@@ -169,8 +192,8 @@ def _from_file(path: Any, name: str, cls: type[Command]) -> dict[str, Any]:
     mapping: Any = config.load_toml(path)
     place = f"{path}"
     for part in name.split(" "):
-        mapping = mapping.get(part, {}) if isinstance(mapping, dict) else {}
-    if not mapping:
+        mapping = mapping.get(part) if isinstance(mapping, dict) else None
+    if not isinstance(mapping, dict):
         raise OptionError(f"{place}: no table [{name.replace(' ', '.')}] in it; add one")
     fields = {field.name: field for field in config.fields_of(cls)}
     for key, value in mapping.items():
@@ -190,25 +213,41 @@ def _summary(name: str) -> str:
 
 def _listing(prefix: str) -> str:
     names = [name for name in registry.names("command") if name.startswith(prefix)]
-    width = max(map(len, names))
-    return "".join(f"  hopefear {name.ljust(width)}  {_summary(name)}\n" for name in names)
+    return _table(names, "  hopefear ")
+
+
+def _table(names: Sequence[str], start: str) -> str:
+    """A line for each command with what it does, or more lines on a narrow terminal."""
+    left = max(map(len, registry.names("command"))) + 2
+    indent = " " * (len(start) + left)
+    lines = (
+        textwrap.fill(
+            _summary(name),
+            _columns(),
+            initial_indent=start + name.ljust(left),
+            subsequent_indent=indent,
+        )
+        for name in names
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _overview() -> str:
     names = registry.names("command")
-    width = max(map(len, names))
     parts = [
-        "Hopefear learns to translate: statistical translation systems, and above all the\n"
-        "discriminative learning of their weights.\n\n"
-        "usage: hopefear COMMAND [options]        hopefear COMMAND --help\n"
+        _reflow(
+            "Hopefear learns to translate: statistical translation systems, and above all the "
+            "discriminative learning of their weights."
+        ),
+        "\n\nusage: hopefear COMMAND [options]        hopefear COMMAND --help\n",
     ]
     for section in SECTIONS:
         members = [n for n in names if _command(n).section == section]
         if members:
-            lines = "".join(f"  {name.ljust(width)}  {_summary(name)}\n" for name in members)
-            parts.append(f"\n{section}\n{lines}")
-    parts.append(
-        "\nResults go to stdout, everything else to stderr; '-' is stdin or stdout; .gz files are\n"
-        "read and written by their name. Exit codes: 0, 2 (you can mend it), 1 (our bug), 130.\n"
+            parts.append(f"\n{section}\n{_table(members, '  ')}")
+    end = (
+        "Results go to stdout, everything else to stderr; '-' is stdin or stdout; .gz files are "
+        "read and written by their name. Exit codes: 0, 2 (you can mend it), 1 (our bug), 130."
     )
+    parts.append(f"\n{_reflow(end)}\n")
     return "".join(parts)

@@ -39,8 +39,10 @@ class WriteWorld(Command):
     seed: int = option(1, help="another seed, another world")
 
     def run(self, console: Console) -> Mapping[str, Any]:
+        from hopefear.files import check_directory
         from hopefear.text import world
 
+        check_directory(self.output)
         size = self.train + self.dev + self.test
         with console.step("make the world", total=size, unit="sentences") as step:
             made = world.generate(

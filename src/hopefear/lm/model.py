@@ -105,8 +105,7 @@ class LanguageModel:
 
     def compile(self, path: PathLike) -> None:
         """Write the binary file that `load` maps into memory. It appears when it is complete."""
-        if os.fspath(path) == "-" or is_device(path):
-            raise OptionError(f"{path}: a compiled model is a real file; give it a name")
+        check_compiled_path(path)
         with atomic_path(path) as temporary:
             self._engine.write(str(temporary))
 
@@ -235,6 +234,12 @@ class LanguageModel:
             self._engine.query_text(_Ready(file), display_name(text), flushing, bos, eos, words)
 
 
+def check_compiled_path(path: PathLike) -> None:
+    """A compiled model is mapped into memory, so it cannot go to a pipe."""
+    if os.fspath(path) == "-" or is_device(path):
+        raise OptionError(f"{path}: a compiled model is a real file; give it a name")
+
+
 class _Ready:
     """Gives the engine what a file has ready, where `readinto` would wait until a pipe has more."""
 
@@ -260,10 +265,7 @@ def _check_foreign(name: str, start: bytes) -> None:
         raise InputError(
             f"{name}: a KenLM binary file, {expected}; give the ARPA file it was made from"
         )
-    if start.startswith(_GZIP):
-        if not name.endswith(".gz"):
-            raise InputError(f"{name}: packed with gzip; give it a name that ends in .gz")
-    elif name.endswith(".gz"):
+    if start.startswith(_GZIP) or name.endswith(".gz"):
         return  # reading it says what is wrong
-    elif b"\0" in start and b"\\data\\" not in start:
+    if b"\0" in start and b"\\data\\" not in start:
         raise InputError(f"{name}: a binary file of another kind, {expected}")

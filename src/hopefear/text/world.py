@@ -10,14 +10,15 @@ elsewhere), and names in the test that training never saw.
 Every document has random numbers of its own, from the seed, its part and its number. So `dev` and
 `test` stay the same, byte by byte, whatever the size of `train`, a larger part begins with
 the documents of a smaller one, and only `random.Random.random` is used, which is the same in every
-version of Python. No source sentence of `test` is in `dev`, and none of either is in `train`.
+version of Python. No source sentence of `test` is in `dev`, and none of either is in `train`. Words
+of theirs that the usual 8,000 training pairs lack stay unseen in any larger training text.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,6 +38,7 @@ SHORTEST, LONGEST = 5, 20  # sentences in a document
 BAD_PAIRS = 0.03  # share of training pairs with the translation of another sentence
 MISSING_WORDS = 0.03  # share of training pairs with some words lost on one side
 TRIES = 40  # to say a sentence in four ways; a stubborn one is replaced
+HELD_BACK = 8000  # training pairs after which the unseen words of dev and test are kept out
 PATIENCE = 1000  # sentences in a row that are not new; then there are no more
 
 
@@ -121,7 +123,8 @@ def generate(
     developed = _part("dev", dev, seed, banned, progress)
     banned |= {sentence.source for sentence in developed}
     banned.discard(opening)
-    return World(_part("train", train, seed, banned, progress), developed, tested, seed)
+    words = {word for sentence in (*tested, *developed) for word in sentence.source.split(" ")}
+    return World(_part("train", train, seed, banned, progress, words), developed, tested, seed)
 
 
 def _stream(*name: object) -> Callable[[], float]:
@@ -135,14 +138,27 @@ def _opening_source() -> str:
 
 
 def _part(
-    part: str, size: int, seed: int, banned: Container[str], progress: Callable[[int], None]
+    part: str,
+    size: int,
+    seed: int,
+    banned: Container[str],
+    progress: Callable[[int], None],
+    tested_words: Set[str] = frozenset(),
 ) -> list[Sentence]:
-    """The sentences of a part, document by document. Outside training all are different."""
+    """The sentences of a part, document by document. Outside training all are different.
+
+    `tested_words` are those of dev and test: what is unseen of them after `HELD_BACK` sentences is
+    not used any more.
+    """
     maker = _maker()
     sentences: list[Sentence] = []
     seen: set[str] = set()
+    unseen: Set[str] = frozenset()
     number = done = 0
     while done < size:
+        if tested_words and done >= HELD_BACK:
+            known = {word for s in sentences for word in s.source.split(" ")}
+            unseen, tested_words = tested_words - known, frozenset()
         number += 1
         draw = _stream(seed, part, number)
         length = _document_length(size - done, draw)
@@ -164,6 +180,8 @@ def _part(
                 )
             derivation = maker.sentence(scene)
             if derivation.source in banned or derivation.source in seen:
+                continue
+            if unseen and not unseen.isdisjoint(derivation.source.split(" ")):
                 continue
             if part == "train":
                 references: tuple[str, ...] = (maker.english(derivation, draw),)

@@ -50,6 +50,16 @@ def test_irstlm_style(tmp_path: Path) -> None:
     assert_same(lm)
 
 
+def test_a_byte_order_mark(tmp_path: Path) -> None:
+    assert_same(load(tmp_path, "\ufeff" + SMALL))
+
+
+def test_messages_quote_any_bytes(tmp_path: Path) -> None:
+    bad = SMALL.encode().replace(b"-0.3\t<s> a", b"-0.3\t<s> \xe9")
+    with pytest.raises(InputError, match=r"lm\.arpa:15: the word '\ufffd' of this 2-gram"):
+        load(tmp_path, bad)
+
+
 def test_capital_unk(tmp_path: Path) -> None:
     lm = load(tmp_path, SMALL.replace("<unk>", "<UNK>"))
     assert not lm.unknown_added

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from lm_arpa import SMALL, BackoffModel, parse_arpa, sections, write_arpa
+from lm_arpa import SMALL, BackoffModel, Ngrams, format_arpa, parse_arpa, sections, write_arpa
 
 from hopefear.errors import InputError, OptionError
 from hopefear.lm import LanguageModel
@@ -106,6 +106,40 @@ def test_constituents(small: LanguageModel) -> None:
     assert small.combine([nothing, one, nothing]).same_state(one)
     with pytest.raises(TypeError):
         small.combine([3])  # type: ignore[list-item]
+
+
+def unclosed(*ngrams: str) -> Ngrams:
+    """N-grams; those with a star have a back-off weight."""
+    words = ("<unk>*", "<s>*", "</s>", "w*", "x*", "y*", "z*", "q*", "r*")
+    return {
+        tuple(ngram.rstrip("*").split()): (
+            -2.0 + 0.25 * ngram.count(" "),
+            -0.125 * ngram.count("*"),
+        )
+        for ngram in (*words, *ngrams)
+    }
+
+
+@pytest.mark.parametrize(
+    "ngrams",
+    [
+        # "w x y z" makes "x y z" a context; "y z" is not there at all.
+        unclosed("w x*", "x y*", "z q", "q q", "w x y*", "x y z", "q q q", "w x y z*", "q q q q")
+        | {("q",) * 5: (-0.75, 0.0)},
+        # "w z r" makes "z r" a context, and only "z r" extends "r" to the left.
+        unclosed("w z*", "z r", "q q", "w z r*", "q q q", "q q q q"),
+    ],
+)
+@pytest.mark.parametrize("sentence", ["w x y z q", "x y z q q", "y z q", "q w x y z", "w z r q"])
+def test_suffixes_of_contexts_are_contexts(tmp_path: Path, ngrams: Ngrams, sentence: str) -> None:
+    """An n-gram that becomes a context only as the suffix of another has a suffix of its own."""
+    lm = LanguageModel.load(write_arpa(tmp_path / "lm.arpa", format_arpa(ngrams)))
+    words = sentence.split()
+    expected = [each[0] for each in BackoffModel(ngrams).full_scores(words)]
+    assert [each.log10 for each in lm.full_scores(words)] == pytest.approx(expected, abs=1e-5)
+    for cut in range(len(words) + 1):
+        parts = [lm.combine(words[:cut]), lm.combine([*words[cut:], "</s>"])]
+        assert lm.combine(parts, bos=True).score == pytest.approx(sum(expected), abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -344,6 +344,24 @@ def test_sentences_of_the_tests_are_kept_out_of_train(monkeypatch: pytest.Monkey
     assert not held_out & {s.source for s in made.train}
 
 
+def test_unseen_words_stay_unseen_in_larger_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HELD_BACK", 300)
+
+    def unseen(train: int) -> tuple[list[str], set[str]]:
+        made = generate(train=train, dev=40, test=60, seed=4)
+        known = {word for s in made.train for word in s.source.split(" ")}
+        tested = {word for s in (*made.dev, *made.test) for word in s.source.split(" ")}
+        return [s.source for s in made.train], tested - known
+
+    small, unseen_by_small = unseen(300)
+    large, unseen_by_large = unseen(3000)
+    # The last document of the small text is cut to fit, that of the large one may go on.
+    assert large[:280] == small[:280]
+    assert len(unseen_by_large) > 0.8 * len(unseen_by_small) > 8
+    monkeypatch.setattr(module, "HELD_BACK", 10**9)
+    assert len(unseen(3000)[1]) < 0.8 * len(unseen_by_large)
+
+
 def test_dev_and_test_hold_unseen_words_and_combinations(world: World) -> None:
     train = [s.source.split() for s in world.train]
     words = {w for s in train for w in s}
