@@ -46,6 +46,7 @@ std::function<void(uint64_t)> progress_callback(nb::object callable);
 void bind_base(nb::module_& m);
 void bind_lm(nb::module_& m);
 void bind_metrics(nb::module_& m);
+void bind_rules(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_lm_estimate(nb::module_& m);
 void bind_align(nb::module_& m);

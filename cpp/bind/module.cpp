@@ -8,4 +8,5 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_weights(m);
   hopefear::bind::bind_lm_estimate(m);
   hopefear::bind::bind_align(m);
+  hopefear::bind::bind_rules(m);
 }
