@@ -289,6 +289,15 @@ void bind_rules(nb::module_& m) {
           },
           "number"_a)
       .def(
+          "find_label",
+          [](const RuleTable& table, std::string_view name) -> std::optional<uint32_t> {
+            for (uint32_t i = 0; i < table.labels().size(); ++i) {
+              if (table.labels().word(i) == name) return i;
+            }
+            return std::nullopt;
+          },
+          "name"_a)
+      .def(
           "write_moses",
           [](const RuleTable& table, nb::object phrases, nb::object reordering) {
             PythonSink phrase_sink(std::move(phrases));

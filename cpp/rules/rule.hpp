@@ -36,6 +36,8 @@ struct RuleView {
   Counts counts;
   uint32_t sentence;  // from 0: the only one it was extracted from; or kManySentences
   uint16_t label;     // of the left-hand side; kNoLabel for phrase pairs
+  // Of the source side: symbols, and nonterminals among them. Set when read from a table.
+  uint8_t source_size = 0, arity = 0;
 };
 
 // What the columns of a table's score rows are.

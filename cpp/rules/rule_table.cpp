@@ -82,13 +82,15 @@ RuleView RuleTable::rule(uint32_t number) const {
   view.counts = counts_[number];
   view.sentence = entry.sentence;
   view.label = entry.label;
+  view.source_size = entry.source_size;
+  view.arity = entry.arity;
   bool good = entry.label == kNoLabel || entry.label < labels_.size();
   for (const Symbol symbol : view.target) {
-    good &= is_nonterminal(symbol) ? nonterminal(symbol) < layout_.longest_source
+    good &= is_nonterminal(symbol) ? nonterminal(symbol) < entry.arity
                                    : symbol < target_words_.size();
   }
   for (const Link& link : view.links) {
-    good &= link.target < entry.target_size && link.source < layout_.longest_source;
+    good &= link.target < entry.target_size && link.source < entry.source_size;
   }
   if (!good) throw file_.damaged("a word or link of a rule is out of range");
   return view;

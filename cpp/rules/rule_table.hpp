@@ -47,9 +47,10 @@ struct RuleEntry {
   uint64_t body;  // where in `bodies`, in units of two bytes
   uint32_t sentence;
   uint16_t label;
-  uint8_t target_size, reserved;
+  uint8_t source_size, target_size;
   uint16_t links;
-  uint16_t reserved2[3];
+  uint8_t arity;
+  uint8_t reserved[5];
 };
 static_assert(sizeof(TableLayout) == 32 && sizeof(TrieNode) == 16 && sizeof(RuleEntry) == 24);
 
@@ -75,7 +76,8 @@ class RuleTable {
   Range rules(Node node) const;
 
   // A rule by its number; its `source` is empty. Checked in full, so that a caller may use its
-  // words, links and nonterminals as indices.
+  // words, links and nonterminals as indices, provided that `source_size` is the depth of the node
+  // that led to it and `arity` the number of nonterminals on the way.
   RuleView rule(uint32_t number) const;
   std::span<const float> scores(uint32_t number) const;
 
@@ -117,6 +119,7 @@ class RuleTable {
     const Range own = rules(node);
     for (uint32_t number = own.begin; number < own.end; ++number) {
       RuleView view = rule(number);
+      if (view.source_size != source.size()) throw file_.damaged("a rule is at a wrong node");
       view.source = source;
       visit(number, view);
     }

@@ -23,7 +23,7 @@ TableWriter::TableWriter(Columns columns, const std::string& scratch)
 }
 
 void TableWriter::add(const RuleView& rule) {
-  if (rule.target.size() > 255 || rule.links.size() > 65535) {
+  if (rule.source.size() > 255 || rule.target.size() > 255 || rule.links.size() > 65535) {
     throw std::logic_error("a rule is too long for the table");
   }
   if (rules_ == 0xfffffffe || edge_count_ == 0xfffffffe) {
@@ -58,6 +58,8 @@ void TableWriter::add(const RuleView& rule) {
   entry.body = body_;
   entry.sentence = rule.sentence;
   entry.label = rule.label;
+  entry.source_size = static_cast<uint8_t>(rule.source.size());
+  entry.arity = static_cast<uint8_t>(std::ranges::count_if(rule.source, is_nonterminal));
   entry.target_size = static_cast<uint8_t>(rule.target.size());
   entry.links = static_cast<uint16_t>(rule.links.size());
   put<RuleEntry>(entries_, {&entry, 1});

@@ -18,7 +18,7 @@ class TableWriter : public RuleSink {
   TableWriter(Columns columns, const std::string& scratch_directory);
 
   // Rules of one source side come together, best first, and all source sides with a common
-  // beginning come together too, as in any sorted order. At most 255 target symbols.
+  // beginning come together too, as in any sorted order. At most 255 symbols on each side.
   void add(const RuleView& rule) override;
 
   // The words in their order (those of `word_less`), then the labels. `path` is a new file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +69,8 @@ class Extract(ExtractOptions, Command):
             )
         except BaseException:
             if new:  # what failed leaves nothing behind, not even an empty directory
-                self.output.rmdir()
+                with contextlib.suppress(OSError):
+                    self.output.rmdir()
             raise
         return {"system": self.system, "files": {k: str(v) for k, v in files.items()}, **report}
 

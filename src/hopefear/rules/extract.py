@@ -65,10 +65,12 @@ class ExtractOptions:
         help="least -ln p of Fisher's exact test: a number, or alpha+epsilon (drops pairs that "
         "were seen once, of words seen once), alpha-epsilon (keeps those), off",
     )
-    memory: Size = option(Size(1 << 30), min=1, help="memory for sorting; the rest goes to disk")
-    threads: int = option(1, min=1, max=256, help="threads; the result is the same")
-    scratch: Path | None = option(
-        None, metavar="DIR", help="where sorting may write; $TMPDIR or /tmp if not given"
+    memory: Size = option(
+        Size(1 << 30), help="memory to use; what does not fit goes to scratch files"
+    )
+    threads: int | None = option(None, min=1, help="threads to use; all cores if not given")
+    tmp: Path | None = option(
+        None, metavar="DIR", help="directory for scratch files; $TMPDIR or /tmp if not given"
     )
 
 
@@ -106,8 +108,8 @@ def extract(
     scores = REORDERING_SCORES[options.reordering]
     if export.reordering_table is not None and not scores:
         raise OptionError("reordering=none: there is no reordering table to export; choose one")
-    if options.scratch is not None and not options.scratch.is_dir():
-        raise OptionError(f"scratch: {options.scratch} is no directory; give one that exists")
+    if options.tmp is not None and not options.tmp.is_dir():
+        raise OptionError(f"tmp: {options.tmp} is no directory; give one that exists")
     engine = _engine.PhraseExtraction(
         max_length=options.max_length,
         reordering=scores,
@@ -115,8 +117,8 @@ def extract(
         min_count=options.min_count,
         significance=str(options.significance),
         memory=int(options.memory),
-        threads=options.threads,
-        scratch=os.fspath(options.scratch or ""),
+        threads=options.threads or all_cores(),
+        scratch=os.fspath(options.tmp or ""),
     )
     with ExitStack() as stack:
         # Opened first: what cannot be written is said before the work and not after it.
@@ -139,6 +141,11 @@ def extract(
         with display.step("score and write", total=engine.pairs, unit="pairs") as step:
             report = engine.write(str(path), _info(options), phrases, reordering, step.update)
     return dict(report)
+
+
+def all_cores() -> int:
+    """The number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _open(stack: ExitStack, path: PathLike | None) -> BinaryIO | None:

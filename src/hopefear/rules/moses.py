@@ -17,7 +17,7 @@ from typing import Any
 from hopefear.errors import OptionError
 from hopefear.files import PathLike, atomic_path, display_name, open_input, open_output
 from hopefear.progress import Display
-from hopefear.rules.extract import EXPORT_LEVEL
+from hopefear.rules.extract import EXPORT_LEVEL, all_cores
 from hopefear.rules.table import RuleTable
 
 
@@ -30,8 +30,8 @@ def read_table(
     reordering_columns: Sequence[str] = (),
     limit: int = 0,
     memory: int = 1 << 30,
-    threads: int = 1,
-    scratch: Path | None = None,
+    threads: int | None = None,
+    tmp: Path | None = None,
     display: Display | None = None,
 ) -> dict[str, Any]:
     """Write the rule table `output` from Moses's files; returns what was counted.
@@ -63,8 +63,8 @@ def read_table(
             reordering_columns=list(reordering_columns),
             limit=limit,
             memory=memory,
-            threads=threads,
-            scratch=os.fspath(scratch or ""),
+            threads=threads or all_cores(),
+            scratch=os.fspath(tmp or ""),
             info=json.dumps({"made_by": "import of a Moses phrase table", "system": "phrase"}),
             progress=step.update,
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +23,7 @@ from hopefear.files import PathLike
 if TYPE_CHECKING:
     from hopefear import _engine
 
+_NONTERMINAL = re.compile(r"\[(\S+?)(?:,\d+)?\]")
 TABLE_FILE = "rules.bin"  # in the output of `hopefear extract` and in a model directory
 
 
@@ -69,24 +71,34 @@ class RuleTable:
         return len(self.engine)
 
     def lookup(self, source: Sequence[str]) -> list[Rule]:
-        """The rules of a source side, best first; empty if there is none."""
+        """The rules of a source side, best first; empty if there is none.
+
+        A nonterminal is written `[X,1]` or `[X]`, unless there is a word spelled like that.
+        """
         if isinstance(source, str):
             raise TypeError("a source side is a sequence of words; use text.split()")
-        node: int | None = self.engine.root
+        node = self.engine.root
+        symbols: list[str | int] = []
         for word in source:
-            if node is None:
+            symbol: str | int | None = word
+            child = self.engine.child(node, word)
+            if child is None and (match := _NONTERMINAL.fullmatch(word)):
+                symbol = self.engine.find_label(match[1])
+                child = None if symbol is None else self.engine.child(node, symbol)
+            if child is None or symbol is None:
                 return []
-            node = self.engine.child(node, word)
-        return [] if node is None else list(self._rules(node, tuple(source)))
+            node = child
+            symbols.append(symbol)
+        return list(self._rules(node, symbols))
 
     def __iter__(self) -> Iterator[Rule]:
         """All rules, by source side; a source side comes before those it begins."""
-        stack: list[tuple[int, tuple[str, ...]]] = [(self.engine.root, ())]
+        stack: list[tuple[int, list[str | int]]] = [(self.engine.root, [])]
         while stack:
-            node, source = stack.pop()
-            yield from self._rules(node, source)
+            node, symbols = stack.pop()
+            yield from self._rules(node, symbols)
             for symbol, child in reversed(self.engine.edges(node)):
-                stack.append((child, (*source, self._spelling(symbol, source))))
+                stack.append((child, [*symbols, symbol]))
 
     def statistics(self) -> dict[str, int]:
         """Sizes: rules, source sides, one-sentence rules, nodes, words, longest sides, bytes."""
@@ -97,16 +109,19 @@ class RuleTable:
         """How the table was made, in the words of its maker."""
         return dict(json.loads(self.engine.info or "{}"))
 
-    def _rules(self, node: int, source: tuple[str, ...]) -> Iterator[Rule]:
+    def _rules(self, node: int, symbols: Sequence[str | int]) -> Iterator[Rule]:
+        """The rules of a node, whose source side is words and labels of nonterminals."""
         begin, end = self.engine.rules(node)
-        nonterminals = [symbol for symbol in source if symbol.startswith("[")] if begin < end else []
+        if begin == end:
+            return
+        nonterminals: list[str] = []
+        source = []
+        for symbol in symbols:
+            if isinstance(symbol, int):
+                nonterminals.append(f"[{self.engine.label(symbol)},{len(nonterminals) + 1}]")
+                symbol = nonterminals[-1]
+            source.append(symbol)
         for number in range(begin, end):
             target, links, scores, counts, sentence, label = self.engine.rule(number)
             words = tuple(s if isinstance(s, str) else nonterminals[s] for s in target)
-            yield Rule(source, words, scores, links, Counts(*counts), sentence, label)
-
-    def _spelling(self, symbol: str | int, before: tuple[str, ...]) -> str:
-        if isinstance(symbol, str):
-            return symbol
-        number = 1 + sum(word.startswith("[") for word in before)
-        return f"[{self.engine.label(symbol)},{number}]"
+            yield Rule(tuple(source), words, scores, links, Counts(*counts), sentence, label)
