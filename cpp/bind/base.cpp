@@ -45,6 +45,8 @@ PythonSource::~PythonSource() {
 
 size_t PythonSource::read(char* buffer, size_t size) {
   const nb::gil_scoped_acquire gil;
+  // A signal that came while the engine worked does not wake a read that only now begins to wait.
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
   const nb::object view =
       nb::steal(PyMemoryView_FromMemory(buffer, static_cast<Py_ssize_t>(size), PyBUF_WRITE));
   const nb::object count = readinto_(view);
