@@ -16,8 +16,8 @@ namespace {
 using namespace rules;
 
 nb::str text_of(std::string_view word) {
-  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()),
-                                                 "surrogateescape"));
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()), "surrogateescape"));
 }
 
 ExtractOptions make_options(uint32_t max_length, uint32_t reordering, uint32_t limit,
@@ -50,8 +50,11 @@ ExtractOptions make_options(uint32_t max_length, uint32_t reordering, uint32_t l
   return options;
 }
 
-nb::dict report_of(const ExtractReport& report) {
-  nb::dict result;
+using Numbers = nb::typed<nb::dict, nb::str, nb::float_>;
+using Sizes = nb::typed<nb::dict, nb::str, nb::int_>;
+
+Numbers report_of(const ExtractReport& report) {
+  Numbers result;
   result["sentences"] = report.sentences;
   result["occurrences"] = report.occurrences;
   result["pairs"] = report.pairs;
@@ -71,9 +74,8 @@ std::unique_ptr<PythonSink> sink_of(nb::object file) {
   return file.is_none() ? nullptr : std::make_unique<PythonSink>(std::move(file));
 }
 
-nb::dict write_table(PhraseExtraction& extraction, const std::string& path,
-                     const std::string& info, nb::object phrases, nb::object reordering,
-                     nb::object progress) {
+Numbers write_table(PhraseExtraction& extraction, const std::string& path, const std::string& info,
+                    nb::object phrases, nb::object reordering, nb::object progress) {
   const std::unique_ptr<PythonSink> phrase_sink = sink_of(std::move(phrases));
   const std::unique_ptr<PythonSink> reordering_sink = sink_of(std::move(reordering));
   const auto report_progress = progress_callback(std::move(progress));
@@ -93,12 +95,12 @@ nb::dict write_table(PhraseExtraction& extraction, const std::string& path,
   return report_of(report);
 }
 
-nb::dict import_moses(const std::string& path, nb::object phrases, const std::string& phrase_name,
-                      nb::object reordering, const std::string& reordering_name,
-                      const std::vector<std::string>& columns,
-                      const std::vector<std::string>& reordering_columns, uint32_t limit,
-                      uint64_t memory, size_t threads, const std::string& scratch,
-                      const std::string& info, nb::object progress) {
+Sizes import_moses(const std::string& path, nb::object phrases, const std::string& phrase_name,
+                   nb::object reordering, const std::string& reordering_name,
+                   const std::vector<std::string>& columns,
+                   const std::vector<std::string>& reordering_columns, uint32_t limit,
+                   uint64_t memory, size_t threads, const std::string& scratch,
+                   const std::string& info, nb::object progress) {
   PythonSource phrase_source(std::move(phrases), phrase_name);
   std::unique_ptr<PythonSource> reordering_source;
   if (!reordering.is_none()) {
@@ -109,10 +111,10 @@ nb::dict import_moses(const std::string& path, nb::object phrases, const std::st
   MosesImportReport report;
   {
     const nb::gil_scoped_release release;
-    report = read_moses(phrase_source, reordering_source.get(), options, path, info,
-                        report_progress);
+    report =
+        read_moses(phrase_source, reordering_source.get(), options, path, info, report_progress);
   }
-  nb::dict result;
+  Sizes result;
   result["rules"] = report.rules;
   result["source_sides"] = report.source_sides;
   result["over_limit"] = report.over_limit;
@@ -138,16 +140,15 @@ nb::tuple rule_of(const RuleTable& table, uint32_t number) {
   nb::object sentence = nb::none(), label = nb::none();
   if (view.sentence != kManySentences) sentence = nb::int_(view.sentence);
   if (view.label != kNoLabel) label = text_of(table.labels().word(view.label));
-  return nb::make_tuple(
-      nb::tuple(target), nb::tuple(links), nb::tuple(scores),
-      nb::make_tuple(static_cast<double>(view.counts.target),
-                     static_cast<double>(view.counts.source),
-                     static_cast<double>(view.counts.joint)),
-      sentence, label);
+  return nb::make_tuple(nb::tuple(target), nb::tuple(links), nb::tuple(scores),
+                        nb::make_tuple(static_cast<double>(view.counts.target),
+                                       static_cast<double>(view.counts.source),
+                                       static_cast<double>(view.counts.joint)),
+                        sentence, label);
 }
 
-nb::dict statistics_of(const RuleTable& table) {
-  nb::dict result;
+Sizes statistics_of(const RuleTable& table) {
+  Sizes result;
   result["rules"] = table.size();
   result["source_sides"] = table.layout().source_sides;
   result["one_sentence"] = table.layout().one_sentence;
@@ -249,7 +250,8 @@ void bind_rules(nb::module_& m) {
             if (next == RuleTable::kNoNode) return std::nullopt;
             return next;
           },
-          "node"_a, "symbol"_a, nb::sig("def child(self, node: int, symbol: str | int) -> int | None"),
+          "node"_a, "symbol"_a,
+          nb::sig("def child(self, node: int, symbol: str | int) -> int | None"),
           "The node behind a word or the label number of a nonterminal, None if there is none.")
       .def(
           "edges",

@@ -92,8 +92,9 @@ void parse_points(std::string_view line, size_t source_size, size_t target_size,
                        "(source-target, counted from 0), give an alignment file");
     }
     if (point.source >= source_size || point.target >= target_size) {
-      throw InputError(place + ": point " + std::string(word) + " is outside the sentence pair of " +
-                       std::to_string(source_size) + " and " + std::to_string(target_size) +
+      throw InputError(place + ": point " + std::string(word) +
+                       " is outside the sentence pair of " + std::to_string(source_size) + " and " +
+                       std::to_string(target_size) +
                        " words; align this very text (is source and target exchanged?)");
     }
     points.push_back(point);

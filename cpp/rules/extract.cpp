@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 
 #include "base/interrupt.hpp"
 #include "base/threads.hpp"
@@ -43,8 +44,19 @@ Columns phrase_columns(uint32_t reordering) {
 PhraseExtraction::PhraseExtraction(ExtractOptions options) : options_(std::move(options)) {}
 PhraseExtraction::~PhraseExtraction() = default;
 
+void PhraseExtraction::begin_step(int step) {
+  if (steps_ != step) throw std::logic_error("read, extract, count, write: in this order, once");
+  ++steps_;
+}
+
+const AlignedCorpus& PhraseExtraction::corpus() const {
+  if (corpus_ == nullptr) throw std::logic_error("read comes first");
+  return *corpus_;
+}
+
 void PhraseExtraction::read(ByteSource& source, ByteSource& target, ByteSource& alignment,
                             const Progress& progress) {
+  begin_step(0);
   corpus_ = std::make_unique<AlignedCorpus>(source, target, alignment, options_.scratch_directory,
                                             progress);
   source_codec_ = std::make_unique<PhraseCodec>(corpus_->source_words());
@@ -77,8 +89,8 @@ void PhraseExtraction::add_occurrences(RecordSorter::Shard& shard, size_t block)
         record += static_cast<char>(link.target);
         record += static_cast<char>(link.source);
       }
-      record += static_cast<char>(3 * static_cast<int>(found.backward) +
-                                  static_cast<int>(found.forward));
+      record +=
+          static_cast<char>(3 * static_cast<int>(found.backward) + static_cast<int>(found.forward));
       append_big_endian(record, sentence, 4);
       shard.add(record);
     });
@@ -86,8 +98,9 @@ void PhraseExtraction::add_occurrences(RecordSorter::Shard& shard, size_t block)
 }
 
 void PhraseExtraction::extract(const Progress& progress) {
-  occurrences_ = std::make_unique<RecordSorter>(budget() / 2, options_.threads,
-                                                options_.scratch_directory);
+  begin_step(1);
+  occurrences_ =
+      std::make_unique<RecordSorter>(budget() / 2, options_.threads, options_.scratch_directory);
   // Blocks go to whichever shard is free: the merged order does not depend on it.
   std::mutex mutex;
   std::vector<size_t> free(options_.threads);
@@ -112,9 +125,10 @@ void PhraseExtraction::extract(const Progress& progress) {
 }
 
 void PhraseExtraction::count(const Progress& progress) {
+  begin_step(2);
   pair_stream_ = std::make_unique<ScratchStream>(options_.scratch_directory);
-  targets_ = std::make_unique<RecordSorter>(budget() / 4, options_.threads,
-                                            options_.scratch_directory);
+  targets_ =
+      std::make_unique<RecordSorter>(budget() / 4, options_.threads, options_.scratch_directory);
   PhrasePair pair;
   AlignmentVotes votes;
   std::string key, target_record;
@@ -172,8 +186,8 @@ void PhraseExtraction::count(const Progress& progress) {
 
 // For each pair, in the order of pairs, how often its target side was extracted.
 void PhraseExtraction::count_targets() {
-  target_counts_ = std::make_unique<RecordSorter>(budget() / 2, options_.threads,
-                                                  options_.scratch_directory);
+  target_counts_ =
+      std::make_unique<RecordSorter>(budget() / 2, options_.threads, options_.scratch_directory);
   targets_->sort(options_.threads);
   std::string key, out;
   std::vector<uint64_t> members;  // the pairs with this target side

@@ -42,7 +42,7 @@ struct ExtractReport {
   uint64_t sentences = 0, occurrences = 0, pairs = 0;
   uint64_t below_min_count = 0, not_significant = 0, over_limit = 0;
   uint64_t rules = 0, source_sides = 0, one_sentence = 0;
-  uint64_t spilled = 0;  // bytes that did not fit into memory
+  uint64_t spilled = 0;     // bytes that did not fit into memory
   double significance = 0;  // the threshold used, -ln p
 };
 
@@ -56,7 +56,8 @@ class PhraseExtraction {
   ~PhraseExtraction();
 
   // In this order, each once. Progress is in sentences, sentences, pairs, pairs.
-  void read(ByteSource& source, ByteSource& target, ByteSource& alignment, const Progress& progress);
+  void read(ByteSource& source, ByteSource& target, ByteSource& alignment,
+            const Progress& progress);
   void extract(const Progress& progress);
   void count(const Progress& progress);
   // `path` is a new file. `text` (or null) gets every pair that passed the filters, before the
@@ -64,14 +65,15 @@ class PhraseExtraction {
   ExtractReport write(const std::string& path, std::string_view info, RuleSink* text,
                       const Progress& progress);
 
-  uint64_t sentences() const { return corpus_->sentences(); }
+  uint64_t sentences() const { return corpus().sentences(); }
   uint64_t pairs() const { return pairs_; }
-  const AlignedCorpus& corpus() const { return *corpus_; }
+  const AlignedCorpus& corpus() const;
   const PhraseCodec& source_codec() const { return *source_codec_; }
   const PhraseCodec& target_codec() const { return *target_codec_; }
 
  private:
   class PairReader;
+  void begin_step(int step);
   uint64_t budget() const;
   void add_occurrences(RecordSorter::Shard& shard, size_t block) const;
   void count_targets();
@@ -81,6 +83,7 @@ class PhraseExtraction {
   std::unique_ptr<PhraseCodec> source_codec_, target_codec_;
   std::unique_ptr<RecordSorter> occurrences_, targets_, target_counts_;
   std::unique_ptr<ScratchStream> pair_stream_;
+  int steps_ = 0;  // done
   uint64_t pairs_ = 0;
 };
 

@@ -66,6 +66,7 @@ class PhraseExtraction::PairReader {
 
 ExtractReport PhraseExtraction::write(const std::string& path, std::string_view info,
                                       RuleSink* text, const Progress& progress) {
+  begin_step(3);
   ExtractReport report;
   report.sentences = corpus_->sentences();
   report.occurrences = occurrences_->records();
@@ -104,10 +105,9 @@ ExtractReport PhraseExtraction::write(const std::string& path, std::string_view 
       target.clear();
       for (const Word word : pair.target) target.push_back(target_codec_->order()[word]);
       scores.clear();
-      for (const double p : {joint / group[i].target_count,
-                             lexicon.source_weight(source, target, pair.source_links),
-                             joint / source_count,
-                             lexicon.target_weight(source, target, pair.links)}) {
+      for (const double p :
+           {joint / group[i].target_count, lexicon.source_weight(source, target, pair.source_links),
+            joint / source_count, lexicon.target_weight(source, target, pair.links)}) {
         scores.push_back(static_cast<float>(std::log(p)));
       }
       if (options_.reordering >= 3) add_orientations(pair.backward, scores);

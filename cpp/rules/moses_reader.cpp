@@ -238,7 +238,8 @@ class Importer {
 
   Columns names() const {
     Columns columns;
-    const size_t translation = columns_ == 0 ? std::max<size_t>(options_.columns.size(), 1) : columns_;
+    const size_t translation =
+        columns_ == 0 ? std::max<size_t>(options_.columns.size(), 1) : columns_;
     columns.names = options_.columns;
     if (columns.names.empty() && translation == 4) columns.names = phrase_columns(0).names;
     while (options_.columns.empty() && columns.names.size() < translation) {
@@ -279,7 +280,8 @@ class Importer {
   static void decode(std::string_view text, const WordCollector& words,
                      const std::vector<Word>& number, std::vector<Symbol>& out) {
     out.clear();
-    for_each_word(text, " ", [&](std::string_view word) { out.push_back(number[words.find(word)]); });
+    for_each_word(text, " ",
+                  [&](std::string_view word) { out.push_back(number[words.find(word)]); });
   }
 
   const MosesImport& options_;
@@ -299,8 +301,7 @@ class Importer {
 
 MosesImportReport read_moses(ByteSource& phrases, ByteSource* reordering,
                              const MosesImport& options, const std::string& path,
-                             std::string_view info,
-                             const std::function<void(uint64_t)>& progress) {
+                             std::string_view info, const std::function<void(uint64_t)>& progress) {
   Importer importer(options, progress);
   importer.read_phrases(phrases);
   if (reordering != nullptr) importer.read_reordering(*reordering);

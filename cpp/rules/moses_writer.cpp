@@ -20,8 +20,9 @@ void MosesWriter::add_words(std::span<const Symbol> words,
                             const std::function<std::string_view(Word)>& spelling) {
   for (const Symbol symbol : words) {
     if (is_nonterminal(symbol)) {
-      throw InputError("the table holds rules with nonterminals, which a Moses phrase table "
-                       "cannot; export it as cdec grammar");
+      throw InputError(
+          "the table holds rules with nonterminals, which a Moses phrase table "
+          "cannot; export it as cdec grammar");
     }
     for (const char c : spelling(symbol)) {
       if (c == '|') {
@@ -38,8 +39,8 @@ void MosesWriter::add_words(std::span<const Symbol> words,
 void MosesWriter::add_number(double value) {
   char digits[32];
   // The same as printf's %.6g, but three times as fast; this is most of the time of an export.
-  const auto end = std::to_chars(digits, digits + sizeof(digits), value, std::chars_format::general,
-                                 6);
+  const auto end =
+      std::to_chars(digits, digits + sizeof(digits), value, std::chars_format::general, 6);
   line_.append(digits, end.ptr);
 }
 

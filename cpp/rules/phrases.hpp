@@ -40,7 +40,7 @@ class PhraseExtractor {
   uint32_t max_length_;
   int64_t source_size_ = 0, target_size_ = 0;
   std::vector<Reach> source_reach_, target_reach_;
-  std::vector<Point> by_target_;         // the points, ordered by target, then source
+  std::vector<Point> by_target_;        // the points, ordered by target, then source
   std::vector<uint32_t> target_begin_;  // where each target word's points begin
   PhraseOccurrence found_;
 };

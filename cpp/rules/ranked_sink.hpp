@@ -1,4 +1,5 @@
-// Between a stream of rules and a table: the rules of each source side, best first, at most so many.
+// Between a stream of rules and a table: the rules of each source side, best first, at most so
+// many.
 #pragma once
 
 #include <cstdint>

@@ -172,8 +172,8 @@ void RecordSorter::Shard::spill() {
 RecordSorter::RecordSorter(uint64_t memory, size_t shards, const std::string& scratch_directory)
     : memory_(memory) {
   for (size_t i = 0; i < shards; ++i) {
-    shards_.push_back(std::make_unique<Shard>(std::max<uint64_t>(memory / shards, uint64_t{1} << 18),
-                                              scratch_directory));
+    shards_.push_back(std::make_unique<Shard>(
+        std::max<uint64_t>(memory / shards, uint64_t{1} << 18), scratch_directory));
   }
 }
 

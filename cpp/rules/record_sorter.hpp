@@ -56,9 +56,9 @@ class RecordSorter {
   size_t shards() const { return shards_.size(); }
   Shard& shard(size_t i) { return *shards_[i]; }
 
-  void sort(size_t threads);             // after the last add, before the first next
+  void sort(size_t threads);            // after the last add, before the first next
   bool next(std::string_view& record);  // in order; valid until the next call
-  void clear();                          // gives all memory and disk space back; only the counts remain
+  void clear();  // gives all memory and disk space back; only the counts remain
 
   uint64_t records() const;
   uint64_t spilled() const;  // bytes

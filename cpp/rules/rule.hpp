@@ -1,4 +1,5 @@
-// A rule on its way into or out of a table: a phrase pair or, with nonterminals, a synchronous rule.
+// A rule on its way into or out of a table: a phrase pair or, with nonterminals, a synchronous
+// rule.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace hopefear::rules {
 
-// A word's number or, with the top bit set, a nonterminal: on a source side the number of its label,
-// on a target side which of the source side's nonterminals it is (0 the first).
+// A word's number or, with the top bit set, a nonterminal: on a source side the number of its
+// label, on a target side which of the source side's nonterminals it is (0 the first).
 using Symbol = uint32_t;
 inline constexpr Symbol kNonterminal = 0x80000000;
 inline bool is_nonterminal(Symbol symbol) { return (symbol & kNonterminal) != 0; }

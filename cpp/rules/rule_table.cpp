@@ -86,8 +86,8 @@ RuleView RuleTable::rule(uint32_t number) const {
   view.arity = entry.arity;
   bool good = entry.label == kNoLabel || entry.label < labels_.size();
   for (const Symbol symbol : view.target) {
-    good &= is_nonterminal(symbol) ? nonterminal(symbol) < entry.arity
-                                   : symbol < target_words_.size();
+    good &=
+        is_nonterminal(symbol) ? nonterminal(symbol) < entry.arity : symbol < target_words_.size();
   }
   for (const Link& link : view.links) {
     good &= link.target < entry.target_size && link.source < entry.source_size;

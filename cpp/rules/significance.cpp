@@ -56,14 +56,12 @@ double threshold_of(const ExtractOptions& options, uint64_t sentences) {
 double fisher(uint64_t joint, uint64_t source, uint64_t target, uint64_t sentences) {
   const uint64_t most = std::min(source, target);
   // The hypergeometric probability of meeting `joint` times; the others follow by their ratio.
-  const double first = log_choose(source, joint) +
-                       log_choose(sentences - source, target - joint) -
+  const double first = log_choose(source, joint) + log_choose(sentences - source, target - joint) -
                        log_choose(sentences, target);
   double sum = 1, term = 1;
   for (uint64_t k = joint; k < most; ++k) {
     term *= static_cast<double>(source - k) * static_cast<double>(target - k) /
-            (static_cast<double>(k + 1) *
-             static_cast<double>(sentences + k + 1 - source - target));
+            (static_cast<double>(k + 1) * static_cast<double>(sentences + k + 1 - source - target));
     sum += term;
     // Terms may grow before they fall; behind their peak the rest cannot matter any more.
     if (term < 1e-17 * sum) break;
@@ -85,8 +83,9 @@ PhraseIndex::PhraseIndex(const AlignedCorpus& corpus, bool target_side, const Ph
     });
   }
   if (words_.size() >= kNoWord) {
-    throw InputError("significance filtering takes texts of up to 4,294,967,294 words; "
-                     "filter by --min-count instead");
+    throw InputError(
+        "significance filtering takes texts of up to 4,294,967,294 words; "
+        "filter by --min-count instead");
   }
   for (uint32_t i = 0; i < words_.size(); ++i) {
     if (words_[i] != kNoWord) suffixes_.push_back(i);

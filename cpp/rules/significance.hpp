@@ -27,7 +27,7 @@ class PhraseIndex {
   const std::vector<uint32_t>& sentences(std::span<const Word> phrase);
 
  private:
-  std::vector<Word> words_;           // of all sentences, each closed by kNoWord
+  std::vector<Word> words_;            // of all sentences, each closed by kNoWord
   std::vector<uint32_t> sentence_of_;  // of each word
   std::vector<uint32_t> suffixes_;
   std::vector<uint32_t> found_;

@@ -31,7 +31,7 @@ class WordCollector {
     return std::string_view(text_).substr(offsets_[id], offsets_[id + 1] - offsets_[id]);
   }
   size_t size() const { return offsets_.size() - 1; }
-  uint64_t bytes() const;           // memory held
+  uint64_t bytes() const;            // memory held
   std::vector<Word> sorted() const;  // all numbers, in the order of words; O(n log n)
 
  private:

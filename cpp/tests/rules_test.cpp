@@ -63,7 +63,8 @@ TEST(record_sorter) {
 }
 
 TEST(words_are_ordered_as_in_text) {
-  const std::vector<std::string> words = {"a", "a\x01", "a\x7f", "ab", "b", "|||", "||", "~", "\xc3\xa9"};
+  const std::vector<std::string> words = {"a",   "a\x01", "a\x7f", "ab",      "b",
+                                          "|||", "||",    "~",     "\xc3\xa9"};
   for (const std::string& a : words) {
     for (const std::string& b : words) CHECK_EQUAL(word_less(a, b), a + " " < b + " ");
   }
@@ -142,10 +143,10 @@ TEST(damaged_tables_are_refused_or_read_within_bounds) {
   const TemporaryFile good, bad;
   write_small(good.path);
   const BinaryFile original = BinaryFile::open(good.path, kRulesKind);
-  const std::vector<std::string> sections = {
-      "columns",  "layout",     "source.at",   "source.text", "target.at",
-      "target.text", "label.at", "label.text", "nodes",       "edge.symbol",
-      "edge.node", "rules",     "counts",      "scores",      "bodies", "info"};
+  const std::vector<std::string> sections = {"columns",   "layout",      "source.at", "source.text",
+                                             "target.at", "target.text", "label.at",  "label.text",
+                                             "nodes",     "edge.symbol", "edge.node", "rules",
+                                             "counts",    "scores",      "bodies",    "info"};
   std::mt19937 random(3);
   int refused = 0;
   for (int round = 0; round < 600; ++round) {
@@ -174,7 +175,8 @@ TEST(damaged_tables_are_refused_or_read_within_bounds) {
       size_t sum = 0;
       table.walk([&](uint32_t, const RuleView& rule) {
         for (const Symbol symbol : rule.target) sum += table.target_words().word(symbol).size();
-        for (const Link& link : rule.links) sum += rule.source[link.source] + rule.target[link.target];
+        for (const Link& link : rule.links)
+          sum += rule.source[link.source] + rule.target[link.target];
         for (const float score : rule.scores) sum += score < 0;
       });
       CHECK(sum < ~size_t{0});

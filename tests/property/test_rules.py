@@ -28,9 +28,7 @@ def sentence_pairs(draw: st.DrawFn) -> Sentence:
     target = draw(st.lists(st.sampled_from("xyz|~"), max_size=6))
     points: set[tuple[int, int]] = set()
     if source and target:
-        places = st.tuples(
-            st.integers(0, len(source) - 1), st.integers(0, len(target) - 1)
-        )
+        places = st.tuples(st.integers(0, len(source) - 1), st.integers(0, len(target) - 1))
         points = draw(st.sets(places, max_size=7))
     return source, target, points
 

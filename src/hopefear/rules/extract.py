@@ -127,10 +127,15 @@ def extract(
         reordering = _open(stack, export.reordering_table)
         lexicons = [(_open(stack, export.lex_f2e), True), (_open(stack, export.lex_e2f), False)]
         with ExitStack() as inputs, display.step("read", unit="sentences") as step:
-            files: list[Any] = []
-            for name in (source, target, alignment):
-                files += [inputs.enter_context(open_input(name)), display_name(name)]
-            engine.read(*files, progress=step.update)
+            engine.read(
+                inputs.enter_context(open_input(source)),
+                display_name(source),
+                inputs.enter_context(open_input(target)),
+                display_name(target),
+                inputs.enter_context(open_input(alignment)),
+                display_name(alignment),
+                step.update,
+            )
         with display.step("extract", total=engine.sentences, unit="sentences") as step:
             engine.extract(step.update)
         with display.step("count", unit="pairs") as step:
@@ -165,4 +170,3 @@ def _info(options: ExtractOptions) -> str:
             "significance": str(options.significance),
         }
     )
-

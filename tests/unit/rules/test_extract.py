@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hopefear import _engine
 from hopefear.config import Size
 from hopefear.errors import InputError, OptionError
 from hopefear.rules.extract import ExtractOptions, Significance, TextExport, extract
@@ -152,9 +153,7 @@ def random_bitext(seed: int, sentences: int) -> tuple[list[str], list[str], list
         n, m = choose.randint(0, 12), choose.randint(0, 12)
         source.append(" ".join(f"f{int(choose.expovariate(0.2))}" for _ in range(n)))
         target.append(" ".join(f"e{int(choose.expovariate(0.2))}" for _ in range(m)))
-        points = {
-            (choose.randrange(n), choose.randrange(m)) for _ in range(min(n, m)) if n and m
-        }
+        points = {(choose.randrange(n), choose.randrange(m)) for _ in range(min(n, m)) if n and m}
         alignment.append(" ".join(f"{s}-{t}" for s, t in points))
     return source, target, alignment
 
@@ -167,9 +166,7 @@ def test_memory_and_threads_do_not_change_a_byte(tmp_path: Path) -> None:
         options = ExtractOptions(memory=Size.parse(memory), threads=threads)
         report = extract(*files, tmp_path / name, options, export=export)
         assert (report["spilled_bytes"] > 0) == (memory == "1M")
-        outputs.append(
-            [(tmp_path / (name + ending)).read_bytes() for ending in ("", ".pt", ".rt")]
-        )
+        outputs.append([(tmp_path / (name + ending)).read_bytes() for ending in ("", ".pt", ".rt")])
     assert all(output == outputs[0] for output in outputs)
     lines = outputs[0][1].splitlines()
     assert lines == sorted(lines)  # as LC_ALL=C sort has them
@@ -248,3 +245,12 @@ def test_bad_options(tmp_path: Path) -> None:
             ExtractOptions(reordering="none"),
             export=TextExport(tmp_path / "pt", tmp_path / "rt"),
         )
+
+
+def test_the_steps_have_an_order() -> None:
+    engine = _engine.PhraseExtraction(7, 6, 20, 1.0, "off", 1 << 30, 1, "")
+    for step in (engine.extract, engine.count):
+        with pytest.raises(RuntimeError, match="in this order"):
+            step(None)
+    with pytest.raises(RuntimeError, match="read comes first"):
+        print(engine.sentences)
