@@ -36,7 +36,10 @@ void translate(const std::exception_ptr& thrown, void*) {
 }  // namespace
 
 PythonSource::PythonSource(nb::object file, std::string name)
-    : ByteSource(std::move(name)), readinto_(file.attr("readinto")) {}
+    : ByteSource(std::move(name)),
+      // readinto() would wait until all of a buffer is full, and could sleep through a signal that
+      // came between two of its reads; readinto1() gives what there is. Raw files lack it.
+      readinto_(file.attr(nb::hasattr(file, "readinto1") ? "readinto1" : "readinto")) {}
 
 PythonSource::~PythonSource() {
   const nb::gil_scoped_acquire gil;
