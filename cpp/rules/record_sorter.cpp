@@ -127,7 +127,9 @@ void RecordSorter::Shard::sort_entries(Entry* begin, Entry* end, size_t depth) {
     return;
   }
   std::sort(begin, end, [](const Entry& a, const Entry& b) { return a.prefix < b.prefix; });
+  size_t groups = 0;
   for (Entry* first = begin; first != end;) {
+    if (depth == 0 && ++groups % 1024 == 0) poll_interrupt();
     Entry* last = first + 1;
     while (last != end && last->prefix == first->prefix) ++last;
     // Equal so far and one of them ends here: then all of them are equal (see the header).

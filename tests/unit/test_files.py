@@ -110,3 +110,13 @@ def test_gz_faults(tmp_path: Path) -> None:
     path.write_bytes(b"plain text")
     with pytest.raises(InputError, match="not a gzip"), files.open_input(path) as file:
         file.read()
+
+
+def test_gz_packs_as_hard_as_asked(tmp_path: Path) -> None:
+    text = b"".join(b"%d " % (i * i % 9973) for i in range(20_000))
+    for level in (1, 9):
+        with files.open_output(tmp_path / f"{level}.gz", level=level) as file:
+            file.write(text)
+    fast, small = ((tmp_path / name).read_bytes() for name in ("1.gz", "9.gz"))
+    assert gzip.decompress(fast) == gzip.decompress(small) == text
+    assert len(small) < len(fast)

@@ -22,6 +22,8 @@ class Extract(ExtractOptions, Command):
     Writes DIR/rules.bin, the table that decoders read. With --export moses also
     DIR/phrase-table.gz, DIR/reordering-table.gz, DIR/lex.f2e.gz and DIR/lex.e2f.gz, as Moses
     has them; they hold every pair that passed the filters, whatever --limit says.
+    --memory bounds what is sorted; beside it stay the words, their translation probabilities
+    and, for --significance, an index of the text (12 bytes a word).
     """
 
     section = "Train"
