@@ -1,7 +1,6 @@
 #include "rules/extract.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
