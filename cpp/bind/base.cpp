@@ -60,7 +60,10 @@ std::string_view text_of(nb::handle object, nb::object& held) {
 }
 
 PythonSource::PythonSource(nb::object file, std::string name)
-    : ByteSource(std::move(name)), readinto_(file.attr("readinto")) {}
+    : ByteSource(std::move(name)),
+      // readinto() would wait until all of a buffer is full, and could sleep through a signal that
+      // came between two of its reads; readinto1() gives what there is. Raw files lack it.
+      readinto_(file.attr(nb::hasattr(file, "readinto1") ? "readinto1" : "readinto")) {}
 
 PythonSource::~PythonSource() {
   const nb::gil_scoped_acquire gil;
@@ -69,6 +72,8 @@ PythonSource::~PythonSource() {
 
 size_t PythonSource::read(char* buffer, size_t size) {
   const nb::gil_scoped_acquire gil;
+  // A signal that came while the engine worked does not wake a read that only now begins to wait.
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
   const nb::object view =
       nb::steal(PyMemoryView_FromMemory(buffer, static_cast<Py_ssize_t>(size), PyBUF_WRITE));
   const nb::object count = readinto_(view);

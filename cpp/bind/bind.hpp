@@ -57,6 +57,7 @@ std::string_view text_of(nb::handle object, nb::object& held);
 void bind_base(nb::module_& m);
 void bind_lm(nb::module_& m);
 void bind_metrics(nb::module_& m);
+void bind_rules(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_lm_estimate(nb::module_& m);
 void bind_align(nb::module_& m);

@@ -11,4 +11,5 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_forest(m);
   hopefear::bind::bind_inference(m);
   hopefear::bind::bind_forest_files(m);
+  hopefear::bind::bind_rules(m);
 }

@@ -137,8 +137,11 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def open_output(path: PathLike) -> Iterator[BinaryIO]:
-    """A binary file to write to: `-` is stdout, `.gz` is packed, a real file appears at the end."""
+def open_output(path: PathLike, *, level: int = 9) -> Iterator[BinaryIO]:
+    """A binary file to write to: `-` is stdout, `.gz` is packed, a real file appears at the end.
+
+    `level` is how hard `.gz` packs (1 to 9): large tables are written faster with a low one.
+    """
     name = os.fspath(path)
     if name == "-":
         sys.stdout.flush()
@@ -152,7 +155,7 @@ def open_output(path: PathLike) -> Iterator[BinaryIO]:
     with _naming(name), atomic_path(name) as temporary, temporary.open("wb") as file:
         if name.endswith(".gz"):
             # No name and no time in the header: the same content gives the same bytes.
-            with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            with gzip.GzipFile("", "wb", level, file, mtime=0) as packed:
                 yield cast(BinaryIO, packed)
         else:
             yield file

@@ -164,3 +164,13 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
     for name in ("file", "file/a/b"):
         with pytest.raises(NotADirectoryError, match=r"file'$"):
             files.check_directory(tmp_path / name)
+
+
+def test_gz_packs_as_hard_as_asked(tmp_path: Path) -> None:
+    text = b"".join(b"%d " % (i * i % 9973) for i in range(20_000))
+    for level in (1, 9):
+        with files.open_output(tmp_path / f"{level}.gz", level=level) as file:
+            file.write(text)
+    fast, small = ((tmp_path / name).read_bytes() for name in ("1.gz", "9.gz"))
+    assert gzip.decompress(fast) == gzip.decompress(small) == text
+    assert len(small) < len(fast)

@@ -1,0 +1,104 @@
+"""What `hopefear extract` costs: CPU, peak memory, size of the table, time to open it.
+
+The golden aligned texts, with the seconds that Moses needs for extraction, scoring and reordering
+scaled to this machine; all memory and little of it, one thread and two, text export, significance
+filtering. The tables of all runs of a text that should be equal are compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from hopefear.rules.table import RuleTable
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
+CALIBRATION = 1.05  # seconds of the loop below where Moses's were taken
+# CPU seconds of Moses: measured for fr-en; for zh-en in proportion to its whole training.
+MOSES = {"fr-en": 70.0, "zh-en": 128.0}
+
+RUNS = [
+    ("1 thread", ("--threads", "1"), True),
+    ("2 threads", ("--threads", "2"), True),
+    ("memory 64M", ("--threads", "1", "--memory", "64M"), True),
+    ("export moses", ("--threads", "1", "--export", "moses"), True),
+    ("alpha+epsilon", ("--threads", "1", "--significance", "alpha+epsilon"), False),
+]
+
+
+def calibrate() -> float:
+    """CPU seconds of the loop that the golden data's README times."""
+    begin = time.process_time()
+    sum(i * i for i in range(10**7))
+    return time.process_time() - begin
+
+
+def run(*words: str | Path) -> tuple[float, float]:
+    """CPU seconds and peak MB of one command, start-up included."""
+    arguments = [sys.executable, "-m", "hopefear", *map(str, words), "--progress", "off"]
+    quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    pid = os.posix_spawn(sys.executable, arguments, os.environ, file_actions=quiet)
+    _, status, usage = os.wait4(pid, 0)
+    if status != 0:
+        sys.exit(f"failed: {' '.join(arguments)}")
+    scale = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in kB on Linux
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * scale / 2**20
+
+
+def digest(path: Path) -> str:
+    """In pieces: what this process holds would count as the peak of the next command."""
+    sums = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            sums.update(piece)
+    return sums.hexdigest()
+
+
+def open_milliseconds(path: Path) -> float:
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        RuleTable.open(path)
+        times.append(time.perf_counter() - begin)
+    return 1000 * min(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", nargs="+", choices=sorted(MOSES), default=sorted(MOSES))
+    arguments = parser.parse_args()
+    if not (SHARED / "golden" / "aligned").is_dir():
+        print(f"no {SHARED}/golden/aligned: nothing to measure; set HOPEFEAR_SHARED")
+        return
+    header = ("text", "run", "CPU s", "Moses", "ratio", "peak MB", "rules", "table MB", "open ms")
+    widths = (6, 14, 6, 6, 6, 8, 10, 9, 8)
+    print(" ".join(f"{name:>{width}}" for name, width in zip(header, widths, strict=True)))
+    for text in arguments.texts:
+        folder = SHARED / "golden" / "aligned" / text
+        names = (f"train.{text[:2]}.gz", "train.en.gz", "train.gdfa.gz")
+        files = [folder / name for name in names]
+        digests = set()
+        for label, options, same in RUNS:
+            with tempfile.TemporaryDirectory() as output:
+                moses = MOSES[text] * calibrate() / CALIBRATION
+                words = ("extract", *files, "--system", "phrase", "-o", output, *options)
+                cpu, peak = run(*words)
+                path = Path(output) / "rules.bin"
+                if same:
+                    digests.add(digest(path))
+                rules, size = len(RuleTable.open(path)), path.stat().st_size / 2**20
+                print(
+                    f"{text:>6} {label:>14} {cpu:6.2f} {moses:6.1f} {cpu / moses:6.3f} {peak:8.0f} "
+                    f"{rules:10,} {size:9.1f} {open_milliseconds(path):8.2f}"
+                )
+        print(f"{text:>6} tables are {'equal' if len(digests) == 1 else 'DIFFERENT'}")
+
+
+if __name__ == "__main__":
+    main()

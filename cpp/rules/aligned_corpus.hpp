@@ -1,0 +1,69 @@
+// A word-aligned bitext as numbers in a scratch file, so that a text of any size, also from a pipe,
+// can be gone through again, block by block and by several threads. In memory are the words, the
+// lexicon and eight bytes for each block.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/io.hpp"
+#include "rules/lexicon.hpp"
+#include "rules/vocabulary.hpp"
+
+namespace hopefear::rules {
+
+struct Point {
+  uint32_t source, target;
+  auto operator<=>(const Point&) const = default;
+};
+
+struct SentencePair {
+  std::vector<Word> source, target;  // numbers of the corpus's collectors
+  std::vector<Point> points;         // sorted, each once
+};
+
+class AlignedCorpus {
+ public:
+  // Reads all three to their end; counts the lexicon on the way. Throws InputError for lines that
+  // are no UTF-8, points that are none or lie outside, and files of different length.
+  AlignedCorpus(ByteSource& source, ByteSource& target, ByteSource& alignment,
+                const std::string& scratch_directory,
+                const std::function<void(uint64_t)>& progress);
+
+  uint64_t sentences() const { return sentences_; }
+  size_t blocks() const { return blocks_.size(); }
+  uint64_t first_sentence(size_t block) const { return blocks_[block].first; }
+  // The sentence pairs of a block, one after the other; any number of threads.
+  void read(size_t block, const std::function<void(uint64_t, const SentencePair&)>& visit) const;
+
+  const WordCollector& source_words() const { return source_words_; }
+  const WordCollector& target_words() const { return target_words_; }
+  const Lexicon& lexicon() const { return lexicon_; }
+  uint64_t bytes() const;  // memory held
+
+ private:
+  struct Block {
+    uint64_t offset, first;  // in the file; the number of its first sentence
+  };
+  void add(const SentencePair& pair);
+  void finish_block();
+  ScratchFile file_;
+  std::vector<Block> blocks_;
+  std::vector<uint32_t> pending_;
+  uint64_t pending_first_ = 0;
+  uint64_t sentences_ = 0;
+  WordCollector source_words_, target_words_;
+  Lexicon lexicon_;
+};
+
+// The points of a line "0-0 1-2", sorted, each once. `place` is "file:line".
+void parse_points(std::string_view line, size_t source_size, size_t target_size,
+                  const std::string& place, std::vector<Point>& points);
+
+// Throws InputError naming the place and the first byte that is not UTF-8.
+void check_utf8(std::string_view line, const LineReader& reader);
+
+}  // namespace hopefear::rules

@@ -1,0 +1,90 @@
+// Phrase pairs with their scores, from a word-aligned bitext, in bounded memory.
+//
+//   read      three texts -> numbers in a scratch file, words, lexicon
+//   extract   every occurrence of a phrase pair -> a record, sorted by (source, target)
+//   count     records of one pair -> counts, inner alignment, orientations, one after the other in
+//             a scratch file; its target side -> a record, sorted by target; the count of each
+//             target side -> a record, sorted back into the order of the pairs
+//   write     both together -> scores -> filters -> the table, and text if wanted
+//
+// The result depends on the texts and the options, not on `memory` and `threads`. [koehn2003]
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rules/aligned_corpus.hpp"
+#include "rules/phrase_codec.hpp"
+#include "rules/phrases.hpp"
+#include "rules/record_sorter.hpp"
+#include "rules/rule.hpp"
+
+namespace hopefear::rules {
+
+struct ExtractOptions {
+  uint32_t max_length = 7;  // words of each side; at most 100
+  uint32_t reordering = 6;  // 0, 3 (backward) or 6 (backward and forward) scores
+  uint32_t limit = 20;      // options per source side in the table; 0: all
+  double min_count = 1;     // of a pair, to be kept
+  // The least -ln p of Fisher's exact test to be kept, and how it was meant.
+  enum class Significance { off, value, alpha_plus, alpha_minus } significance = Significance::off;
+  double significance_value = 0;
+  uint64_t memory = uint64_t{1} << 30;  // bytes, for sorting; words and lexicon are taken off it
+  size_t threads = 1;
+  std::string scratch_directory;  // empty: $TMPDIR or /tmp
+};
+
+struct ExtractReport {
+  uint64_t sentences = 0, occurrences = 0, pairs = 0;
+  uint64_t below_min_count = 0, not_significant = 0, over_limit = 0;
+  uint64_t rules = 0, source_sides = 0, one_sentence = 0;
+  uint64_t spilled = 0;     // bytes that did not fit into memory
+  double significance = 0;  // the threshold used, -ln p
+};
+
+// The names of the columns in our own models.
+Columns phrase_columns(uint32_t reordering);
+
+class PhraseExtraction {
+ public:
+  using Progress = std::function<void(uint64_t)>;
+  explicit PhraseExtraction(ExtractOptions options);
+  ~PhraseExtraction();
+
+  // In this order, each once. Progress is in sentences, sentences, pairs, pairs.
+  void read(ByteSource& source, ByteSource& target, ByteSource& alignment,
+            const Progress& progress);
+  void extract(const Progress& progress);
+  void count(const Progress& progress);
+  // `path` is a new file. `text` (or null) gets every pair that passed the filters, before the
+  // limit, in the order of a sorted Moses table.
+  ExtractReport write(const std::string& path, std::string_view info, RuleSink* text,
+                      const Progress& progress);
+
+  uint64_t sentences() const { return corpus().sentences(); }
+  uint64_t pairs() const { return pairs_; }
+  const AlignedCorpus& corpus() const;
+  const PhraseCodec& source_codec() const { return *source_codec_; }
+  const PhraseCodec& target_codec() const { return *target_codec_; }
+
+ private:
+  class PairReader;
+  void begin_step(int step);
+  uint64_t budget() const;
+  void add_occurrences(RecordSorter::Shard& shard, size_t block) const;
+  void count_targets();
+
+  ExtractOptions options_;
+  std::unique_ptr<AlignedCorpus> corpus_;
+  std::unique_ptr<PhraseCodec> source_codec_, target_codec_;
+  std::unique_ptr<RecordSorter> occurrences_, targets_, target_counts_;
+  std::unique_ptr<ScratchStream> pair_stream_;
+  int steps_ = 0;  // done
+  uint64_t pairs_ = 0;
+};
+
+}  // namespace hopefear::rules

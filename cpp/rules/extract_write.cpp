@@ -1,0 +1,143 @@
+// The last step of PhraseExtraction: counts become scores, scores a table.
+#include <array>
+#include <cmath>
+
+#include "base/interrupt.hpp"
+#include "rules/extract.hpp"
+#include "rules/phrase_pair.hpp"
+#include "rules/ranked_sink.hpp"
+#include "rules/significance.hpp"
+#include "rules/table_writer.hpp"
+
+namespace hopefear::rules {
+namespace {
+
+// (count + 0.5) / (total + 1.5) for each orientation, as logs.
+void add_orientations(const std::array<uint32_t, 3>& counts, std::vector<float>& scores) {
+  const double total = 1.5 + counts[0] + counts[1] + counts[2];
+  for (const uint32_t count : counts) {
+    scores.push_back(static_cast<float>(std::log((count + 0.5) / total)));
+  }
+}
+
+}  // namespace
+
+// The pairs of one source side with their target counts, in order.
+class PhraseExtraction::PairReader {
+ public:
+  PairReader(ScratchStream& pairs, RecordSorter& target_counts, uint64_t total)
+      : pairs_(pairs), target_counts_(target_counts), left_(total) {
+    pairs_.rewind();
+    read();
+  }
+  struct Counted {
+    PhrasePair pair;
+    double target_count;
+  };
+  // Fills the front of `group`, whose size only grows; returns how many there are, 0 at the end.
+  size_t next(std::vector<Counted>& group) {
+    size_t n = 0;
+    while (has_next_ && (n == 0 || next_.pair.source == group[0].pair.source)) {
+      if (n == group.size()) group.emplace_back();
+      std::swap(group[n++], next_);
+      read();
+    }
+    return n;
+  }
+
+ private:
+  void read() {
+    has_next_ = left_ > 0;
+    if (!has_next_) return;
+    --left_;
+    next_.pair.read(pairs_);
+    std::string_view record;
+    if (!target_counts_.next(record)) throw std::logic_error("a pair without target count");
+    uint64_t count = 0;
+    for (size_t i = 8; i < 16; ++i) count = count << 8 | static_cast<unsigned char>(record[i]);
+    next_.target_count = static_cast<double>(count);
+  }
+  ScratchStream& pairs_;
+  RecordSorter& target_counts_;
+  uint64_t left_;
+  Counted next_;
+  bool has_next_ = false;
+};
+
+ExtractReport PhraseExtraction::write(const std::string& path, std::string_view info,
+                                      RuleSink* text, const Progress& progress) {
+  begin_step(3);
+  ExtractReport report;
+  report.sentences = corpus_->sentences();
+  report.occurrences = occurrences_->records();
+  report.pairs = pairs_;
+  std::unique_ptr<SignificanceTest> test;
+  if (options_.significance != ExtractOptions::Significance::off) {
+    test = std::make_unique<SignificanceTest>(*corpus_, *source_codec_, *target_codec_, options_);
+    report.significance = test->threshold();
+  }
+  const Columns columns = phrase_columns(options_.reordering);
+  TableWriter table(columns, options_.scratch_directory);
+  RankedSink ranked(table, columns.translation(), 2, options_.limit);
+  const Lexicon& lexicon = corpus_->lexicon();
+  PairReader reader(*pair_stream_, *target_counts_, pairs_);
+  std::vector<PairReader::Counted> group;
+  std::vector<Word> source, target;  // numbers of the collectors, which the lexicon knows
+  std::vector<float> scores;
+  uint64_t done = 0;
+  for (size_t n = reader.next(group); n > 0; n = reader.next(group)) {
+    double source_count = 0;
+    for (size_t i = 0; i < n; ++i) source_count += group[i].pair.joint;
+    source.clear();
+    for (const Word word : group[0].pair.source) source.push_back(source_codec_->order()[word]);
+    if (test != nullptr) test->set_source(group[0].pair.source);
+    for (size_t i = 0; i < n; ++i) {
+      const PhrasePair& pair = group[i].pair;
+      const double joint = pair.joint;
+      if (joint < options_.min_count) {
+        ++report.below_min_count;
+        continue;
+      }
+      if (test != nullptr && !test->keep(pair.target)) {
+        ++report.not_significant;
+        continue;
+      }
+      target.clear();
+      for (const Word word : pair.target) target.push_back(target_codec_->order()[word]);
+      scores.clear();
+      for (const double p :
+           {joint / group[i].target_count, lexicon.source_weight(source, target, pair.source_links),
+            joint / source_count, lexicon.target_weight(source, target, pair.links)}) {
+        scores.push_back(static_cast<float>(std::log(p)));
+      }
+      if (options_.reordering >= 3) add_orientations(pair.backward, scores);
+      if (options_.reordering == 6) add_orientations(pair.forward, scores);
+      const RuleView view = {pair.source,
+                             pair.target,
+                             pair.links,
+                             scores,
+                             {static_cast<float>(group[i].target_count),
+                              static_cast<float>(source_count), static_cast<float>(joint)},
+                             pair.sentence,
+                             kNoLabel};
+      if (text != nullptr) text->add(view);
+      ranked.add(view);
+    }
+    if ((done + n) / 4096 != done / 4096) {
+      poll_interrupt();
+      progress(done + n);
+    }
+    done += n;
+  }
+  ranked.flush();
+  table.finish(path, source_codec_->words(), target_codec_->words(), {}, info);
+  progress(done);
+  report.over_limit = ranked.dropped();
+  report.rules = table.rules();
+  report.source_sides = table.layout().source_sides;
+  report.one_sentence = table.layout().one_sentence;
+  report.spilled = occurrences_->spilled() + targets_->spilled() + target_counts_->spilled();
+  return report;
+}
+
+}  // namespace hopefear::rules

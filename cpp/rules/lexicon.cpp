@@ -1,0 +1,140 @@
+#include "rules/lexicon.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <tuple>
+
+#include "base/hash.hpp"
+
+namespace hopefear::rules {
+namespace {
+
+void count(std::vector<uint64_t>& totals, uint64_t& null, Word word) {
+  if (word == kNoWord) {
+    ++null;
+    return;
+  }
+  if (word >= totals.size()) totals.resize(std::max<size_t>(word + 1, 2 * totals.size()));
+  ++totals[word];
+}
+
+}  // namespace
+
+const Lexicon::Slot& Lexicon::find(uint64_t key) const {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = mix64(key) & mask;
+  while (slots_[slot].key != key && slots_[slot].key != kEmpty) slot = (slot + 1) & mask;
+  return slots_[slot];
+}
+
+void Lexicon::grow() {
+  std::vector<Slot> old(std::max<size_t>(1024, 2 * slots_.size()), Slot{kEmpty, 0});
+  old.swap(slots_);
+  for (const Slot& slot : old) {
+    if (slot.key != kEmpty) const_cast<Slot&>(find(slot.key)) = slot;
+  }
+}
+
+void Lexicon::add(Word source, Word target) {
+  if (8 * (size_ + 1) > 5 * slots_.size()) grow();
+  const uint64_t key = key_of(source, target);
+  Slot& slot = const_cast<Slot&>(find(key));
+  if (slot.key == kEmpty) {
+    slot.key = key;
+    ++size_;
+  }
+  ++slot.count;
+  count(source_total_, source_null_, source);
+  count(target_total_, target_null_, target);
+}
+
+double Lexicon::target_given_source(Word source, Word target) const {
+  if (slots_.empty()) return 1;
+  const uint64_t joint = find(key_of(source, target)).count;
+  if (joint == 0) return 1;
+  const uint64_t total = source == kNoWord ? source_null_ : source_total_[source];
+  return static_cast<double>(joint) / static_cast<double>(total);
+}
+
+double Lexicon::source_given_target(Word source, Word target) const {
+  if (slots_.empty()) return 1;
+  const uint64_t joint = find(key_of(source, target)).count;
+  if (joint == 0) return 1;
+  const uint64_t total = target == kNoWord ? target_null_ : target_total_[target];
+  return static_cast<double>(joint) / static_cast<double>(total);
+}
+
+double Lexicon::target_weight(std::span<const Word> source, std::span<const Word> target,
+                              std::span<const Link> links) const {
+  double product = 1;
+  for (size_t t = 0; t < target.size(); ++t) {
+    double sum = 0;
+    int linked = 0;
+    for (const Link& link : links) {
+      if (link.target != t) continue;
+      sum += target_given_source(source[link.source], target[t]);
+      ++linked;
+    }
+    product *= linked > 0 ? sum / linked : target_given_source(kNoWord, target[t]);
+  }
+  return product;
+}
+
+double Lexicon::source_weight(std::span<const Word> source, std::span<const Word> target,
+                              std::span<const Link> links) const {
+  double product = 1;
+  for (size_t s = 0; s < source.size(); ++s) {
+    double sum = 0;
+    int linked = 0;
+    for (const Link& link : links) {
+      if (link.source != s) continue;
+      sum += source_given_target(source[s], target[link.target]);
+      ++linked;
+    }
+    product *= linked > 0 ? sum / linked : source_given_target(source[s], kNoWord);
+  }
+  return product;
+}
+
+void Lexicon::write(ByteSink& sink, bool predict_target, const WordCollector& source,
+                    const WordCollector& target) const {
+  struct Line {
+    std::string_view given, predicted;
+    double probability;
+  };
+  const auto name = [](const WordCollector& words, Word word) {
+    return word == kNoWord ? std::string_view("NULL") : words.word(word);
+  };
+  std::vector<Line> lines;
+  lines.reserve(size_);
+  for (const Slot& slot : slots_) {
+    if (slot.key == kEmpty) continue;
+    const Word f = static_cast<Word>(slot.key >> 32), e = static_cast<Word>(slot.key);
+    if (predict_target) {
+      lines.push_back({name(source, f), name(target, e), target_given_source(f, e)});
+    } else {
+      lines.push_back({name(target, e), name(source, f), source_given_target(f, e)});
+    }
+  }
+  std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+    return std::tie(a.given, a.predicted, a.probability) <
+           std::tie(b.given, b.predicted, b.probability);
+  });
+  BufferedSink out(sink);
+  char number[32];
+  for (const Line& line : lines) {
+    out.write(line.predicted);
+    out.put(' ');
+    out.write(line.given);
+    const int n = std::snprintf(number, sizeof(number), " %.7f\n", line.probability);
+    out.write({number, static_cast<size_t>(n)});
+  }
+  out.flush();
+}
+
+uint64_t Lexicon::bytes() const {
+  return slots_.capacity() * sizeof(Slot) +
+         (source_total_.capacity() + target_total_.capacity()) * sizeof(uint64_t);
+}
+
+}  // namespace hopefear::rules

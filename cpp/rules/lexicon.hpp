@@ -1,0 +1,57 @@
+// Word translation probabilities from an aligned text, as Moses takes them: every alignment point
+// counts for its two words, a word without a point counts for NULL on the other side. [koehn2003]
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/io.hpp"
+#include "rules/vocabulary.hpp"
+
+namespace hopefear::rules {
+
+// A point of an inner alignment: places in a rule's source and target side.
+struct Link {
+  uint8_t source, target;
+  bool operator==(const Link&) const = default;
+};
+
+class Lexicon {
+ public:
+  void add(Word source, Word target);  // kNoWord is NULL; not both
+  // count(source, target) / count of the given word; 1 for a pair that never was (as Moses).
+  double target_given_source(Word source, Word target) const;
+  double source_given_target(Word source, Word target) const;
+
+  // The product over target words of the mean of p(e|f) over the words it is linked to, or of
+  // p(e|NULL); and with the sides exchanged. Koehn et al. 2003, section 3.3 [koehn2003].
+  double target_weight(std::span<const Word> source, std::span<const Word> target,
+                       std::span<const Link> links) const;
+  double source_weight(std::span<const Word> source, std::span<const Word> target,
+                       std::span<const Link> links) const;
+
+  // Moses's lex files: "predicted given probability" per line, sorted by given, then predicted.
+  // lex.f2e has target words predicted from source words, lex.e2f the other way round.
+  void write(ByteSink& sink, bool predict_target, const WordCollector& source,
+             const WordCollector& target) const;
+  size_t size() const { return size_; }
+  uint64_t bytes() const;  // memory held
+
+ private:
+  struct Slot {
+    uint64_t key;  // source word above, target word below; both NULL: empty
+    uint64_t count;
+  };
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+  static uint64_t key_of(Word source, Word target) { return uint64_t{source} << 32 | target; }
+  const Slot& find(uint64_t key) const;
+  void grow();
+  std::vector<Slot> slots_;  // a power of two, at most 5/8 full
+  size_t size_ = 0;
+  // By word, NULL at the end of each: how often it is in a pair.
+  std::vector<uint64_t> source_total_, target_total_;
+  uint64_t source_null_ = 0, target_null_ = 0;
+};
+
+}  // namespace hopefear::rules

@@ -1,0 +1,65 @@
+// Moses's text tables: written from rules, and read into a rule table.
+//
+//   phrase table      source ||| target ||| scores ||| alignment ||| c(e) c(f) c(f,e) ||| |||
+//   reordering table  source ||| target ||| three or six scores
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/io.hpp"
+#include "rules/rule.hpp"
+#include "rules/rule_table.hpp"
+
+namespace hopefear::rules {
+
+// Probabilities with six digits, as Moses has them; a '|' in a word becomes &#124;, as Moses's
+// tokenizer writes it. Words are by table number.
+class MosesWriter : public RuleSink {
+ public:
+  // `reordering` may be null. Call flush() at the end.
+  MosesWriter(ByteSink& phrases, ByteSink* reordering, size_t translation_columns,
+              std::function<std::string_view(Word)> source_word,
+              std::function<std::string_view(Word)> target_word);
+  void add(const RuleView& rule) override;
+  void flush();
+
+ private:
+  void add_words(std::span<const Symbol> words,
+                 const std::function<std::string_view(Word)>& spelling);
+  void add_number(double value);
+  BufferedSink phrases_;
+  std::unique_ptr<BufferedSink> reordering_;
+  size_t translation_;
+  std::function<std::string_view(Word)> source_word_, target_word_;
+  std::string line_;
+};
+
+// All rules of a table as text. InputError if it has nonterminals.
+void write_moses(const RuleTable& table, ByteSink& phrases, ByteSink* reordering);
+
+struct MosesImport {
+  std::vector<std::string> columns;             // names of the phrase table's scores; empty: ours
+  std::vector<std::string> reordering_columns;  // names of the reordering table's; empty: ours
+  uint32_t limit = 0;                           // options per source side; 0: all
+  uint64_t memory = uint64_t{1} << 30;
+  size_t threads = 1;
+  std::string scratch_directory;
+};
+
+struct MosesImportReport {
+  uint64_t rules = 0, source_sides = 0, over_limit = 0;
+  uint64_t without_reordering = 0;  // pairs that the reordering table lacks: scores 0, as in Moses
+};
+
+// Reads a phrase table and, unless null, a reordering table, in any order of lines. Scores are
+// probabilities; their logs are floored at -100, as Moses does. `path` is a new file.
+MosesImportReport read_moses(ByteSource& phrases, ByteSource* reordering,
+                             const MosesImport& options, const std::string& path,
+                             std::string_view info, const std::function<void(uint64_t)>& progress);
+
+}  // namespace hopefear::rules

@@ -1,0 +1,45 @@
+#include "rules/phrase_codec.hpp"
+
+#include <algorithm>
+
+namespace hopefear::rules {
+
+PhraseCodec::PhraseCodec(const WordCollector& words) : order_(words.sorted()) {
+  width_ = words.size() < 0xffff ? 2 : words.size() < 0xffffff ? 3 : 4;
+  words_.reserve(order_.size());
+  for (const Word id : order_) words_.push_back(words.word(id));
+  end_ = static_cast<uint32_t>(
+      std::lower_bound(words_.begin(), words_.end(), std::string_view("|||"), word_less) -
+      words_.begin());
+  end_mark_ = encoded(end_);
+  bytes_.resize(order_.size());
+  for (uint32_t place = 0; place < order_.size(); ++place) {
+    bytes_[order_[place]] = encoded(place + (place >= end_ ? 1 : 0));
+  }
+}
+
+std::string PhraseCodec::encoded(uint32_t value) const {
+  std::string bytes(width_, '\0');
+  for (size_t i = width_; i-- > 0; value >>= 8) bytes[i] = static_cast<char>(value & 0xff);
+  return bytes;
+}
+
+void PhraseCodec::encode(const std::vector<Word>& words, std::string& bytes) const {
+  bytes.clear();
+  for (const Word word : words) bytes += bytes_[word];
+}
+
+size_t PhraseCodec::length(std::string_view bytes) const {
+  size_t n = 0;
+  while (at(bytes.data() + n * width_) != end_) ++n;
+  return n;
+}
+
+void PhraseCodec::decode(std::string_view bytes, size_t length, std::vector<Word>& words) const {
+  for (size_t i = 0; i < length; ++i) {
+    const uint32_t value = at(bytes.data() + i * width_);
+    words.push_back(value - (value > end_ ? 1 : 0));
+  }
+}
+
+}  // namespace hopefear::rules

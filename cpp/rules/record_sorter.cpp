@@ -1,0 +1,309 @@
+#include "rules/record_sorter.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/interrupt.hpp"
+#include "base/threads.hpp"
+
+namespace hopefear::rules {
+namespace {
+
+constexpr size_t kBlock = size_t{1} << 16;
+
+std::string_view record_at(const char* data) {
+  uint32_t size;
+  std::memcpy(&size, data, sizeof(size));
+  return {data + sizeof(size), size};
+}
+
+uint64_t prefix_at(std::string_view record, size_t depth) {
+  uint64_t prefix = 0;
+  if (record.size() >= depth + 8) {
+    std::memcpy(&prefix, record.data() + depth, 8);
+  } else if (record.size() > depth) {
+    std::memcpy(&prefix, record.data() + depth, record.size() - depth);
+  }
+  return __builtin_bswap64(prefix);
+}
+
+int compare(std::string_view a, std::string_view b) {
+  const size_t common = std::min(a.size(), b.size());
+  const int order = std::memcmp(a.data(), b.data(), common);
+  if (order != 0) return order;
+  return a.size() < b.size() ? -1 : a.size() > b.size();
+}
+
+}  // namespace
+
+// One sorted run while it is merged: entries in memory or a part of a scratch file.
+class RecordSorter::Stream {
+ public:
+  explicit Stream(std::vector<Shard::Entry>& entries) : entries_(&entries) {}
+  Stream(const ScratchFile& file, uint64_t begin, uint64_t end, size_t buffer)
+      : file_(&file), next_(begin), end_(end), buffer_(buffer) {}
+
+  std::string_view record;
+  bool advance() {
+    if (entries_ != nullptr) {
+      if (at_ == entries_->size()) return false;
+      record = record_at((*entries_)[at_++].data);
+      return true;
+    }
+    if (at_ == filled_ && next_ == end_) return false;
+    if (filled_ - at_ < 4) refill(4);
+    uint32_t size;
+    std::memcpy(&size, buffer_.data() + at_, 4);
+    if (filled_ - at_ < 4 + size_t{size}) refill(4 + size_t{size});
+    record = {buffer_.data() + at_ + 4, size};
+    at_ += 4 + size;
+    return true;
+  }
+
+ private:
+  void refill(size_t wanted) {
+    std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
+    filled_ -= at_;
+    at_ = 0;
+    if (buffer_.size() < wanted) buffer_.resize(wanted);
+    const size_t n = std::min<uint64_t>(buffer_.size() - filled_, end_ - next_);
+    file_->read_at(next_, buffer_.data() + filled_, n);
+    next_ += n;
+    filled_ += n;
+  }
+  std::vector<Shard::Entry>* entries_ = nullptr;
+  const ScratchFile* file_ = nullptr;
+  uint64_t next_ = 0, end_ = 0;
+  std::vector<char> buffer_;
+  size_t at_ = 0, filled_ = 0;
+};
+
+RecordSorter::Shard::Shard(uint64_t memory, std::string scratch_directory)
+    : memory_(memory), scratch_directory_(std::move(scratch_directory)) {}
+
+char* RecordSorter::Shard::allocate(size_t size) {
+  if (size > block_left_) {
+    const size_t wanted = std::max(size, kBlock);
+    if (wanted == kBlock && !free_blocks_.empty()) {
+      blocks_.push_back(std::move(free_blocks_.back()));
+      free_blocks_.pop_back();
+    } else {
+      blocks_.push_back(std::make_unique_for_overwrite<char[]>(wanted));
+    }
+    held_ += wanted;
+    block_next_ = blocks_.back().get();
+    block_left_ = wanted;
+  }
+  char* result = block_next_;
+  block_next_ += size;
+  block_left_ -= size;
+  return result;
+}
+
+void RecordSorter::Shard::add(std::string_view record) {
+  const size_t size = sizeof(uint32_t) + record.size();
+  // What the next step could take: a block, and the vector twice while it grows.
+  const bool grows = entries_.size() == entries_.capacity();
+  const uint64_t vector = entries_.capacity() * sizeof(Entry) * (grows ? 3 : 1);
+  const uint64_t block = size > block_left_ ? std::max(size, kBlock) : 0;
+  if (!entries_.empty() && held_ + block + vector > memory_) spill();
+  char* data = allocate(size);
+  const uint32_t length = static_cast<uint32_t>(record.size());
+  std::memcpy(data, &length, sizeof(length));
+  std::memcpy(data + sizeof(length), record.data(), record.size());
+  entries_.push_back({prefix_at(record, 0), data});
+  ++records_;
+}
+
+// Sorts by eight bytes at a time: comparing whole records through their pointers took three times
+// as long, as each comparison missed the cache.
+void RecordSorter::Shard::sort_entries(Entry* begin, Entry* end, size_t depth) {
+  if (end - begin <= 6) {
+    std::sort(begin, end, [depth](const Entry& a, const Entry& b) {
+      if (a.prefix != b.prefix) return a.prefix < b.prefix;
+      const std::string_view x = record_at(a.data), y = record_at(b.data);
+      return compare(x.substr(std::min(depth, x.size())), y.substr(std::min(depth, y.size()))) < 0;
+    });
+    return;
+  }
+  std::sort(begin, end, [](const Entry& a, const Entry& b) { return a.prefix < b.prefix; });
+  size_t groups = 0;
+  for (Entry* first = begin; first != end;) {
+    if (depth == 0 && ++groups % 1024 == 0) poll_interrupt();
+    Entry* last = first + 1;
+    while (last != end && last->prefix == first->prefix) ++last;
+    // Equal so far and one of them ends here: then all of them are equal (see the header).
+    if (last - first > 1 && record_at(first->data).size() > depth + 8) {
+      for (Entry* e = first; e != last; ++e) e->prefix = prefix_at(record_at(e->data), depth + 8);
+      sort_entries(first, last, depth + 8);
+    }
+    first = last;
+  }
+}
+
+void RecordSorter::Shard::sort() {
+  sort_entries(entries_.data(), entries_.data() + entries_.size(), 0);
+}
+
+void RecordSorter::Shard::spill() {
+  sort();
+  if (scratch_ == nullptr) scratch_ = std::make_unique<ScratchFile>(scratch_directory_);
+  const uint64_t begin = scratch_->size();
+  std::string out;
+  out.reserve(kBlock);
+  for (const Entry& entry : entries_) {
+    const size_t size = sizeof(uint32_t) + record_at(entry.data).size();
+    if (out.size() + size > kBlock) {
+      scratch_->append(out.data(), out.size());
+      out.clear();
+    }
+    out.append(entry.data, size);
+  }
+  scratch_->append(out.data(), out.size());
+  runs_.push_back({begin, scratch_->size()});
+  entries_.clear();
+  // Large records had blocks of their own; those are not worth keeping.
+  if (held_ == blocks_.size() * kBlock) {
+    for (auto& block : blocks_) free_blocks_.push_back(std::move(block));
+  }
+  blocks_.clear();
+  held_ = 0;
+  block_left_ = 0;
+}
+
+RecordSorter::RecordSorter(uint64_t memory, size_t shards, const std::string& scratch_directory)
+    : memory_(memory) {
+  for (size_t i = 0; i < shards; ++i) {
+    shards_.push_back(std::make_unique<Shard>(
+        std::max<uint64_t>(memory / shards, uint64_t{1} << 18), scratch_directory));
+  }
+}
+
+RecordSorter::~RecordSorter() = default;
+
+void RecordSorter::sort(size_t threads) {
+  size_t runs = 0;
+  for (const auto& shard : shards_) runs += shard->runs_.size();
+  parallel_for(shards_.size(), threads, [&](size_t i) {
+    Shard& shard = *shards_[i];
+    // Where something was spilled the rest goes too: the merge needs the memory for its buffers.
+    if (runs > 0 && !shard.entries_.empty()) {
+      shard.spill();
+    } else {
+      shard.sort();
+    }
+    shard.free_blocks_.clear();
+    if (shard.entries_.empty()) shard.entries_.shrink_to_fit();
+  });
+  runs = 0;
+  for (const auto& shard : shards_) runs += shard->runs_.size();
+  const size_t buffer = static_cast<size_t>(
+      std::clamp<uint64_t>(memory_ / std::max<size_t>(runs, 1), size_t{1} << 14, size_t{1} << 20));
+  for (const auto& shard : shards_) {
+    if (!shard->entries_.empty()) streams_.push_back(std::make_unique<Stream>(shard->entries_));
+    for (const Shard::Run& run : shard->runs_) {
+      streams_.push_back(std::make_unique<Stream>(*shard->scratch_, run.begin, run.end, buffer));
+    }
+  }
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i]->advance()) heap_.push_back(i);
+  }
+  for (size_t i = heap_.size() / 2; i-- > 0;) sift_down(i);
+}
+
+bool RecordSorter::before(size_t a, size_t b) const {
+  return compare(streams_[a]->record, streams_[b]->record) < 0;
+}
+
+void RecordSorter::sift_down(size_t hole) {
+  const size_t moved = heap_[hole];
+  while (2 * hole + 1 < heap_.size()) {
+    size_t child = 2 * hole + 1;
+    if (child + 1 < heap_.size() && before(heap_[child + 1], heap_[child])) ++child;
+    if (!before(heap_[child], moved)) break;
+    heap_[hole] = heap_[child];
+    hole = child;
+  }
+  heap_[hole] = moved;
+}
+
+bool RecordSorter::next(std::string_view& record) {
+  // The stream whose record was handed out last moves on only now: its bytes had to stay.
+  if (started_ && !heap_.empty()) {
+    if (!streams_[heap_[0]]->advance()) {
+      heap_[0] = heap_.back();
+      heap_.pop_back();
+    }
+    if (!heap_.empty()) sift_down(0);
+  }
+  started_ = true;
+  if (heap_.empty()) return false;
+  record = streams_[heap_[0]]->record;
+  return true;
+}
+
+void RecordSorter::clear() {
+  cleared_records_ = records();
+  cleared_spilled_ = spilled();
+  streams_.clear();
+  heap_.clear();
+  shards_.clear();
+}
+
+uint64_t RecordSorter::records() const {
+  uint64_t sum = cleared_records_;
+  for (const auto& shard : shards_) sum += shard->records_;
+  return sum;
+}
+
+uint64_t RecordSorter::spilled() const {
+  uint64_t sum = cleared_spilled_;
+  for (const auto& shard : shards_) {
+    if (shard->scratch_ != nullptr) sum += shard->scratch_->size();
+  }
+  return sum;
+}
+
+ScratchStream::ScratchStream(const std::string& directory, size_t buffer)
+    : file_(directory), capacity_(buffer) {}
+
+void ScratchStream::write(std::string_view bytes) {
+  if (buffer_.size() + bytes.size() > capacity_) {
+    file_.append(buffer_.data(), buffer_.size());
+    buffer_.clear();
+  }
+  if (bytes.size() > capacity_) {
+    file_.append(bytes.data(), bytes.size());
+  } else {
+    buffer_.append(bytes);
+  }
+}
+
+void ScratchStream::rewind() {
+  if (!reading_) file_.append(buffer_.data(), buffer_.size());
+  reading_ = true;
+  buffer_.clear();
+  at_ = 0;
+  read_ = 0;
+}
+
+void ScratchStream::read(void* data, size_t size) {
+  char* out = static_cast<char*>(data);
+  while (size > 0) {
+    if (at_ == buffer_.size()) {
+      const size_t n = std::min<uint64_t>(capacity_, file_.size() - read_);
+      if (n == 0) throw std::logic_error("read behind the end of a scratch stream");
+      buffer_.resize(n);
+      file_.read_at(read_, buffer_.data(), n);
+      read_ += n;
+      at_ = 0;
+    }
+    const size_t n = std::min(size, buffer_.size() - at_);
+    std::memcpy(out, buffer_.data() + at_, n);
+    at_ += n;
+    out += n;
+    size -= n;
+  }
+}
+
+}  // namespace hopefear::rules

@@ -1,0 +1,56 @@
+// Writes a rule table from a stream of rules. Memory: the edges of the nodes on the current path
+// (at most the number of different first words) and a few buffers; the rest waits in scratch files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rules/record_sorter.hpp"
+#include "rules/rule.hpp"
+#include "rules/rule_table.hpp"
+
+namespace hopefear::rules {
+
+class TableWriter : public RuleSink {
+ public:
+  TableWriter(Columns columns, const std::string& scratch_directory);
+
+  // Rules of one source side come together, best first, and all source sides with a common
+  // beginning come together too, as in any sorted order. At most 255 symbols on each side.
+  void add(const RuleView& rule) override;
+
+  // The words in their order (those of `word_less`), then the labels. `path` is a new file.
+  void finish(const std::string& path, std::span<const std::string_view> source_words,
+              std::span<const std::string_view> target_words,
+              std::span<const std::string_view> labels, std::string_view info);
+  uint64_t rules() const { return rules_; }
+  const TableLayout& layout() const { return layout_; }
+
+ private:
+  struct Edge {
+    Symbol symbol;
+    RuleTable::Node node;
+  };
+  struct Open {  // a node whose subtree is still growing
+    Symbol symbol = 0;
+    uint32_t first_rule = 0, rule_count = 0;
+    std::vector<Edge> edges;
+  };
+  void close_last();
+  template <typename T>
+  static void put(ScratchStream& stream, std::span<const T> values) {
+    stream.write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  }
+  static void copy(BinaryWriter& writer, const char* section, ScratchStream& stream);
+
+  Columns columns_;
+  TableLayout layout_ = {};
+  std::vector<Open> path_;  // the root, then one node for each symbol of the current source side
+  ScratchStream nodes_, edge_symbols_, edge_nodes_, entries_, counts_, scores_, bodies_;
+  uint64_t node_count_ = 0, edge_count_ = 0, rules_ = 0;
+  uint64_t body_ = 0;
+};
+
+}  // namespace hopefear::rules

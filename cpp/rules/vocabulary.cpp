@@ -1,0 +1,101 @@
+#include "rules/vocabulary.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/hash.hpp"
+
+namespace hopefear::rules {
+
+bool word_less(std::string_view a, std::string_view b) {
+  const size_t common = std::min(a.size(), b.size());
+  const int order = common == 0 ? 0 : std::memcmp(a.data(), b.data(), common);
+  if (order != 0) return order < 0;
+  if (a.size() == b.size()) return false;
+  // One is the beginning of the other: its blank is compared with the other's next byte.
+  if (a.size() < b.size()) return ' ' < static_cast<unsigned char>(b[common]);
+  return static_cast<unsigned char>(a[common]) < ' ';
+}
+
+size_t WordCollector::slot_of(std::string_view text) const {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = hash64(text) & mask;
+  while (slots_[slot] != kNoWord && word(slots_[slot]) != text) slot = (slot + 1) & mask;
+  return slot;
+}
+
+void WordCollector::grow() {
+  slots_.assign(std::max<size_t>(1024, 2 * slots_.size()), kNoWord);
+  for (Word id = 0; id < size(); ++id) slots_[slot_of(word(id))] = id;
+}
+
+Word WordCollector::add(std::string_view text) {
+  if (2 * (size() + 1) > slots_.size()) grow();
+  const size_t slot = slot_of(text);
+  if (slots_[slot] == kNoWord) {
+    slots_[slot] = static_cast<Word>(size());
+    text_.append(text);
+    offsets_.push_back(text_.size());
+  }
+  return slots_[slot];
+}
+
+Word WordCollector::find(std::string_view text) const {
+  return slots_.empty() ? kNoWord : slots_[slot_of(text)];
+}
+
+uint64_t WordCollector::bytes() const {
+  return text_.capacity() + offsets_.capacity() * sizeof(uint64_t) +
+         slots_.capacity() * sizeof(Word);
+}
+
+std::vector<Word> WordCollector::sorted() const {
+  std::vector<Word> order(size());
+  std::iota(order.begin(), order.end(), Word{0});
+  std::sort(order.begin(), order.end(),
+            [this](Word a, Word b) { return word_less(word(a), word(b)); });
+  return order;
+}
+
+WordList::WordList(const BinaryFile& file, const std::string& section)
+    : offsets_(file.section<uint64_t>(section + ".at")),
+      text_(file.section<char>(section + ".text")) {
+  if (offsets_.empty() || offsets_.size() - 1 >= kNoWord || offsets_.front() != 0 ||
+      offsets_.back() != text_.size()) {
+    throw file.damaged("the words of " + section + " do not fit their text");
+  }
+}
+
+std::string_view WordList::word(Word id) const {
+  if (id >= size()) return {};
+  const uint64_t begin = offsets_[id], end = offsets_[id + 1];
+  if (begin > end || end > text_.size()) return {};
+  return {text_.data() + begin, end - begin};
+}
+
+Word WordList::find(std::string_view text) const {
+  size_t low = 0, high = size();
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (word_less(word(static_cast<Word>(middle)), text)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  const Word id = static_cast<Word>(low);
+  return low < size() && word(id) == text ? id : kNoWord;
+}
+
+void write_words(BinaryWriter& writer, const std::string& section,
+                 std::span<const std::string_view> words) {
+  std::vector<uint64_t> offsets = {0};
+  offsets.reserve(words.size() + 1);
+  for (const std::string_view word : words) offsets.push_back(offsets.back() + word.size());
+  writer.add<uint64_t>(section + ".at", offsets);
+  writer.begin(section + ".text");
+  for (const std::string_view word : words) writer.append(word.data(), word.size());
+}
+
+}  // namespace hopefear::rules

@@ -1,0 +1,191 @@
+// What Python cannot reach of the rules: the sorter, rules with nonterminals, damaged tables.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "base/binary_file.hpp"
+#include "rules/phrase_pair.hpp"
+#include "rules/record_sorter.hpp"
+#include "rules/rule_table.hpp"
+#include "rules/significance.hpp"
+#include "rules/table_writer.hpp"
+#include "rules/vocabulary.hpp"
+#include "tests/test.hpp"
+
+namespace hopefear::rules {
+namespace {
+
+struct TemporaryFile {
+  TemporaryFile() {
+    const int fd = ::mkstemp(path.data());
+    if (fd >= 0) std::fclose(::fdopen(fd, "w"));
+  }
+  ~TemporaryFile() { std::remove(path.c_str()); }
+  std::string path = "/tmp/hopefear-test-XXXXXX";
+};
+
+std::vector<std::string> sorted_by(RecordSorter& sorter, const std::vector<std::string>& records) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    sorter.shard(i % sorter.shards()).add(records[i]);
+  }
+  sorter.sort(2);
+  std::vector<std::string> result;
+  std::string_view record;
+  while (sorter.next(record)) result.emplace_back(record);
+  return result;
+}
+
+TEST(record_sorter) {
+  std::mt19937 random(1);
+  std::vector<std::string> records;
+  for (int i = 0; i < 60'000; ++i) {
+    std::string record;
+    for (uint32_t n = random() % 30; n > 0; --n) record += static_cast<char>(1 + random() % 3);
+    record += '\0';  // so that none is the beginning of another
+    records.push_back(record);
+  }
+  records[7] = std::string(200'000, '\2') + '\0';  // larger than a block
+  records[8] = std::string(200'000, '\2') + '\1' + '\0';
+  std::vector<std::string> expected = records;
+  std::sort(expected.begin(), expected.end());
+  RecordSorter small(1, 3, ""), large(uint64_t{1} << 30, 1, "");
+  CHECK(sorted_by(small, records) == expected);
+  CHECK(small.spilled() > 0);
+  CHECK(sorted_by(large, records) == expected);
+  CHECK_EQUAL(large.spilled(), 0u);
+  small.clear();
+  CHECK_EQUAL(small.records(), records.size());
+  CHECK(small.spilled() > 0);
+  RecordSorter none(1, 2, "");
+  CHECK(sorted_by(none, {}).empty());
+}
+
+TEST(words_are_ordered_as_in_text) {
+  const std::vector<std::string> words = {"a",   "a\x01", "a\x7f", "ab",      "b",
+                                          "|||", "||",    "~",     "\xc3\xa9"};
+  for (const std::string& a : words) {
+    for (const std::string& b : words) CHECK_EQUAL(word_less(a, b), a + " " < b + " ");
+  }
+}
+
+std::string bytes_of(const std::vector<Link>& links) {
+  std::string bytes;
+  for (const Link& link : links) {
+    bytes += static_cast<char>(link.target);
+    bytes += static_cast<char>(link.source);
+  }
+  return bytes;
+}
+
+TEST(ties_of_alignments) {
+  // Over target words {{0},{1}} < {{0,1},{}}; over source words {{0},{1}} > {{0},{0}}.
+  const std::vector<Link> straight = {{0, 0}, {1, 1}}, both = {{0, 0}, {1, 0}};
+  AlignmentVotes votes;
+  PhrasePair pair;
+  votes.add(bytes_of(straight));
+  votes.add(bytes_of(both));
+  votes.decide(pair);
+  CHECK(pair.links == both);
+  CHECK(pair.source_links == straight);
+  votes.add(bytes_of(both));
+  votes.decide(pair);
+  CHECK(pair.source_links == both);
+}
+
+TEST(fisher_exact_test) {
+  CHECK_NEAR(fisher(1, 1, 1, 1000), std::log(1000.0), 1e-9);
+  // Drawing 2 of 5 with 3 marked: both marked with 3/10, at least one with 9/10.
+  CHECK_NEAR(fisher(2, 3, 2, 5), -std::log(0.3), 1e-9);
+  CHECK_NEAR(fisher(1, 3, 2, 5), -std::log(0.9), 1e-9);
+  CHECK_NEAR(fisher(5, 5, 5, 5), 0, 1e-9);
+}
+
+constexpr Symbol X1 = kNonterminal, X2 = kNonterminal | 1;
+
+// S -> a X b / c X d, X -> X a Y / Y e X (labels X, Y), and X -> a / c e.
+void write_small(const std::string& path) {
+  TableWriter writer({{"p", "q"}, 0}, "");
+  const std::vector<Symbol> first = {0}, second = {0, X1, 1}, third = {X1, 0, X2};
+  const std::vector<Symbol> target1 = {0, 2}, target2 = {0, X1, 1}, target3 = {X2, 2, X1};
+  const std::vector<float> scores = {-1, -2};
+  const std::vector<Link> links = {{0, 0}}, links2 = {{0, 0}, {1, 1}, {2, 2}}, links3 = {{1, 1}};
+  writer.add({first, target1, links, scores, {1, 2, 0.5}, 7, 0});
+  writer.add({second, target2, links2, scores, {1, 1, 1}, kManySentences, 1});
+  writer.add({third, target3, links3, scores, {1, 1, 1}, 0, 0});
+  const std::vector<std::string_view> source = {"a", "b"}, target = {"c", "d", "e"},
+                                      labels = {"X", "Y"};
+  writer.finish(path, source, target, labels, "{}");
+}
+
+TEST(nonterminals_in_a_table) {
+  const TemporaryFile file;
+  write_small(file.path);
+  const RuleTable table = RuleTable::open(file.path);
+  CHECK_EQUAL(table.size(), 3u);
+  RuleTable::Node node = table.child(table.root(), X1);
+  CHECK_EQUAL(table.rules(node).size(), 0u);
+  node = table.child(table.child(node, 0), X2);
+  CHECK_EQUAL(table.rules(node).size(), 1u);
+  const RuleView rule = table.rule(table.rules(node).begin);
+  CHECK_EQUAL(rule.target.size(), 3u);
+  CHECK_EQUAL(rule.target[0], X2);
+  CHECK_EQUAL(int{rule.arity}, 2);
+  CHECK_EQUAL(rule.sentence, 0u);
+  CHECK(table.child(node, X1) == RuleTable::kNoNode);
+  std::vector<size_t> lengths;
+  table.walk([&](uint32_t, const RuleView& view) { lengths.push_back(view.source.size()); });
+  CHECK((lengths == std::vector<size_t>{1, 3, 3}));
+}
+
+TEST(damaged_tables_are_refused_or_read_within_bounds) {
+  const TemporaryFile good, bad;
+  write_small(good.path);
+  const BinaryFile original = BinaryFile::open(good.path, kRulesKind);
+  const std::vector<std::string> sections = {"columns",   "layout",      "source.at", "source.text",
+                                             "target.at", "target.text", "label.at",  "label.text",
+                                             "nodes",     "edge.symbol", "edge.node", "rules",
+                                             "counts",    "scores",      "bodies",    "info"};
+  std::mt19937 random(3);
+  int refused = 0;
+  for (int round = 0; round < 600; ++round) {
+    const std::string& hit = sections[random() % sections.size()];
+    {
+      BinaryWriter writer(bad.path, kRulesKind);
+      for (const std::string& name : sections) {
+        const std::span<const char> bytes = original.section<char>(name);
+        std::string content(bytes.begin(), bytes.end());
+        if (name == hit && !content.empty()) {
+          const uint32_t value = random() % 3 == 0 ? random() : random() % 8;
+          const size_t at = random() % content.size() & ~size_t{3};
+          std::memcpy(content.data() + at, &value, std::min<size_t>(4, content.size() - at));
+          if (random() % 8 == 0) content.resize(random() % content.size());
+        }
+        writer.add<char>(name, content);
+      }
+      writer.finish();
+    }
+    try {
+      const RuleTable table = RuleTable::open(bad.path);
+      for (RuleTable::Node node = 0; node < table.node_count(); ++node) {
+        table.child(node, 0);
+        table.child(node, X1);
+      }
+      size_t sum = 0;
+      table.walk([&](uint32_t, const RuleView& rule) {
+        for (const Symbol symbol : rule.target) sum += table.target_words().word(symbol).size();
+        for (const Link& link : rule.links)
+          sum += rule.source[link.source] + rule.target[link.target];
+        for (const float score : rule.scores) sum += score < 0;
+      });
+      CHECK(sum < ~size_t{0});
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > 100);
+}
+
+}  // namespace
+}  // namespace hopefear::rules

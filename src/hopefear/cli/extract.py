@@ -1,0 +1,95 @@
+"""`hopefear extract`: an aligned bitext becomes a table of rules."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hopefear.cli.command import Command, Console
+from hopefear.config import argument, fields_of, option
+from hopefear.registry import register
+from hopefear.rules.extract import ExtractOptions
+
+
+@register("command", "extract")
+@dataclass(kw_only=True)
+class Extract(ExtractOptions, Command):
+    """Extract and score the rules of a word-aligned bitext.
+
+    Writes DIR/rules.bin, the table that decoders read. With --export moses also
+    DIR/phrase-table.gz, DIR/reordering-table.gz, DIR/lex.f2e.gz and DIR/lex.e2f.gz, as Moses
+    has them; they hold every pair that passed the filters, whatever --limit says.
+    --memory bounds what is sorted; beside it stay the words, their translation probabilities
+    and, for --significance, an index of the text (12 bytes a word).
+    """
+
+    section = "Train"
+    examples = (
+        "hopefear extract train.fr train.en train.align --system phrase -o tables",
+        "hopefear extract a.fr a.en a.align --system phrase -o tables --export moses --json",
+    )
+
+    source: Path = argument(help="source sentences, words between blanks")
+    target: Path = argument(help="target sentences")
+    alignment: Path = argument(help="their word alignment, lines such as '0-0 1-2'")
+    system: Literal["phrase"] = option(help="kind of rules")
+    output: Path = option(
+        flags=("-o",), metavar="DIR", help="directory to write into; made if it is not there"
+    )
+    export: Literal["moses"] | None = option(None, help="also write text tables of this format")
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        from hopefear.files import check_writable
+        from hopefear.rules.extract import TextExport, extract
+        from hopefear.rules.table import TABLE_FILE
+
+        new = not self.output.exists()
+        check_writable(self.output, directory=True)
+        self.output.mkdir(exist_ok=True)
+        files = {"table": self.output / TABLE_FILE}
+        if self.export == "moses":
+            files["phrase_table"] = self.output / "phrase-table.gz"
+            if self.reordering != "none":
+                files["reordering_table"] = self.output / "reordering-table.gz"
+            files["lex_f2e"] = self.output / "lex.f2e.gz"
+            files["lex_e2f"] = self.output / "lex.e2f.gz"
+        options = ExtractOptions(
+            **{field.name: getattr(self, field.name) for field in fields_of(ExtractOptions)}
+        )
+        try:
+            report = extract(
+                self.source,
+                self.target,
+                self.alignment,
+                files["table"],
+                options,
+                export=TextExport(**{k: v for k, v in files.items() if k != "table"}),
+                display=console.display,
+            )
+        except BaseException:
+            if new:  # what failed leaves nothing behind, not even an empty directory
+                with contextlib.suppress(OSError):
+                    self.output.rmdir()
+            raise
+        return {"system": self.system, "files": {k: str(v) for k, v in files.items()}, **report}
+
+    def show(self, report: Mapping[str, Any], console: Console) -> None:
+        console.print(f"wrote {', '.join(report['files'].values())}")
+        console.print(
+            f"{report['occurrences']:,} occurrences of {report['pairs']:,} phrase pairs in "
+            f"{report['sentences']:,} sentence pairs"
+        )
+        for key, why in (
+            ("below_min_count", "with too few occurrences"),
+            ("not_significant", f"with -ln p below {report['significance']:.2f}"),
+            ("over_limit", f"beyond the best {self.limit} of their source phrase"),
+        ):
+            if report[key]:
+                console.print(f"left out {report[key]:,} {why}")
+        console.print(
+            f"kept {report['rules']:,} of {report['source_sides']:,} source phrases, "
+            f"{report['one_sentence']:,} of them seen in one sentence only"
+        )

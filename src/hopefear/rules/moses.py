@@ -1,0 +1,87 @@
+"""Moses's text tables: a rule table out of them, and them out of a rule table.
+
+Phrase table: `source ||| target ||| scores ||| alignment ||| c(e) c(f) c(f,e) ||| |||`.
+Reordering table: `source ||| target ||| three or six scores`. Probabilities in the text, natural
+logs in the table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from hopefear.errors import OptionError
+from hopefear.files import PathLike, atomic_path, display_name, open_input, open_output
+from hopefear.progress import Display
+from hopefear.rules.extract import EXPORT_LEVEL, all_cores
+from hopefear.rules.table import RuleTable
+
+
+def read_table(
+    phrase_table: PathLike,
+    reordering_table: PathLike | None = None,
+    *,
+    output: PathLike,
+    columns: Sequence[str] = (),
+    reordering_columns: Sequence[str] = (),
+    limit: int = 0,
+    memory: int = 1 << 30,
+    threads: int | None = None,
+    tmp: Path | None = None,
+    display: Display | None = None,
+) -> dict[str, Any]:
+    """Write the rule table `output` from Moses's files; returns what was counted.
+
+    Lines may come in any order. The columns are called as in our own models unless names are given.
+    A score of 0 becomes -100, the lowest of Moses; a pair that the reordering table lacks has
+    reordering scores 0 there and here. All pairs are kept unless there is a `limit`: a decoder
+    sorts and limits them by its weights.
+    """
+    from hopefear import _engine
+
+    for name in (*columns, *reordering_columns):
+        if not name or any(c.isspace() for c in name):
+            raise OptionError(f"columns: {name!r} is no name of a feature; give words")
+    with ExitStack() as stack:
+        path = stack.enter_context(atomic_path(output))
+        phrases = stack.enter_context(open_input(phrase_table))
+        reordering = None
+        if reordering_table is not None:
+            reordering = stack.enter_context(open_input(reordering_table))
+        step = stack.enter_context((display or Display()).step("import", unit="lines"))
+        report = _engine.import_moses(
+            path=str(path),
+            phrases=phrases,
+            phrase_name=display_name(phrase_table),
+            reordering=reordering,
+            reordering_name=display_name(reordering_table or ""),
+            columns=list(columns),
+            reordering_columns=list(reordering_columns),
+            limit=limit,
+            memory=memory,
+            threads=threads or all_cores(),
+            scratch=os.fspath(tmp or ""),
+            info=json.dumps({"made_by": "import of a Moses phrase table", "system": "phrase"}),
+            progress=step.update,
+        )
+    return dict(report)
+
+
+def write_table(
+    table: RuleTable, phrase_table: PathLike, reordering_table: PathLike | None = None
+) -> None:
+    """Write what a rule table holds as Moses's text, sorted as Moses sorts it."""
+    if reordering_table is not None and not table.reordering_columns:
+        raise OptionError(
+            "the table has no reordering scores; extract with reordering=msd-bidirectional-fe"
+        )
+    with ExitStack() as stack:
+        phrases = stack.enter_context(open_output(phrase_table, level=EXPORT_LEVEL))
+        reordering = None
+        if reordering_table is not None:
+            reordering = stack.enter_context(open_output(reordering_table, level=EXPORT_LEVEL))
+        table.engine.write_moses(phrases, reordering)
