@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tune": BASE | {"weights", "text", "forest", "metrics"},
 }
 MAY_IMPORT["model"] = BASE | set(MAY_IMPORT)
+MAY_IMPORT["train"] = BASE | set(MAY_IMPORT)
 MAY_IMPORT["cli"] = BASE | set(MAY_IMPORT)
 TOP = {"__init__", "__main__"}  # may import anything
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console
+from hopefear.cli.command import Command, Console, table
 from hopefear.cli.world import describe
 from hopefear.config import option
+from hopefear.files import open_text
+from hopefear.progress import duration
 from hopefear.registry import register
 
 
@@ -69,10 +72,65 @@ def tell_world(report: Mapping[str, Any], console: Console) -> None:
         console.print(_prose("it has " + ", ".join(example["phenomena"][:3]), "  "))
 
 
+def train_model(stage: Stage) -> dict[str, Any]:
+    """Words, phrases and a language model"""
+    from hopefear.model import Model
+    from hopefear.train import TrainOptions, train
+
+    report = train(
+        stage.path("world") / "train.zh",
+        stage.path("world") / "train.en",
+        stage.path("model"),
+        TrainOptions(tokenized=True, order=3),
+        display=stage.console.display,
+    )
+    model = Model.load(stage.path("model"))
+    work = model.directory / "work"
+    with ExitStack() as stack:
+        lines = [
+            stack.enter_context(open_text(work / f"{name}.txt"))
+            for name in ("source", "target", "alignment")
+        ]
+        source, target, alignment = (next(line) for line in lines)
+    return {
+        **report,
+        "pair": {"source": source, "target": target, "alignment": alignment},
+        "rules": {
+            phrase: [" ".join(rule.target) for rule in model.rules.lookup(phrase.split())[:4]]
+            for phrase in ("huitan", "juxing le huitan", "fensi")
+        },
+        "number_of_rules": len(model.rules),
+    }
+
+
+def tell_training(report: Mapping[str, Any], console: Console) -> None:
+    console.print(
+        _prose(
+            "Training finds out which words belong together, and takes from every sentence pair "
+            "the phrases that translate each other. Of the first pair:"
+        )
+    )
+    source, target = report["pair"]["source"].split(), report["pair"]["target"].split()
+    links: dict[int, list[str]] = {}
+    for link in report["pair"]["alignment"].split():
+        i, j = map(int, link.split("-"))
+        links.setdefault(i, []).append(target[j])
+    rows = [(word, " ".join(links.get(i, ["-"]))) for i, word in enumerate(source)]
+    console.print("\n" + textwrap.indent(table(rows), "  ") + "\n")
+    console.print(f"{report['number_of_rules']:,} phrase pairs were kept, among them:\n")
+    found = [(source, " | ".join(targets)) for source, targets in report["rules"].items()]
+    console.print(textwrap.indent(table(found), "  ") + "\n")
+    seconds = ", ".join(
+        f"{name} {duration(step['seconds'])}" for name, step in report["steps"].items()
+    )
+    console.print(_prose(f"Time: {seconds}. 'hopefear inspect {report['model']}' has more."))
+
+
 Tell = Callable[[Mapping[str, Any], Console], None]
 #: name, what it does, how it is told; in the order of the story
 STEPS: tuple[tuple[str, Callable[[Stage], dict[str, Any]], Tell], ...] = (
     ("world", make_world, tell_world),
+    ("train", train_model, tell_training),
 )
 
 

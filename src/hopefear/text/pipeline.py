@@ -184,7 +184,7 @@ class TextPipeline(TextOptions):
     def save(self, directory: Path, side: str) -> dict[str, Any]:
         """Write what was learned to `directory`; the table for model.toml."""
         if self.forms is not None:
-            self.forms.save(directory / _casing_name(side))
+            self.forms.save(directory / casing_name(side))
         return self.to_mapping()
 
     @classmethod
@@ -199,7 +199,7 @@ class TextPipeline(TextOptions):
         """What `save` wrote."""
         place = f"{directory / 'model.toml'}: text.{side}"
         pipeline = cls.from_mapping(mapping, place=place, warn=warn)
-        path = directory / _casing_name(side)
+        path = directory / casing_name(side)
         if pipeline.casing != "none" and path.exists():
             pipeline.forms = Casing.load(path)
         elif pipeline.casing == "truecase":
@@ -211,7 +211,8 @@ def _is_table(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(item, str) for item in value.values())
 
 
-def _casing_name(side: str) -> str:
+def casing_name(side: str) -> str:
+    """The file of a model directory with the usual forms of a side's words."""
     return f"casing.{side}.tsv"
 
 

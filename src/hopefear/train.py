@@ -1,0 +1,425 @@
+"""Training: two texts in, a model directory out.
+
+Text steps, word alignment, language model, rules; each is a `Step` that knows what its outputs
+depend on. What a step made is kept with a fingerprint of that, in `work/steps.json`: a run that was
+stopped goes on behind the last finished step, and a run with other options does again only what
+depends on them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import hopefear
+from hopefear.config import option
+from hopefear.errors import InputError, OptionError
+from hopefear.files import PathLike, open_input, write_text
+from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WORK, write_settings
+from hopefear.progress import Display
+from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.table import TABLE_FILE
+from hopefear.text.clean import CleanRules, clean_files
+from hopefear.text.lines import read_lines, read_parallel, write_parallel
+from hopefear.text.pipeline import TextPipeline, casing_name, language_of
+
+SIDES = ("source", "target")
+STATE_FILE = "steps.json"
+
+
+@dataclass(kw_only=True)
+class TrainOptions(CleanRules, ExtractOptions):
+    """How a model is trained; also the options of `hopefear train`."""
+
+    tokenized: bool = option(False, help="the texts are words between blanks: take them so")
+    source_language: str | None = option(
+        None, metavar="CODE", help="such as fr or zh; by default what the file's name ends in"
+    )
+    target_language: str | None = option(None, metavar="CODE", help="likewise")
+    casing: Literal["none", "lower", "truecase"] = option(
+        "truecase", help="how upper and lower case are treated"
+    )
+    align: Path | None = option(None, help="word alignment of the texts, made elsewhere")
+    lm_text: Path | None = option(
+        None, help="text for the language model; by default the target side"
+    )
+    order: int = option(5, min=1, max=6, help="words in the longest n-grams")
+    folds: int = option(
+        0,
+        min=0,
+        max=100,
+        help="also make so many rule tables and language models that leave a part of the text out "
+        "each, for learning on the training text; 0: none",
+    )
+    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.folds == 1:
+            raise OptionError("--folds 1 would leave all of the text out; give 2 or more")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its name, what it depends on, what it leaves, and the work."""
+
+    name: str
+    depends: dict[str, Any]
+    outputs: tuple[str, ...]  # relative to the model directory
+    work: Callable[[], dict[str, Any]]
+
+
+def train(
+    source: PathLike,
+    target: PathLike,
+    directory: PathLike,
+    options: TrainOptions | None = None,
+    *,
+    display: Display | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Make or finish a model directory; the report says what each step did and how long it took.
+
+    `tell` gets a line for each thing a person should know.
+    """
+    training = _Training(
+        Path(source), Path(target), Path(directory), options or TrainOptions(), display, tell
+    )
+    return training.run()
+
+
+class _Training:
+    def __init__(
+        self,
+        source: Path,
+        target: Path,
+        directory: Path,
+        options: TrainOptions,
+        display: Display | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.inputs = dict(zip(SIDES, (source, target), strict=True))
+        self.directory, self.options = directory, options
+        self.work = directory / WORK
+        self.display = display or Display()
+        self.tell = tell
+        self.threads = options.threads or _all_cores()
+        for path in (source, target, options.align, options.lm_text):
+            if path is not None and str(path) == "-":
+                raise OptionError("'-': training reads its texts more than once; give a file")
+
+    def run(self) -> dict[str, Any]:
+        started = time.monotonic()
+        # What cannot be read and what is not known is said before anything is written.
+        steps = self._steps(self._hash_inputs())
+        self._prepare_directory()
+        state = self._read_state()
+        self._write_state(state)  # from now on the directory is known as ours
+        report: dict[str, Any] = {"model": str(self.directory), "steps": {}}
+        for step in steps:
+            key = _digest(step.depends)
+            done = state.get(step.name)
+            if done and done["key"] == key and self._sizes(step) == done["outputs"]:
+                report["steps"][step.name] = {**done["report"], "reused": True}
+                self.tell(f"{step.name}: done before")
+                continue
+            (self.directory / MODEL_FILE).unlink(missing_ok=True)
+            wall, cpu = time.monotonic(), time.process_time()
+            result = step.work()
+            result["seconds"] = round(time.monotonic() - wall, 3)
+            result["cpu_seconds"] = round(time.process_time() - cpu, 3)
+            state[step.name] = {"key": key, "outputs": self._sizes(step), "report": result}
+            self._write_state(state)
+            report["steps"][step.name] = {**result, "reused": False}
+        self._forget_folds()
+        self._finish(report)
+        report["seconds"] = round(time.monotonic() - started, 3)
+        return report
+
+    # -- the directory and its state --
+
+    def _prepare_directory(self) -> None:
+        if self.directory.exists():
+            if not self.directory.is_dir():
+                raise OptionError(f"{self.directory}: is a file; give a new directory")
+            ours = (self.work / STATE_FILE).exists() or (self.directory / MODEL_FILE).exists()
+            if not ours and any(self.directory.iterdir()):
+                raise OptionError(
+                    f"{self.directory}: is not empty and no model; give a new directory"
+                )
+        self.work.mkdir(parents=True, exist_ok=True)
+        for left in self.work.glob("tmp-*"):  # of a run that was killed
+            shutil.rmtree(left, ignore_errors=True)
+
+    def _read_state(self) -> dict[str, Any]:
+        try:
+            state = json.loads((self.work / STATE_FILE).read_text(encoding="utf-8"))
+            return state if isinstance(state, dict) else {}
+        except (FileNotFoundError, json.JSONDecodeError, UnicodeDecodeError):
+            return {}
+
+    def _write_state(self, state: dict[str, Any]) -> None:
+        with write_text(self.work / STATE_FILE) as file:
+            json.dump(state, file, indent=1)
+
+    def _sizes(self, step: Step) -> dict[str, int] | None:
+        paths = {name: self.directory / name for name in step.outputs}
+        if not all(path.is_file() for path in paths.values()):
+            return None
+        return {name: path.stat().st_size for name, path in paths.items()}
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="tmp-", dir=self.work) as name:
+            yield Path(name)
+
+    # -- what depends on what --
+
+    def _hash_inputs(self) -> dict[str, str]:
+        paths = {**self.inputs, "align": self.options.align, "lm_text": self.options.lm_text}
+        with self.display.step("look at the texts"):
+            return {name: _file_digest(path) for name, path in paths.items() if path is not None}
+
+    def _steps(self, hashes: dict[str, str]) -> list[Step]:
+        options = self.options
+        rules = asdict_of(CleanRules, options)
+        extraction = asdict_of(ExtractOptions, options, without=("memory", "threads", "tmp"))
+        text = {
+            "inputs": hashes,
+            "languages": {side: self._language(side) for side in SIDES},
+            "options": [options.tokenized, options.casing, rules],
+            "version": 1,
+        }
+        aligned = {"text": text, "version": 1}
+        lm = {"text": text, "order": options.order, "version": 1}
+        table = {"alignment": aligned, "options": extraction, "version": 1}
+        names = [f"{WORK}/{side}.txt" for side in SIDES]
+        names += [f"{WORK}/given.align"] if options.align is not None else []
+        if not options.tokenized and options.casing != "none":
+            names += [casing_name(side) for side in SIDES]
+        steps = [
+            Step("text", text, (*names, f"{WORK}/text.json"), self._text),
+            Step("alignment", aligned, (f"{WORK}/alignment.txt",), self._alignment),
+            Step("language model", lm, (LM_FILE,), self._language_model),
+            Step("rules", table, (TABLE_FILE,), self._rules),
+        ]
+        for number in range(options.folds):
+            fold = {"rules": table, "lm": lm, "fold": [number, options.folds]}
+            place = f"{FOLDS}/{number}"
+            outputs = (f"{place}/{TABLE_FILE}",) + (
+                () if options.lm_text is not None else (f"{place}/{LM_FILE}",)
+            )
+            steps.append(Step(f"fold {number}", fold, outputs, partial(self._fold, number)))
+        return steps
+
+    def _language(self, side: str) -> str:
+        given = getattr(self.options, f"{side}_language")
+        found = given or language_of(self.inputs[side])
+        if found is None and not self.options.tokenized:
+            raise OptionError(
+                f"{self.inputs[side]}: its name does not tell the language; "
+                f"give --{side}-language, or --tokenized"
+            )
+        return found or "en"
+
+    # -- the steps --
+
+    def _text(self) -> dict[str, Any]:
+        pipelines = {}
+        with self._scratch() as scratch:
+            for side in SIDES:
+                pipelines[side] = self._prepare_side(side, scratch / side)
+            inputs = [scratch / side for side in SIDES]
+            outputs = [self.work / f"{side}.txt" for side in SIDES]
+            if self.options.align is not None:
+                inputs.append(self.options.align)
+                outputs.append(self.work / "given.align")
+            rules = CleanRules(**asdict_of(CleanRules, self.options))
+            with self.display.step("clean", unit="pairs") as step:
+                cleaned = clean_files(inputs, outputs, rules, step=step)
+        if cleaned.dropped:
+            self.tell(cleaned.text())
+        if not cleaned.kept:
+            raise InputError(
+                f"{self.inputs['source']}: no sentence pair is left of {cleaned.pairs:,}; "
+                "look at the texts, or at --max-words and --max-ratio"
+            )
+        text = {side: pipelines[side].save(self.directory, side) for side in SIDES}
+        with write_text(self.work / "text.json") as file:
+            json.dump(text, file)
+        return cleaned.to_mapping()
+
+    def _prepare_side(self, side: str, output: Path) -> TextPipeline:
+        path, language = self.inputs[side], self._language(side)
+        if self.options.tokenized:
+            pipeline = TextPipeline.as_it_is(language)
+        else:
+            pipeline = TextPipeline(language=language, casing=self.options.casing)
+            for note in pipeline.notes():
+                self.tell(f"{side}: {note}")
+            with self.display.step(f"learn {side} text", unit="lines") as step:
+                pipeline.learn(_counted(read_lines(path), step.advance))
+        with self.display.step(f"prepare {side} text", unit="lines") as step:
+            pipeline.prepare_file(path, output, step)
+        return pipeline
+
+    def _alignment(self) -> dict[str, Any]:
+        output = self.work / "alignment.txt"
+        if self.options.align is not None:
+            shutil.copyfile(self.work / "given.align", output)
+            return {"given": str(self.options.align)}
+        from hopefear.align import Aligner, Settings, read_pairs
+
+        source, target = (self.work / f"{side}.txt" for side in SIDES)
+        pairs = read_pairs(source, target, max_length=max(1000, self.options.max_words))
+        settings = Settings()
+        passes = settings.model1_iterations + settings.hmm_iterations
+        with self.display.step("learn to align", total=passes * pairs.pairs, unit="pairs") as step:
+            aligner = Aligner.train(pairs, settings, threads=self.threads, progress=step.update)
+        with self.display.step("align", total=pairs.pairs, unit="pairs") as step:
+            found = aligner.write(pairs, output, threads=self.threads, progress=step.update)
+        return asdict(found)
+
+    def _language_model(self) -> dict[str, Any]:
+        if self.options.lm_text is None:
+            return self._estimate(self.work / "target.txt", self.directory / LM_FILE)
+        with self._scratch() as scratch:
+            pipeline = TextPipeline.load(self.directory, "target", self._texts()["target"])
+            with self.display.step("prepare the language model's text", unit="lines") as step:
+                pipeline.prepare_file(self.options.lm_text, scratch / "lm.txt", step)
+            return self._estimate(scratch / "lm.txt", self.directory / LM_FILE)
+
+    def _estimate(self, text: Path, output: Path) -> dict[str, Any]:
+        from hopefear.lm import LanguageModel
+        from hopefear.lm.estimate import estimate
+
+        with self._scratch() as scratch, self.display.step("estimate", unit="tokens") as step:
+            report = estimate(
+                text,
+                scratch / "lm.arpa",
+                order=self.options.order,
+                discount_fallback=True,  # small and closed texts are welcome here
+                memory=max(self.options.memory, 64 << 20),
+                threads=self.threads,
+                tmp=self.options.tmp,
+                skip_symbols=True,
+                progress=step.update,
+            )
+            LanguageModel.load(scratch / "lm.arpa").compile(output)
+        fell_back = [order.order for order in report.orders if order.fell_back]
+        if fell_back:
+            orders = ", ".join(map(str, fell_back))
+            self.tell(f"the text is too small for discounts of its own for order {orders}")
+        return {
+            "tokens": report.tokens,
+            "types": report.types,
+            "order": self.options.order,
+            "ngrams": [order.ngrams for order in report.orders],
+        }
+
+    def _rules(self) -> dict[str, Any]:
+        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        return self._extract(texts, self.directory / TABLE_FILE)
+
+    def _extract(self, texts: list[Path], output: Path) -> dict[str, Any]:
+        options = asdict_of(ExtractOptions, self.options)
+        options["threads"] = self.threads
+        source, target, alignment = texts
+        found = extract(
+            source, target, alignment, output, ExtractOptions(**options), display=self.display
+        )
+        return {key: found[key] for key in ("sentences", "pairs", "rules", "source_sides")}
+
+    def _fold(self, number: int) -> dict[str, Any]:
+        """Rules and a language model without a block of the text; the alignment is that of all."""
+        place = self.directory / FOLDS / str(number)
+        place.mkdir(parents=True, exist_ok=True)
+        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        size = sum(1 for _ in read_lines(texts[0]))
+        begin, end = fold_range(number, self.options.folds, size)
+        with self._scratch() as scratch:
+            # An emptied line keeps the numbers of the other sentences.
+            left = [scratch / path.name for path in texts]
+            rows = enumerate(read_parallel(texts))
+            write_parallel(left, (("", "", "") if begin <= i < end else row for i, row in rows))
+            report = self._extract(left, place / TABLE_FILE)
+            if self.options.lm_text is None:
+                words = scratch / "lm.txt"
+                with write_text(words) as file:
+                    file.writelines(f"{line}\n" for line in read_lines(left[1]) if line)
+                report["lm_tokens"] = self._estimate(words, place / LM_FILE)["tokens"]
+        return {**report, "left_out": [begin, end]}
+
+    def _forget_folds(self) -> None:
+        for place in (self.directory / FOLDS).glob("*"):
+            if not place.name.isdigit() or int(place.name) >= self.options.folds:
+                shutil.rmtree(place, ignore_errors=True)
+
+    # -- the end --
+
+    def _texts(self) -> dict[str, Any]:
+        texts: dict[str, Any] = json.loads((self.work / "text.json").read_text(encoding="utf-8"))
+        return texts
+
+    def _finish(self, report: dict[str, Any]) -> None:
+        steps = report["steps"]
+        write_settings(
+            self.directory,
+            {
+                "system": "phrase",
+                "made_by": f"hopefear {hopefear.__version__}",
+                "text": self._texts(),
+                "training": {
+                    "source": self.inputs["source"].name,
+                    "target": self.inputs["target"].name,
+                    "folds": self.options.folds,
+                    "order": self.options.order,
+                    "steps": {
+                        name: {key: value for key, value in step.items() if key != "reused"}
+                        for name, step in steps.items()
+                    },
+                },
+            },
+        )
+
+
+def fold_range(number: int, folds: int, size: int) -> tuple[int, int]:
+    """The sentences of a fold: blocks, so that neighbours in a document stay together."""
+    return number * size // folds, (number + 1) * size // folds
+
+
+def asdict_of(cls: type, value: Any, without: Iterable[str] = ()) -> dict[str, Any]:
+    """The fields that `cls` declares, of an object that has more."""
+    return {f.name: getattr(value, f.name) for f in fields(cls) if f.name not in set(without)}
+
+
+def _counted(lines: Iterable[str], count: Callable[[], None]) -> Iterator[str]:
+    for line in lines:
+        count()
+        yield line
+
+
+def _digest(value: Any) -> str:
+    return hashlib.blake2b(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def _file_digest(path: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    with open_input(path) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _all_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
