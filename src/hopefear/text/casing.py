@@ -40,8 +40,9 @@ def capitalize(word: str, language: str) -> str:
             if language in _TURKIC and char == "i":
                 return f"{word[:i]}İ{word[i + 1 :]}"
             capital = char.title()
-            # ß and ligatures have no single capital; they begin no word, or stay.
-            return word[:i] + capital + word[i + 1 :] if len(capital) == 1 else word
+            # ß and ligatures have no single capital, and that of µ (micro) is another letter's.
+            good = len(capital) == 1 and capital.lower() == char.lower()
+            return word[:i] + capital + word[i + 1 :] if good else word
         if char.isalnum():
             return word
     return word

@@ -71,6 +71,7 @@ def test_turkish_and_odd_letters() -> None:
     assert capitalize("'tis", "en") == "'Tis"
     assert capitalize("l'", "fr") == "L'"
     assert capitalize("ßx", "de") == "ßx"
+    assert capitalize("µm", "de") == "µm"  # its capital is that of another letter
     assert capitalize("ǆep", "hr") == "ǅep"
     assert capitalize("3rd", "en") == "3rd"
 
