@@ -60,10 +60,7 @@ std::string_view text_of(nb::handle object, nb::object& held) {
 }
 
 PythonSource::PythonSource(nb::object file, std::string name)
-    : ByteSource(std::move(name)),
-      // readinto() would wait until all of a buffer is full, and could sleep through a signal that
-      // came between two of its reads; readinto1() gives what there is. Raw files lack it.
-      readinto_(file.attr(nb::hasattr(file, "readinto1") ? "readinto1" : "readinto")) {}
+    : ByteSource(std::move(name)), readinto_(file.attr("readinto")) {}
 
 PythonSource::~PythonSource() {
   const nb::gil_scoped_acquire gil;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import resource
 import signal
@@ -133,11 +134,14 @@ def test_an_interrupt_leaves_nothing(folder: Path, number: int, code: int) -> No
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
-        # It has begun when its temporary file is there; it then waits for the rest of stdin.
-        while process.poll() is None and not list((folder / "out").iterdir()):
-            time.sleep(0.01)
-        process.send_signal(number)
-        process.wait(timeout=60)
+        assert process.stdin is not None
+        # More than a pipe holds: when this returns, the engine is reading.
+        process.stdin.write("la maison\n" * 50_000)
+        process.stdin.flush()
+        while process.poll() is None:  # again, if it came between two reads
+            process.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=3)
     assert process.returncode == code
     assert list((folder / "out").iterdir()) == []
 
