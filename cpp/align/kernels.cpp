@@ -128,4 +128,6 @@ const Kernels& kernels() {
   return kernels_plain;
 }
 
+const Kernels& plain_kernels() { return kernels_plain; }
+
 }  // namespace hopefear::align

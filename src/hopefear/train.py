@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 import time
@@ -32,6 +31,7 @@ from hopefear.rules.table import TABLE_FILE
 from hopefear.text.clean import CleanRules, clean_files
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
 from hopefear.text.pipeline import TextPipeline, casing_name, language_of
+from hopefear.threads import all_cores
 
 SIDES = ("source", "target")
 STATE_FILE = "steps.json"
@@ -113,7 +113,7 @@ class _Training:
         self.work = directory / WORK
         self.display = display or Display()
         self.tell = tell
-        self.threads = options.threads or _all_cores()
+        self.threads = options.threads or all_cores()
         for path in (source, target, options.align, options.lm_text):
             if path is not None and str(path) == "-":
                 raise OptionError("'-': training reads its texts more than once; give a file")
@@ -419,7 +419,3 @@ def _file_digest(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def _all_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -139,3 +139,16 @@ def test_output_must_be_writable_before_the_work(hopefear, folder: Path) -> None
     done = hopefear("align", "a.de", "a.en", "-o", "no/where/out", cwd=folder)
     assert done.returncode == 2
     assert "Model 1" not in done.stderr
+
+
+def test_nothing_to_learn_from(hopefear, folder: Path) -> None:
+    (folder / "blank.de").write_text("\n\n")
+    (folder / "none").write_text("")
+    for words, message in (
+        (("blank.de", "blank.de"), "blank.de, blank.de: all 2 lines are skipped; learning needs"),
+        (("none", "none"), "none, none: the files are empty; learning needs"),
+    ):
+        done = hopefear("align", *words, "-o", "new", cwd=folder)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].startswith(f"hopefear: {message}")
+        assert not (folder / "new").exists()

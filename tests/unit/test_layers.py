@@ -12,11 +12,12 @@ import hopefear
 PACKAGE = Path(hopefear.__file__).parent
 
 # Every unit of the package and what it may import; leaves of the tree first.
-BASE = {"errors", "files", "config", "registry", "progress"}
+BASE = {"errors", "files", "config", "registry", "progress", "threads"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "files": {"errors"},
     "progress": set(),
+    "threads": set(),
     "config": {"errors", "files"},
     "registry": {"errors"},
     "weights": BASE,

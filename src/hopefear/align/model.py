@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -32,6 +31,7 @@ from hopefear.align.symmetrisation import DEFAULT, Method, check_method
 from hopefear.config import from_mapping, load_toml, to_mapping
 from hopefear.errors import InputError, OptionError
 from hopefear.files import PathLike, atomic_directory, display_name, open_input, open_output
+from hopefear.threads import all_cores
 
 Pairs = _engine.AlignBitext  # sentence pairs as the engine holds them
 Direction = Literal["forward", "reverse", "both"]
@@ -101,9 +101,14 @@ def read_pairs(
         )
 
 
-def all_cores() -> int:
-    """The number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def check_trainable(pairs: Pairs, source: PathLike, target: PathLike) -> None:
+    """Raise `InputError` if nothing can be learned from what `read_pairs` read."""
+    if pairs.pairs == 0:
+        what = f"all {pairs.lines:,} lines are skipped" if pairs.lines else "the files are empty"
+        raise InputError(
+            f"{display_name(source)}, {display_name(target)}: {what}; learning needs at least one "
+            "pair of sentences"
+        )
 
 
 class Aligner:
@@ -369,6 +374,7 @@ def align_files(
     """Train on two files and write their alignment: what `hopefear align SRC TGT -o FILE` does."""
     started, cpu = time.monotonic(), time.process_time()
     pairs = read_pairs(source, target, max_length=max_length, empty=empty, long=long)
+    check_trainable(pairs, source, target)
     aligner = Aligner.train(pairs, settings, direction=direction, threads=threads)
     report = aligner.write(
         pairs,

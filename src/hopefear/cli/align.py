@@ -116,8 +116,8 @@ class Align(Settings, Command):
         from hopefear.align.model import (
             Aligner,
             Summary,
-            all_cores,
             check_model_directory,
+            check_trainable,
             read_pairs,
             skipped_by_reason,
         )
@@ -141,7 +141,6 @@ class Align(Settings, Command):
             check_writable(self.output)
 
         started, cpu = time.monotonic(), time.process_time()
-        threads = self.threads or all_cores()
         aligner = Aligner.load(self.model) if self.model is not None else None
         with console.step("read", unit="pairs") as step:
             pairs = read_pairs(
@@ -150,7 +149,8 @@ class Align(Settings, Command):
             step.update(pairs.pairs)
         self._warn_skipped(pairs, console)
         if aligner is None:
-            aligner = self._train(pairs, threads, console)
+            check_trainable(pairs, source, target)
+            aligner = self._train(pairs, console)
         if self.save_model is not None:
             aligner.save(self.save_model)
         with console.step("align", total=pairs.pairs, unit="pairs") as step:
@@ -160,7 +160,7 @@ class Align(Settings, Command):
                 symmetrise=self.symmetrize or DEFAULT,
                 direction=self.direction,
                 posterior=self.posterior,
-                threads=threads,
+                threads=self.threads,
                 progress=step.update,
             )
         summary = Summary(
@@ -177,7 +177,7 @@ class Align(Settings, Command):
             **summary.to_mapping(),
         }
 
-    def _train(self, pairs: Pairs, threads: int, console: Console) -> Aligner:
+    def _train(self, pairs: Pairs, console: Console) -> Aligner:
         from hopefear.align.model import Aligner
 
         # Only what Settings declares: this object is more than that.
@@ -209,7 +209,7 @@ class Align(Settings, Command):
                 pairs,
                 settings,
                 direction=direction,
-                threads=threads,
+                threads=self.threads,
                 on_iteration=finish,
                 progress=lambda seen: current[0].update(seen - done * pairs.pairs),
             )
@@ -233,9 +233,10 @@ class Align(Settings, Command):
             return
         shown = ", ".join(f"{line} ({reason})" for line, reason in skipped[:5])
         more = f" and {len(skipped) - 5:,} more" if len(skipped) > 5 else ""
-        lines = "line" if len(skipped) == 1 else "lines"
+        lines, their = ("line", "its") if len(skipped) == 1 else ("lines", "their")
         console.warn(
-            f"{self.source}, {self.target}: {lines} {shown}{more} skipped, their alignment is empty"
+            f"{self.source}, {self.target}: {lines} {shown}{more} skipped, "
+            f"{their} alignment is empty"
         )
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:

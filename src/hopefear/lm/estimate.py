@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, cast
 
 from hopefear.errors import OptionError
 from hopefear.files import PathLike, display_name, open_input, open_output
+from hopefear.threads import all_cores
 
 DEFAULT_MEMORY = 1 << 30
 # What the interpreter, the loaded engine and fixed buffers take: part of `memory`.
@@ -117,7 +118,7 @@ def estimate(
             prune=list(prune),
             fallback=_fallback(discount_fallback),
             memory=memory - PROCESS_MEMORY,
-            threads=threads if threads is not None else _cores(),
+            threads=threads if threads is not None else all_cores(),
             scratch="" if tmp is None else os.fspath(tmp),
             skip_symbols=skip_symbols,
             progress=progress,
@@ -142,9 +143,3 @@ def _fallback(given: Sequence[float] | bool | None) -> list[float]:
     if given is True:
         return list(FALLBACK)
     return list(given) or list(FALLBACK)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

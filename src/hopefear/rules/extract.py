@@ -25,6 +25,7 @@ from hopefear.errors import OptionError
 from hopefear.files import PathLike, atomic_path, display_name, open_input, open_output
 from hopefear.progress import Display
 from hopefear.text.lines import check_one_stdin
+from hopefear.threads import all_cores
 
 Reordering = Literal["msd-bidirectional-fe", "msd-backward-fe", "none"]
 REORDERING_SCORES: dict[Reordering, int] = {
@@ -146,11 +147,6 @@ def extract(
         with display.step("score and write", total=engine.pairs, unit="pairs") as step:
             report = engine.write(str(path), _info(options), phrases, reordering, step.update)
     return dict(report)
-
-
-def all_cores() -> int:
-    """The number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _open(stack: ExitStack, path: PathLike | None) -> BinaryIO | None:

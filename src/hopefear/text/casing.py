@@ -35,6 +35,8 @@ def lower(word: str, language: str) -> str:
 
 def capitalize(word: str, language: str) -> str:
     """The word with its first letter as a capital; the rest stays. `'tis` is `'Tis`."""
+    if "://" in word or "@" in word[1:]:  # an address
+        return word
     for i, char in enumerate(word):
         if char.isalpha():
             if language in _TURKIC and char == "i":

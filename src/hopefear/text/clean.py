@@ -9,6 +9,7 @@ that gives for each reason the number of pairs and the first lines.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any, TextIO
 
 from hopefear.config import option
 from hopefear.errors import OptionError
-from hopefear.files import PathLike, write_text
+from hopefear.files import PathLike, display_name, write_text
 from hopefear.progress import Progress
 from hopefear.text.lines import read_parallel, write_parallel
 
@@ -146,6 +147,8 @@ def clean_files(
             f"{len(inputs)} input files and {len(outputs)} output files; "
             "give source and target, and one output for each input"
         )
+    if log is not None and os.path.realpath(log) in map(os.path.realpath, (*inputs, *outputs)):
+        raise OptionError(f"--log: {display_name(log)} is a file of the corpus; give another name")
     with write_text(log) if log is not None else nullcontext() as file:
         cleaning = Cleaning(rules, file)
         rows = cleaning.rows(_counted(read_parallel(inputs), step))

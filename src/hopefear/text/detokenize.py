@@ -20,8 +20,8 @@ from hopefear.text.spacing import Spacing
 _CLOSING = frozenset(",.;:?!%)]}…،؛؟۔।॥՝՞՜።፣፤·")
 _OPENING = frozenset("([{¿¡")
 _FRENCH_WIDE = frozenset("?!:;%»")  # a blank before them in French
-_CURRENCY = frozenset("$£¥₹₩₽₺")
-_BETWEEN_WORDS = frozenset("/_@´")
+_CURRENCY = frozenset("$€£¥₹₩₽₺")
+_BETWEEN_WORDS = frozenset("/_´")
 _TAILS = frozenset(("s", "t", "m", "d", "ll", "re", "ve", "n"))  # what follows an apostrophe
 # Languages whose articles end in an apostrophe.
 _ELIDING = frozenset(("fr", "it", "ga", "ca", "oc"))
@@ -117,9 +117,13 @@ class _Line:
             return False, True
         if token in _BETWEEN_WORDS:
             both = self.after_word(i) and self.before_word(i)
-            return both, both or (token == "@" and self.before_word(i))
-        if token == "#":
+            return both, both
+        if token == "#" and i > 0 and self.tokens[i - 1] in ("C", "F"):  # a language, or a note
+            return True, False
+        if token in "#@":  # a topic, a person; e-mail addresses are one token
             return False, self.before_word(i)
+        if token == "€" and i > 0 and self.tokens[i - 1][-1].isdigit():  # 30 €
+            return False, False
         if token in _CURRENCY:
             return False, i + 1 < len(self.tokens) and self.tokens[i + 1][0].isdigit()
         if token == "°":

@@ -12,6 +12,7 @@ train with such a sentence are dropped, and counted.
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -114,6 +115,13 @@ def split_files(
             raise OptionError(
                 f"{display_name(inputs[a])}: a second file that ends in .{first}; rename one, "
                 "the parts are named by their endings"
+            )
+    given = {os.path.realpath(path) for path in inputs}
+    for name in (f"{part}.{e}" for part in ("train", "dev", "test") for e in endings):
+        if os.path.realpath(directory / name) in given:
+            raise OptionError(
+                f"{directory / name}: is an input, and a part of the corpus would take its place; "
+                "give another directory"
             )
     parts = assign((row[0] for row in read_parallel(inputs)), sizes, documents)
     directory.mkdir(parents=True, exist_ok=True)

@@ -148,6 +148,13 @@ def test_a_system_does_not_differ_from_itself(test: Callable[..., Outcome]) -> N
     assert test(BLEU, first, first)[:2] == (0.0, 1.0)
 
 
+def test_sacrebleus_form_against_itself() -> None:
+    """Its flaw is kept, so that numbers agree; docs/metrics.md warns of it."""
+    first, _ = simulate(np.random.default_rng(2))
+    p = paired_bootstrap(BLEU, first, first, samples=100, form="sacrebleu").p_value
+    assert p == pytest.approx(1 / 101)
+
+
 def test_order_and_sign() -> None:
     first, second = simulate(np.random.default_rng(7), gap=0.5)
     for test in (paired_bootstrap, approximate_randomization):

@@ -101,3 +101,9 @@ def test_a_foreign_file_is_refused(tmp_path: Path, text: str, place: str) -> Non
     path.write_text(text)
     with pytest.raises(InputError, match="c.tsv" + place):
         Casing.load(path)
+
+
+def test_addresses_get_no_capital() -> None:
+    casing = Casing("en", True)
+    for words in (["https://a.org", "is", "down"], ["me@a.org", "is", "mine"]):
+        assert casing.capitalize_sentences(words) == words

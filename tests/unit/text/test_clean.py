@@ -94,3 +94,12 @@ def test_faults(corpus: list[Path], tmp_path: Path) -> None:
             corpus[:2], [tmp_path / "x", tmp_path / "y"], CleanRules(), log=tmp_path / "log"
         )
     assert set(tmp_path.iterdir()) == before
+
+
+def test_the_log_is_a_file_of_its_own(corpus: list[Path], tmp_path: Path) -> None:
+    outputs = [tmp_path / "x", tmp_path / "y"]
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for log in (outputs[1], corpus[0]):
+        with pytest.raises(OptionError, match="is a file of the corpus; give another name"):
+            clean_files(corpus[:2], outputs, CleanRules(), log=log)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hopefear.text.tokenizers import make_tokenizer
-from hopefear.text.tokenizers.moses import _REMEMBERED, Moses
+from hopefear.text.tokenizers.moses import _REMEMBERED, Moses, MosesHyphens
 
 CASES = [
     ("en", 'He said: "It\'s 5,300.50!"', 'He said : " It \'s 5,300.50 ! "'),
@@ -67,6 +67,25 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_long_hard_lines_do_not_hang(line: str, words: int) -> None:
     assert len(Moses("en").tokenize(line)) == words
+
+
+def test_addresses_are_one_word() -> None:
+    moses = Moses("en")
+    line = "Go to http://a.org/x?y=1&z, mail Mr. b.c+d@e-f.org or (www.g.org/h) @home."
+    assert moses.tokenize(line) == [
+        *("Go", "to", "http://a.org/x?y=1&z", ",", "mail", "Mr.", "b.c+d@e-f.org", "or"),
+        *("(", "www.g.org/h", ")", "@", "home", "."),
+    ]
+    assert moses.tokenize("http://a.org's") == ["http://a.org", "'s"]
+    # What stands in for an address is no address itself.
+    assert moses.tokenize("Hopefearaddress0x a@b.org") == ["Hopefearaddress0x", "a", "@", "b.org"]
+    assert MosesHyphens("en").tokenize("x-y http://a-b.org") == ["x", "@-@", "y", "http://a-b.org"]
+
+
+@pytest.mark.parametrize("piece", ["a.", "a@", "http://.", "@a.", "www."])
+def test_long_lines_that_are_nearly_addresses_do_not_hang(piece: str) -> None:
+    line = piece * 30_000 + " @"
+    assert "".join(Moses("en").tokenize(line)) == line.replace(" ", "")
 
 
 def test_importing_hopefear_is_light() -> None:

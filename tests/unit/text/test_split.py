@@ -100,3 +100,14 @@ def test_names(tmp_path: Path) -> None:
     assert not (tmp_path / "o").exists()
     with pytest.raises(OptionError, match="a file is needed whose name has an ending"):
         split_files(["-"], tmp_path, SplitSizes())
+
+
+def test_an_input_is_not_replaced_by_its_part(tmp_path: Path) -> None:
+    (tmp_path / "train.fr").write_text("".join(f"f{i}\n" for i in range(9)))
+    (tmp_path / "all.en").write_text("".join(f"e{i}\n" for i in range(9)))
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(OptionError, match=r"train\.fr: is an input, .*give another directory"):
+        split_files(
+            [tmp_path / "all.en", tmp_path / "train.fr"], tmp_path, SplitSizes(dev=1, test=1)
+        )
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
