@@ -178,7 +178,7 @@ def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
         ("good bad --refs ref", "2 files for the first system (good bad); give --runs 2 if"),
         ("good --refs ref --runs 2", "1 files for the first system (good); --runs 2 needs 2"),
         ("good bad --refs ref --runs 2 --versus bad", "1 files do not divide into systems"),
-        ("- --refs -", "'-' (stdin) is given twice"),
+        ("- --refs -", "stdin can be only one of them"),
         ("good --refs ref --tokenize 14a", "'14a' is not valid; give one of none, 13a, zh, char"),
         ("good --refs ref --samples 0", "--samples: 0 is out of range"),
         ("good --refs folder", "folder: Is a directory"),

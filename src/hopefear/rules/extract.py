@@ -22,9 +22,15 @@ from typing import Any, BinaryIO, Literal
 
 from hopefear.config import Size, option
 from hopefear.errors import OptionError
-from hopefear.files import PathLike, atomic_path, display_name, open_input, open_output
+from hopefear.files import (
+    PathLike,
+    atomic_path,
+    check_one_stdin,
+    display_name,
+    open_input,
+    open_output,
+)
 from hopefear.progress import Display
-from hopefear.text.lines import check_one_stdin
 from hopefear.threads import all_cores
 
 Reordering = Literal["msd-bidirectional-fe", "msd-backward-fe", "none"]
@@ -105,7 +111,7 @@ def extract(
     options = options or ExtractOptions()
     export = export or TextExport()
     display = display or Display()
-    check_one_stdin([source, target, alignment])
+    check_one_stdin(source, target, alignment)
     scores = REORDERING_SCORES[options.reordering]
     if export.reordering_table is not None and not scores:
         raise OptionError("reordering=none: there is no reordering table to export; choose one")

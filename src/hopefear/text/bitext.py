@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from hopefear.errors import InputError
-from hopefear.files import PathLike, display_name
+from hopefear.files import PathLike, check_one_stdin, display_name
 from hopefear.text.documents import document_names
-from hopefear.text.lines import check_one_stdin, read_parallel
+from hopefear.text.lines import read_parallel
 
 
 class Pair(NamedTuple):
@@ -45,7 +45,7 @@ class Bitext:
     def __post_init__(self) -> None:
         if isinstance(self.targets, (str, os.PathLike)):
             object.__setattr__(self, "targets", (self.targets,))
-        check_one_stdin(self.files)
+        check_one_stdin(*self.files)
 
     @property
     def files(self) -> list[PathLike]:

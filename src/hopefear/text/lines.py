@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 from hopefear.errors import InputError, OptionError
-from hopefear.files import PathLike, display_name, open_text, write_text
+from hopefear.files import PathLike, check_one_stdin, display_name, open_text, write_text
 
 _END = object()
 
@@ -34,7 +34,7 @@ def read_lines(path: PathLike) -> Iterator[str]:
 
 def read_parallel(paths: Sequence[PathLike]) -> Iterator[tuple[str, ...]]:
     """One line of every file at a time; files of different length are an `InputError`."""
-    check_one_stdin(paths)
+    check_one_stdin(*paths)
     readers: list[Iterator[object]] = [iter(read_lines(path)) for path in paths]
     count = 0
     while True:
@@ -50,12 +50,6 @@ def read_parallel(paths: Sequence[PathLike]) -> Iterator[tuple[str, ...]]:
             raise InputError(_different(paths, counts))
         count += 1
         yield row  # type: ignore[misc]  # no sentinel is left in it
-
-
-def check_one_stdin(paths: Iterable[PathLike]) -> None:
-    """`-` can be read once."""
-    if sum(os.fspath(path) == "-" for path in paths) > 1:
-        raise OptionError("'-' (stdin) is given twice; only one file can come from stdin")
 
 
 def _different(paths: Sequence[PathLike], counts: Sequence[int]) -> str:

@@ -49,7 +49,7 @@ def test_bad_bitexts(corpus: Path) -> None:
     (corpus / "b.en").write_text("one\n")
     with pytest.raises(InputError, match=r"a\.fr has 3 lines, .*b\.en has 1 line"):
         Bitext(corpus / "a.fr", corpus / "b.en").check()
-    with pytest.raises(OptionError, match="twice"):
+    with pytest.raises(OptionError, match="only one of them"):
         Bitext("-", ["-"])
     (corpus / "a.doc").write_text("x\n \ny\n")
     with pytest.raises(InputError, match=r"a\.doc:2: an empty line; expected the name"):

@@ -74,7 +74,7 @@ def test_parallel_is_a_stream(tmp_path: Path) -> None:
 
 
 def test_stdin_twice_is_refused() -> None:
-    with pytest.raises(OptionError, match="twice"):
+    with pytest.raises(OptionError, match="only one of them"):
         next(read_parallel(["-", "-"]))
 
 
