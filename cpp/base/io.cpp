@@ -68,7 +68,7 @@ void BufferedSink::flush() {
   buffer_.clear();
 }
 
-LineReader::LineReader(ByteSource& source) : source_(source), buffer_(size_t{1} << 20) {}
+LineReader::LineReader(ByteSource& source) : source_(source), buffer_(size_t{1} << 18) {}
 
 bool LineReader::next(std::string_view& line) {
   size_t scanned = begin_;

@@ -67,7 +67,7 @@ class BufferedSink {
 };
 
 // Lines of a source without their '\n' (a last line without one counts). The view is valid until
-// the next call. Memory: the longest line plus 1 MB.
+// the next call. Memory: the longest line plus 256 KB.
 class LineReader {
  public:
   explicit LineReader(ByteSource& source);

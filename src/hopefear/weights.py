@@ -66,17 +66,18 @@ class Weights:
 
     # -- one weight --
 
-    def _id(self, feature: str | int) -> int:
+    def _id(self, feature: str | int, *, remember: bool = False) -> int:
         if isinstance(feature, int):
             return feature
-        return (self.names if self.names is not None else FeatureNames()).intern(feature)
+        names = self.names if remember and self.names is not None else FeatureNames()
+        return names.intern(feature)
 
     def __getitem__(self, feature: str | int) -> float:
         """The weight of a feature (by name or id), 0 if it has none."""
         return self.table.get(self._id(feature))
 
     def __setitem__(self, feature: str | int, value: float) -> None:
-        self.table.set(self._id(feature), value)
+        self.table.set(self._id(feature, remember=True), value)
 
     def __contains__(self, feature: str | int) -> bool:
         return self.table.has(self._id(feature))

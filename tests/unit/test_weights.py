@@ -119,6 +119,8 @@ def test_names() -> None:
     assert weights["nobody"] == 0.0
     assert "lm" in weights
     assert "nobody" not in weights
+    assert weights.names is not None
+    assert len(weights.names) == 2  # asking does not add a name
     assert list(weights.items()) == [("lm", 0.5), ("words", -1.0)]
     assert weights.top(1) == [("words", -1.0)]
     weights.drop_names()
