@@ -20,15 +20,6 @@
 namespace hopefear {
 namespace {
 
-struct TemporaryFile {
-  TemporaryFile() {
-    const int fd = ::mkstemp(path.data());
-    if (fd >= 0) std::fclose(::fdopen(fd, "w"));
-  }
-  ~TemporaryFile() { std::remove(path.c_str()); }
-  std::string path = "/tmp/hopefear-test-XXXXXX";
-};
-
 std::vector<std::string> lines_of(std::string_view text) {
   MemorySource source("text", text);
   LineReader reader(source);
@@ -73,7 +64,7 @@ TEST(checksum_does_not_depend_on_the_pieces) {
 
 TEST(binary_file_refuses_every_flipped_byte_and_every_truncation) {
   const BinaryKind kind{"test", 3, "make it again"};
-  const TemporaryFile file;
+  const test::TemporaryFile file;
   const std::vector<uint32_t> numbers = {1, 2, 3};
   {
     BinaryWriter writer(file.path, kind);

@@ -17,15 +17,6 @@
 namespace hopefear::rules {
 namespace {
 
-struct TemporaryFile {
-  TemporaryFile() {
-    const int fd = ::mkstemp(path.data());
-    if (fd >= 0) std::fclose(::fdopen(fd, "w"));
-  }
-  ~TemporaryFile() { std::remove(path.c_str()); }
-  std::string path = "/tmp/hopefear-test-XXXXXX";
-};
-
 std::vector<std::string> sorted_by(RecordSorter& sorter, const std::vector<std::string>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
     sorter.shard(i % sorter.shards()).add(records[i]);
@@ -120,7 +111,7 @@ void write_small(const std::string& path) {
 }
 
 TEST(nonterminals_in_a_table) {
-  const TemporaryFile file;
+  const test::TemporaryFile file;
   write_small(file.path);
   const RuleTable table = RuleTable::open(file.path);
   CHECK_EQUAL(table.size(), 3u);
@@ -140,7 +131,7 @@ TEST(nonterminals_in_a_table) {
 }
 
 TEST(damaged_tables_are_refused_or_read_within_bounds) {
-  const TemporaryFile good, bad;
+  const test::TemporaryFile good, bad;
   write_small(good.path);
   const BinaryFile original = BinaryFile::open(good.path, kRulesKind);
   const std::vector<std::string> sections = {"columns",   "layout",      "source.at", "source.text",

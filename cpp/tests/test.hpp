@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <sstream>
 #include <stdexcept>
@@ -29,6 +31,16 @@ struct Register {
   text << file << ":" << line << ": " << what;
   throw std::runtime_error(text.str());
 }
+
+// An empty file that vanishes with the object.
+struct TemporaryFile {
+  TemporaryFile() {
+    const int fd = ::mkstemp(path.data());
+    if (fd >= 0) std::fclose(::fdopen(fd, "w"));
+  }
+  ~TemporaryFile() { std::remove(path.c_str()); }
+  std::string path = "/tmp/hopefear-test-XXXXXX";
+};
 
 }  // namespace hopefear::test
 

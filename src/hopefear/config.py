@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
 import math
 import types
 import typing
@@ -299,7 +300,7 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
     Options that were not given are absent from the namespace, so that config files and defaults can
     fill in; `from_mapping` then reports what is missing.
     """
-    for field in fields_of(cls):
+    for field in _in_order_of_help(cls):
         extra: dict[str, Any] = {"help": _help(field), "default": argparse.SUPPRESS}
         if field.option.positional:
             extra["nargs"] = "*" if field.is_list else "?"
@@ -318,6 +319,27 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
             extra["nargs"] = "*" if field.option.may_be_empty else "+"
         extra["metavar"] = field.option.metavar or _metavar(field)
         parser.add_argument(*names, dest=field.name, type=_TextType(field, field.flag), **extra)
+
+
+def _in_order_of_help(cls: type) -> list[Field]:
+    """What must be given first, then what the class itself declares, then what it inherits."""
+    own = inspect.get_annotations(cls)
+    return sorted(fields_of(cls), key=lambda field: (not field.required, field.name not in own))
+
+
+def usage(prog: str, cls: type) -> str:
+    """The words that must be given: `hopefear train SRC TGT --model DIR [options]`."""
+    words = [prog]
+    for field in fields_of(cls):
+        name = field.option.metavar or (
+            field.name.upper() if field.option.positional else _metavar(field)
+        )
+        name += f" [{name} ...]" if field.is_list else ""
+        if field.option.positional:
+            words.append(name if field.required else f"[{name}]")
+        elif field.required:
+            words.append(f"{[*field.option.flags, field.flag][0]} {name}")
+    return " ".join([*words, "[options]"]).replace("%", "%%")
 
 
 class _TextType:
@@ -354,7 +376,7 @@ def _help(field: Field) -> str:
     if field.required:
         if not field.option.positional:
             notes.append("required")
-    elif field.default not in (None, False, True, []):
+    elif field.type is not bool and str(field.default) not in ("", "[]", "None"):
         shown = field.default
         if isinstance(shown, list):
             shown = " ".join(map(str, shown))

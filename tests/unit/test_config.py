@@ -22,6 +22,7 @@ class Example:
     order: int = option(3, min=1, max=6, help="longest n-gram")
     C: float = option(0.01, min=0, help="largest step")
     prune: list[int] = option([0], min=0, help="thresholds")
+    zero: int = option(0, help="none of them")
     memory: Size = option(Size(1 << 30), help="memory")
     towards: Literal["hope", "local"] = option("hope", help="selection")
     output: Path | None = option(None, flags=["-o"], help="result")
@@ -138,6 +139,8 @@ def test_help_says_defaults_and_ranges() -> None:
     assert "--towards hope|local" in text
     assert "-o FILE, --output FILE" in text
     assert "free text, 100% of it" in text
+    assert "none of them (default 0)" in text
+    assert config.usage("try", Example) == "try TEXT [options]"
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,7 @@ def _parser(name: str, cls: type[Command]) -> argparse.ArgumentParser:
         epilog = "examples:\n" + "\n".join(f"  {example}" for example in cls.examples)
     parser = _Parser(
         prog=f"hopefear {name}",
+        usage=config.usage(f"hopefear {name}", cls),
         description=doc,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
