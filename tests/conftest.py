@@ -12,8 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+# Where a failure must come from the change at hand, the same examples are tried each time;
+# elsewhere new ones are, and what they find is worth a test of its own. Slow machines are no fault.
+settings.register_profile("new examples", deadline=None)
+settings.register_profile("same examples", deadline=None, derandomize=True)
+settings.load_profile("same examples" if os.environ.get("CI") else "new examples")
+
 SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
 
 
