@@ -135,8 +135,9 @@ def test_an_interrupt_leaves_nothing(folder: Path, number: int, code: int) -> No
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         assert process.stdin is not None
-        # More than a pipe holds: when this returns, the engine is reading.
-        process.stdin.write("la maison\n" * 50_000)
+        # More than a pipe holds: when this returns, the engine is reading. One line without end, so
+        # that it goes on.
+        process.stdin.write("la maison " * 50_000)
         process.stdin.flush()
         while process.poll() is None:  # again, if it came between two reads
             process.send_signal(number)
