@@ -147,7 +147,7 @@ class Importer {
       std::memcpy(&link_count, content.data(), 2);
       links_.resize(link_count);
       const char* at = content.data() + 2;
-      std::memcpy(links_.data(), at, link_count * sizeof(Link));
+      if (link_count > 0) std::memcpy(links_.data(), at, link_count * sizeof(Link));
       at += link_count * sizeof(Link);
       std::memcpy(scores.data(), at, columns_ * sizeof(float));
       at += columns_ * sizeof(float);
