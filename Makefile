@@ -64,7 +64,7 @@ asan: install $(VENV)/.extra-test
 	$(PIP) --no-build-isolation --no-deps --target $(ASAN)/site --upgrade . \
 	  -C build-dir=$(ASAN)/python -C cmake.define.HOPEFEAR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(ASAN)/site $(BIN)/python -m pytest -m engine tests
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(ASAN)/site $(BIN)/python -m pytest --capture=sys -m engine tests
 
 bench: install $(VENV)/.extra-test
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
