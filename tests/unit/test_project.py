@@ -47,7 +47,11 @@ def test_every_dependency_has_its_reason(pyproject: dict) -> None:
 def test_every_reference_is_in_the_bibliography() -> None:
     """Module docstrings cite papers as [key], [key, key]."""
     bibliography = (REPOSITORY / "docs" / "references.bib").read_text(encoding="utf-8")
-    known = set(re.findall(r"^@\w+\{([^,]+),", bibliography, re.MULTILINE))
+    keys = re.findall(r"^@\w+\{([^,]+),", bibliography, re.MULTILINE)
+    known = set(keys)
+    assert len(keys) == len(known), "a key is there twice"
+    for entry in re.split(r"^(?=@)", bibliography, flags=re.MULTILINE)[1:]:
+        assert entry.count("{") == entry.count("}"), entry
     key = r"[a-z]+(?:-[a-z]+)*(?:19|20)\d\d[a-z]?"
     cited: dict[str, Path] = {}
     for folder, pattern in (("src", "*.py"), ("cpp", "*.?pp")):
