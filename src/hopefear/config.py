@@ -261,6 +261,13 @@ def to_mapping(value: Any) -> dict[str, Any]:
     return result
 
 
+def part_of(cls: type, value: Any, without: Iterable[str] = ()) -> dict[str, Any]:
+    """The values of the fields that `cls` declares, of an object that has more: `cls(**…)`."""
+    left_out = set(without)
+    names = [field.name for field in fields_of(cls) if field.name not in left_out]
+    return {name: getattr(value, name) for name in names}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
@@ -272,11 +279,17 @@ def _plain(value: Any) -> Any:
 def load_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a mapping; what is wrong with it names its place."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise OptionError(f"{display_name(path)}: not valid TOML: {error}") from None
+        return parse_toml(path.read_text(encoding="utf-8"), display_name(path))
     except UnicodeDecodeError as error:
         raise OptionError(f"{display_name(path)}: not UTF-8 at byte {error.start}") from None
+
+
+def parse_toml(text: str, place: str) -> dict[str, Any]:
+    """The mapping that a TOML text stands for; `place` is where it comes from."""
+    try:
+        return dict(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"{place}: not valid TOML: {error}") from None
 
 
 def parse_pairs(cls: type, pairs: Iterable[str]) -> dict[str, Any]:

@@ -15,13 +15,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import hopefear
-from hopefear.config import option
+from hopefear.config import option, part_of
 from hopefear.errors import InputError, OptionError
 from hopefear.files import PathLike, open_input, write_text
 from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WORK, write_settings
@@ -192,8 +192,8 @@ class _Training:
 
     def _steps(self, hashes: dict[str, str]) -> list[Step]:
         options = self.options
-        rules = asdict_of(CleanRules, options)
-        extraction = asdict_of(ExtractOptions, options, without=("memory", "threads", "tmp"))
+        rules = part_of(CleanRules, options)
+        extraction = part_of(ExtractOptions, options, without=("memory", "threads", "tmp"))
         text = {
             "inputs": hashes,
             "languages": {side: self._language(side) for side in SIDES},
@@ -244,7 +244,7 @@ class _Training:
             if self.options.align is not None:
                 inputs.append(self.options.align)
                 outputs.append(self.work / "given.align")
-            rules = CleanRules(**asdict_of(CleanRules, self.options))
+            rules = CleanRules(**part_of(CleanRules, self.options))
             with self.display.step("clean", unit="pairs") as step:
                 cleaned = clean_files(inputs, outputs, rules, step=step)
         if cleaned.dropped:
@@ -332,7 +332,7 @@ class _Training:
         return self._extract(texts, self.directory / TABLE_FILE)
 
     def _extract(self, texts: list[Path], output: Path) -> dict[str, Any]:
-        options = asdict_of(ExtractOptions, self.options)
+        options = part_of(ExtractOptions, self.options)
         options["threads"] = self.threads
         source, target, alignment = texts
         found = extract(
@@ -396,11 +396,6 @@ class _Training:
 def fold_range(number: int, folds: int, size: int) -> tuple[int, int]:
     """The sentences of a fold: blocks, so that neighbours in a document stay together."""
     return number * size // folds, (number + 1) * size // folds
-
-
-def asdict_of(cls: type, value: Any, without: Iterable[str] = ()) -> dict[str, Any]:
-    """The fields that `cls` declares, of an object that has more."""
-    return {f.name: getattr(value, f.name) for f in fields(cls) if f.name not in set(without)}
 
 
 def _counted(lines: Iterable[str], count: Callable[[], None]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hopefear.align.settings import Settings
 from hopefear.cli.command import Command, Console, format_value, table
-from hopefear.config import argument, option
+from hopefear.config import argument, option, part_of
 from hopefear.errors import OptionError
 from hopefear.files import check_writable, is_device
 from hopefear.progress import Progress
@@ -181,7 +181,7 @@ class Align(Settings, Command):
         from hopefear.align.model import Aligner
 
         # Only what Settings declares: this object is more than that.
-        settings = Settings(**{f.name: getattr(self, f.name) for f in fields(Settings)})
+        settings = Settings(**part_of(Settings, self))
         # A saved model is to serve both directions later.
         direction = "both" if self.save_model is not None else self.direction
         plan = ["Model 1"] * self.model1_iterations + ["HMM"] * self.hmm_iterations

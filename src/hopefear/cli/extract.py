@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hopefear.cli.command import Command, Console
-from hopefear.config import argument, fields_of, option
+from hopefear.config import argument, option, part_of
 from hopefear.registry import register
 from hopefear.rules.extract import ExtractOptions
 
@@ -56,9 +56,7 @@ class Extract(ExtractOptions, Command):
                 files["reordering_table"] = self.output / "reordering-table.gz"
             files["lex_f2e"] = self.output / "lex.f2e.gz"
             files["lex_e2f"] = self.output / "lex.e2f.gz"
-        options = ExtractOptions(
-            **{field.name: getattr(self, field.name) for field in fields_of(ExtractOptions)}
-        )
+        options = ExtractOptions(**part_of(ExtractOptions, self))
         try:
             report = extract(
                 self.source,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hopefear.cli.command import Command, Console, table
-from hopefear.config import argument, option
+from hopefear.config import argument, option, part_of
 from hopefear.progress import duration
 from hopefear.registry import register
 from hopefear.train import TrainOptions
@@ -38,9 +38,9 @@ class Train(TrainOptions, Command):
     system: Literal["phrase"] = option("phrase", help="kind of rules")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.train import asdict_of, train
+        from hopefear.train import train
 
-        options = TrainOptions(**asdict_of(TrainOptions, self))
+        options = TrainOptions(**part_of(TrainOptions, self))
         return train(
             self.source,
             self.target,

@@ -14,6 +14,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from hopefear.config import parse_toml
 from hopefear.text.world_grammar.english import English
 from hopefear.text.world_grammar.words import (
     CLASS_KEYS,
@@ -32,11 +33,6 @@ from hopefear.text.world_grammar.words import (
     variants,
 )
 
-try:
-    import tomllib
-except ModuleNotFoundError:  # Python 3.10
-    import tomli as tomllib  # type: ignore[import-not-found, no-redef, unused-ignore]
-
 PARTICLES = frozenset(
     ("off", "on", "up", "out", "down", "over", "back", "forward", "around", "under")
 )
@@ -48,10 +44,7 @@ TIMES = ("past", "future", "present", "now")
 def read_data(name: str) -> dict[str, Any]:
     """Read a file of the folder `data`."""
     text = resources.files(__package__).joinpath("data", name).read_text("utf-8")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise WorldDataError(f"{name}: not valid TOML: {error}") from error
+    return parse_toml(text, name)
 
 
 class Lexicon:
