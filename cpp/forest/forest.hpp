@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/sparse_vector.hpp"
+#include "base/vocabulary.hpp"
 #include "base/weights.hpp"
-#include "forest/vocabulary.hpp"
 
 namespace hopefear {
 

@@ -24,6 +24,9 @@ PACKAGES = {
     "command": "hopefear.cli",
     "tokenizer": "hopefear.text.tokenizers",
     "metric": "hopefear.metrics",
+    "feature": "hopefear.features",
+    "decoder": "hopefear.decode",
+    "tuner": "hopefear.tune",
 }
 
 _components: dict[str, dict[str, type]] = {}

@@ -1,4 +1,4 @@
-#include "forest/vocabulary.hpp"
+#include "base/vocabulary.hpp"
 
 #include <limits>
 #include <mutex>

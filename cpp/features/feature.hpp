@@ -1,0 +1,82 @@
+// The contract of feature templates. A template has a name, perhaps a state, and writes into a
+// sink; it does not know which decoder calls it. One file per template: `NAME.hpp` declares the
+// function that makes it, `NAME.cpp` has the rest.
+//
+// Stateless templates look at a rule where it is used and fire once per (rule, span); what they
+// fire becomes a row that all edges of that use share. Stateful ones follow the target side as it
+// is put together: an edge with tails is a step, whatever the search. A step of phrase search has
+// one tail (what is translated already) with its slot in front, a step of chart parsing has one for
+// every nonterminal of the rule, so the same code serves both.
+//
+// A state is `state_size()` bytes that are compared and hashed as such: write all of them, padding
+// too. Nothing else may be remembered between calls: templates are shared by threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/vocabulary.hpp"
+#include "features/sink.hpp"
+#include "rules/rule.hpp"
+
+namespace hopefear::features {
+
+// The source sentence. Words have the numbers of the sentence's vocabulary, in which the target
+// words of its rules are numbered too.
+struct Source {
+  std::span<const int32_t> words;
+  const Vocabulary* vocabulary = nullptr;
+};
+
+struct SourceSpan {
+  int32_t begin = 0, end = 0;  // half-open
+};
+
+inline constexpr int64_t kPassThrough = -1;  // a rule that is in no table
+
+// A rule at a place of the sentence. All spans are valid during the call only.
+struct RuleUse {
+  const Source* source = nullptr;
+  SourceSpan span;
+  // Words, and -1-k for the k-th nonterminal in the order of the source side.
+  std::span<const int32_t> source_side, target_side;
+  std::span<const rules::Link> links;  // places in the two sides; nonterminals count as one
+  // What the k-th nonterminal covers; empty for a template that does not ask for gaps.
+  std::span<const SourceSpan> gaps;
+  std::span<const float> scores;  // the table's columns; empty for a rule that is in no table
+  rules::Counts counts{};
+  int64_t rule = kPassThrough;  // its number in the table
+};
+
+// A step of the derivation: the target side of an edge with the states of its tails.
+struct Step {
+  const RuleUse* use = nullptr;     // null for an edge without a rule (glue, goal)
+  std::span<const int32_t> target;  // words, and -1-k for the string of tail k
+  std::span<const std::byte* const> tails;
+};
+
+class Template {
+ public:
+  virtual ~Template() = default;
+  virtual const std::string& name() const = 0;
+
+  // Stateless part.
+  virtual bool needs_gaps() const { return false; }  // then it fires once per edge, not per span
+  virtual void fire(const RuleUse& use, Sink& sink) const;
+
+  // Stateful part; state_size() == 0 means that there is none.
+  virtual size_t state_size() const { return 0; }
+  // The state at the beginning of a sentence, for search from left to right.
+  virtual void begin(std::byte* state) const;
+  virtual void step(const Step& step, Sink& sink, std::byte* state) const;
+  // At the end of the sentence; `begun`: the state grew from begin(), so the left edge of the
+  // sentence was seen already.
+  virtual void finish(const std::byte* state, bool begun, Sink& sink) const;
+};
+
+using Templates = std::vector<std::shared_ptr<const Template>>;
+
+}  // namespace hopefear::features

@@ -1,0 +1,1 @@
+"""Decoders: a sentence and weights become a forest."""

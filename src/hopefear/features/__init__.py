@@ -1,0 +1,1 @@
+"""Feature templates, one file each; the contract is in `feature.py`."""

@@ -1,0 +1,1 @@
+"""Learning weights: one file per tuner; `loop.py` runs them all."""
