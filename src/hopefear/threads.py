@@ -36,6 +36,7 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
     room = threading.Semaphore(_AHEAD * threads)
     stopped = threading.Event()
     pool = ThreadPoolExecutor(threads)
+    work = [function]  # taken away at the end: the reader may outlive everything else
 
     def read() -> None:
         try:
@@ -43,7 +44,7 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
                 room.acquire()
                 if stopped.is_set():
                     return
-                ready.put(pool.submit(function, item))
+                ready.put(pool.submit(work[0], item))
             ready.put(None)
         except BaseException as error:  # raised again where the results are taken
             ready.put(error)
@@ -59,5 +60,7 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
             yield result
     finally:
         stopped.set()
+        work.clear()
         room.release()
         pool.shutdown(wait=True, cancel_futures=True)
+        ready.queue.clear()

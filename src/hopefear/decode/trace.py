@@ -114,7 +114,7 @@ def _covered(
 
 
 def _span(forest: Forest, node: int) -> tuple[int, int] | None:
-    begin, end = (int(value) for value in forest.spans[node])
+    begin, end = int(forest.spans[2 * node]), int(forest.spans[2 * node + 1])
     return None if begin < 0 else (begin, end)
 
 

@@ -107,11 +107,15 @@ def check_target(directory: Path) -> None:
 
 
 def guess_format(path: Path) -> Format:
-    """By the file's content: sections in brackets or `key=value` lines."""
-    for line in read_ini_lines(path):
-        text = line[1]
-        return "moses" if text.startswith("[") else "cdec"
-    raise InputError(f"{path}: nothing in it, expected a moses.ini or a cdec.ini")
+    """By the file's content: a section [feature], or formalism=… as in a cdec.ini."""
+    lines = [text for _, text in read_ini_lines(path)]
+    if not lines:
+        raise InputError(f"{path}: nothing in it, expected a moses.ini or a cdec.ini")
+    if any(text.startswith("[") for text in lines):
+        return "moses"
+    if any(text.partition("=")[0].strip() == "formalism" for text in lines):
+        return "cdec"
+    raise InputError(f"{path}: neither a moses.ini nor a cdec.ini by its content; give --format")
 
 
 def read_ini_lines(path: Path, *, inline: bool = True) -> list[tuple[int, str]]:
