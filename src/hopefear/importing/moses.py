@@ -48,7 +48,7 @@ _LMS = {"KENLM", "SRILM", "IRSTLM", "LanguageModelIRST", "LanguageModelSRI", "La
 _COUNTS = {
     "WordPenalty": ("words", -1.0),
     "PhrasePenalty": ("phrases", 1.0),
-    "Distortion": ("distortion", -1.0),
+    "Distortion": ("distortion", 1.0),
     "UnknownWordPenalty": ("unknown", UNKNOWN_WORD),
 }
 
