@@ -121,6 +121,7 @@ class Translator:
                 "", None, len(sentence.words), warning=f"{here}: {why}; the line stays empty"
             )
         text = self.restore(best.words)
+        note = self.decoder.note(sentence)
         lists = []
         if self.options.nbest:
             id = sentence.id or str(number)
@@ -128,7 +129,8 @@ class Translator:
                 forest, self.weights, self.options.nbest, distinct=self.options.distinct
             )
             lists = [self._entry(id, entry) for entry in entries]
-        return Translated(text, best.score, len(sentence.words), lists)
+        warning = f"{here}: {note}" if note else ""
+        return Translated(text, best.score, len(sentence.words), lists, warning)
 
     def read(self, line: str, place: str = "line") -> Marked:
         """The sentence that a line stands for, and its target if it has one."""

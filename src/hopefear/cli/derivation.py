@@ -131,7 +131,7 @@ def _show_phrases(steps: Sequence[Mapping[str, Any]], console: Console, width: i
         source = _placed(step["source_positions"], step["source"]) or "(end)"
         target = " ".join(w for w in step["target"].split(" ") if w != "[1]")
         placed = _placed(step["target_positions"], target)
-        rows.append((str(number), source, placed, f"{step['score']:.3f}"))
+        rows.append((str(number), source, placed, _short(step["score"])))
     left = min(room, max([6, *(_width(row[1]) for row in rows)]))
     right = min(room, max([6, *(_width(row[2]) for row in rows)]))
 
@@ -221,7 +221,7 @@ def tree_lines(steps: Sequence[Mapping[str, Any]], width: int) -> list[str]:
         name = f"{step['symbol'] or ''} {span}".strip()
         lead = f"{indent}{'└─' if last else '├─'} {name}"
         text = f"{lead}  {step['source']} → {step['target']}"
-        score = f"{step['score']:.3f}".rjust(_CELL)
+        score = _short(step["score"]).rjust(_CELL)
         lines.append(f"{_pad(_clip(text, width - _CELL - 1), width - _CELL - 1)} {score}")
         below = indent + ("   " if last else "│  ")
         if _width(below) > width // 2:  # deeper ones stay where they are still readable
@@ -236,6 +236,7 @@ def _marked(numbers: Sequence[int]) -> list[tuple[int, bool]]:
 
 def _short(value: float) -> str:
     """A number that leaves a blank in its cell."""
+    value = round(value, 3) + 0.0  # no -0.000
     texts = (f"{value:.3f}", f"{value:.1f}", f"{value:.2g}")
     return next((text for text in texts if len(text) < _CELL), texts[-1])
 

@@ -112,6 +112,10 @@ class Decoder(ABC):
     ) -> Forest:
         """Everything that search kept; with a target all of its derivations."""
 
+    def note(self, sentence: Sentence | Tokens) -> str | None:
+        """What is done otherwise for this sentence than the options say, as for a long one."""
+        return None
+
     def decode_all(
         self,
         sentences: Iterable[Sentence | Tokens],

@@ -1,8 +1,9 @@
 """Weights for a model that was not tuned yet.
 
 The values are near those that Moses and cdec start from, changed where our units differ: `words` is
-a number of words (a positive weight makes output longer), `unknown` a number of unknown words. They
-give usable output on most language pairs and are where tuning starts from.
+a number of words (a positive weight makes output longer), `unknown` a number of unknown words. On
+the development sets of the built-in world and of Multi30k French-English none of the phrase
+weights alone could be halved or doubled for a gain on both. They are where tuning starts from.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 TRANSLATION = 0.2  # each of the four scores
-REORDERING = 0.1  # each orientation
+REORDERING = 0.2  # each orientation
 
-PHRASE = {"words": 0.5, "phrases": 0.2, "distortion": 0.2, "unknown": -100.0}
+PHRASE = {"words": 0.6, "phrases": 0.2, "distortion": 0.2, "unknown": -100.0}
 HIERO = {
-    "words": 0.5,
+    "words": 0.6,
     "arity0": 0.0,
     "arity1": 0.0,
     "arity2": 0.0,

@@ -83,7 +83,7 @@ def test_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {key: (spec.name, spec.factor) for key, spec in features.items()} == {
         "unknown": ("UnknownWordPenalty0", -100),
         "words": ("WordPenalty0", -1),
-        "distortion": ("Distortion0", -1),
+        "distortion": ("Distortion0", 1),
     }
     options = dict(model.settings["decoder"])
     assert options.pop("threshold") == pytest.approx(math.log(10))
