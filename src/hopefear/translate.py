@@ -128,7 +128,8 @@ class Translator:
             entries = kbest(
                 forest, self.weights, self.options.nbest, distinct=self.options.distinct
             )
-            lists = [self._entry(id, entry) for entry in entries]
+            links = self.links(sentence) if self.options.trace_alignment else _no_links
+            lists = [self._entry(id, entry, links) for entry in entries]
         warning = f"{here}: {note}" if note else ""
         return Translated(text, best.score, len(sentence.words), lists, warning)
 
@@ -154,13 +155,20 @@ class Translator:
             return " ".join(words)
         return self._pipelines[1].restore(words)
 
-    def links(self, rule: int) -> Sequence[tuple[int, int]]:
-        """The word links inside a rule of the model's table."""
-        if not self.model.has_rules:
-            return ()
-        return self.model.rules.engine.rule(rule)[1]
+    def links(self, sentence: Sentence) -> Callable[[int], Sequence[tuple[int, int]]]:
+        """What gives the word links inside a rule, by the number that edges have for it.
 
-    def _entry(self, id: str, derivation: Derivation) -> str:
+        The table of the model comes first, then the grammar of the sentence: rule r of the second
+        of two has the number 2^32 + r.
+        """
+        tables = [self.model.rules] if self.model.has_rules else []
+        if sentence.grammar is not None:
+            from hopefear.rules.cdec import read_grammar
+
+            tables.append(read_grammar(sentence.grammar))
+        return lambda rule: tables[rule >> 32].engine.rule(rule & 0xFFFFFFFF)[1]
+
+    def _entry(self, id: str, derivation: Derivation, links: trace.LinksOf) -> str:
         columns = []
         if self.options.trace or self.options.trace_alignment:
             found = trace.uses(derivation)
@@ -168,9 +176,13 @@ class Translator:
                 tree = self.model.system in SEGMENTS
                 columns.append(trace.bracketed(found) if tree else trace.segmentation(found))
             if self.options.trace_alignment:
-                pairs = trace.word_alignment(found, self.links)
+                pairs = trace.word_alignment(found, links)
                 columns.append(" ".join(f"{i}-{j}" for i, j in pairs))
         return self._writer.line(id, derivation, self.decoder.names, columns)
+
+
+def _no_links(rule: int) -> Sequence[tuple[int, int]]:
+    return ()
 
 
 def unmatched(

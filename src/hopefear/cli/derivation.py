@@ -35,6 +35,7 @@ def describe(translator: Translator, line: str) -> dict[str, Any]:
     if best is None:
         raise InputError("--derivation: this sentence has no translation; try other options")
     found = trace.uses(best)
+    links = translator.links(sentence)
     names, weights = translator.decoder.names, translator.weights
 
     def features(vector: Any) -> dict[str, float]:
@@ -52,7 +53,7 @@ def describe(translator: Translator, line: str) -> dict[str, Any]:
         "score": best.score,
         "nodes": forest.nodes,
         "edges": forest.edges,
-        "alignment": [list(pair) for pair in trace.word_alignment(found, translator.links)],
+        "alignment": [list(pair) for pair in trace.word_alignment(found, links)],
         "features": {
             name: {
                 "value": total.get(name, 0.0),

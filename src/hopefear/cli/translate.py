@@ -19,16 +19,18 @@ from hopefear.errors import OptionError
 from hopefear.files import check_writable, display_name, is_device, open_output, write_text
 from hopefear.registry import register
 
-Search = Literal["cube", "stack"]
+Search = Literal["cube", "stack", "full"]
 
 
 @dataclass(kw_only=True)
 class DecoderOverrides:
     """Options of the model's decoder that are given often; None: as the model says."""
 
-    search: Search | None = option(None, help="phrase models: kind of search")
+    search: Search | None = option(
+        None, help="cube pruning, or what it is compared with: stack (phrases), full (hiero)"
+    )
     beam: int | None = option(None, min=1, help="phrase models: hypotheses per bin")
-    pop_limit: int | None = option(None, min=1, help="hypotheses that cube pruning takes")
+    pop_limit: int | None = option(None, min=1, help="what cube pruning takes for each bin or node")
     distortion_limit: int | None = option(
         None, min=-1, help="phrase models: widest jump in source words; -1: any"
     )

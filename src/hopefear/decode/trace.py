@@ -16,7 +16,7 @@ import numpy as np
 
 from hopefear._engine import Derivation, Forest, SparseVector
 
-Links = Iterable[tuple[int, int]]
+LinksOf = Callable[[int], Iterable[tuple[int, int]]]  # of a rule, by its number
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _positions(forest: Forest, node: int) -> list[int]:
     return [int(position) for position in np.flatnonzero(bits)]
 
 
-def word_alignment(found: Sequence[Use], links: Callable[[int], Links]) -> list[tuple[int, int]]:
+def word_alignment(found: Sequence[Use], links: LinksOf) -> list[tuple[int, int]]:
     """Pairs (source position, place in the output), by source position.
 
     `links` gives those of a rule, in places of its two sides where a nonterminal counts as one; a

@@ -54,7 +54,7 @@ def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
         "lm": FeatureSpec("LanguageModel", LOG10),
     }
     grammars: list[Path] = []
-    options: dict[str, Any] = {"pass_through_all": False, "pop_limit": 200}
+    options: dict[str, Any] = {"pass_through_all": False, "pop_limit": 200, "rule_limit": 0}
     formalism = None
     for number, text in read_ini_lines(ini):
         place = f"{ini}:{number}"

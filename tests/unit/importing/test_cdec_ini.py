@@ -56,7 +56,12 @@ def test_a_grammar_for_each_sentence(tmp_path: Path) -> None:
     assert features["unknown.Other"].name == "Other_OOV"
     options = dict(model.settings["decoder"])
     options.pop("features")
-    assert options == {"pass_through_all": True, "span_limit": 12, "pop_limit": 30}
+    assert options == {
+        "pass_through_all": True,
+        "span_limit": 12,
+        "pop_limit": 30,
+        "rule_limit": 0,  # all, as cdec
+    }
 
 
 def test_weights_named_in_it(tmp_path: Path) -> None:
