@@ -163,7 +163,7 @@ def translate_test(stage: Stage) -> dict[str, Any]:
     return {
         "sentences": len(source),
         "words_per_second": round(sum(len(line.split()) for line in source) / max(seconds, 1e-9)),
-        "bleu": round(bleu.shown(rows.sum(axis=0)), 2),
+        "bleu": round(float(bleu.shown(rows.sum(axis=0))), 2),
         "output": str(stage.path("test.out")),
         "examples": [
             {"source": source[n], "output": texts[n], "references": list(references[n])}

@@ -13,7 +13,8 @@ from hopefear.errors import InputError
 
 
 def test_options_with_probabilities() -> None:
-    line = 'das <n translation="house||a home" prob="0.8||0.2">haus am see</n> ist <np translation="small">klein</np>'
+    line = 'das <n translation="house||a home" prob="0.8||0.2">haus am see</n> ist '
+    line += '<np translation="small">klein</np>'
     found = read_options(line, "x:1")
     assert found.words == ("das", "haus", "am", "see", "ist", "klein")
     assert found.exclusive
