@@ -15,6 +15,7 @@ from typing import Any
 
 from hopefear.config import option
 from hopefear.decode.decoder import Decoder, ModelParts, Sentence, Tokens
+from hopefear.errors import InputError
 from hopefear.forest import Forest, ForestBuilder
 from hopefear.lm.estimate import estimate
 from hopefear.model import Model, write_settings
@@ -53,8 +54,8 @@ class ToyDecoder(Decoder):
         sentence = Sentence.of(sentence)
         if "slow" in sentence.words:
             time.sleep(0.3)
-        if "stuck" in sentence.words:
-            time.sleep(1000)
+        if "refused" in sentence.words:
+            raise InputError("no such words; leave them out")
         builder = ForestBuilder(names=self.names)
         node = builder.node()
         builder.edge(node, (), ())

@@ -27,6 +27,7 @@ from hopefear.files import PathLike
 from hopefear.forest import kbest, viterbi
 from hopefear.forest.io.nbest_text import NbestWriter
 from hopefear.model import Model
+from hopefear.text.pipeline import TextPipeline
 from hopefear.threads import in_order
 from hopefear.weights import Weights
 
@@ -88,14 +89,16 @@ class Translator:
             weights if isinstance(weights, Weights) else model.weights(weights, warn=warn)
         )
         self.decoder = model.decoder(**(decoder or {}))
-        for note in unmatched(self.weights, self.decoder.dense, model.decoder_parts().templates):
+        # A grammar may have features of its own; what they are is not known before it is read.
+        closed = model.has_rules and not model.rules.statistics().get("sparse_features", 0)
+        templates = model.decoder_parts().templates
+        for note in unmatched(self.weights, self.decoder.dense, templates if closed else None):
             warn(note)
         self._writer = NbestWriter(self.decoder.dense)
-        self._pipelines = (
-            None
-            if self.options.tokenized
-            else (model.text("source", warn), model.text("target", warn))
-        )
+        if self.options.tokenized:
+            self._source = self._target = TextPipeline.as_it_is()
+        else:
+            self._source, self._target = model.text("source", warn), model.text("target", warn)
         self._escaped = bool(model.settings.get("imported", {}).get("escaped", False))
 
     def translate(
@@ -113,6 +116,9 @@ class Translator:
         try:
             forest = self.decoder.decode(sentence, self.weights, target)
         except HopefearError as error:
+            if isinstance(error, InputError) and self._is_plain(sentence, target):
+                # Too long, for instance: no reason to give up the lines after it.
+                return Translated("", None, len(sentence.words), warning=f"{here}: {error}")
             raise type(error)(f"{here}: {error}") from None
         best = viterbi(forest, self.weights)
         if best is None:
@@ -135,25 +141,30 @@ class Translator:
 
     def read(self, line: str, place: str = "line") -> Marked:
         """The sentence that a line stands for, and its target if it has one."""
-        words: dict[str, Any] = {}
-        if self._pipelines is not None:
-            words["source_words"] = self._pipelines[0].prepare
-            words["target_words"] = self._pipelines[1].prepare
+        words = {"source_words": self._source.prepare, "target_words": self._target.prepare}
         if self.options.markup != "off":
             exclusive = self.options.markup == "exclusive"
             return Marked(
                 read_options(line, place, exclusive=exclusive, escaped=self._escaped, **words)
             )
         if self.model.system in SEGMENTS:
-            return read_segment(line, place, self.folders, **words)
-        prepare: Callable[[str], Sequence[str]] = words.get("source_words", str.split)
-        return Marked(Sentence(tuple(prepare(line))))
+            found = read_segment(line, place, self.folders, **words)
+            if not self.model.has_rules and found.sentence.grammar is None and found.sentence.words:
+                raise InputError(
+                    f"{place}: this model has no rules of its own; every line needs a grammar, as "
+                    'in <seg grammar="FILE"> words </seg>'
+                )
+            return found
+        return Marked(Sentence(tuple(self._source.prepare(line))))
+
+    @staticmethod
+    def _is_plain(sentence: Sentence, target: Sequence[str] | None) -> bool:
+        """Whether a line has nothing but words, so that nothing in it can be mended."""
+        return sentence.grammar is None and not sentence.options and target is None
 
     def restore(self, words: Sequence[str]) -> str:
         """Text of translated words."""
-        if self._pipelines is None:
-            return " ".join(words)
-        return self._pipelines[1].restore(words)
+        return self._target.restore(words)
 
     def links(self, sentence: Sentence) -> Callable[[int], Sequence[tuple[int, int]]]:
         """What gives the word links inside a rule, by the number that edges have for it.
@@ -186,15 +197,18 @@ def _no_links(rule: int) -> Sequence[tuple[int, int]]:
 
 
 def unmatched(
-    weights: Weights, dense: Sequence[str], templates: Mapping[str, Any]
+    weights: Weights, dense: Sequence[str], templates: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """Remarks on weights of features that the model has not, and the other way round."""
+    """Remarks on weights of features that the model has not, and the other way round.
+
+    `templates` are those that may fire features of their own; None: there may be any features.
+    """
     if not weights.active:
         raise InputError("all weights are 0; give weights that 'hopefear tune' or train wrote")
     missing = [name for name in dense if name not in weights]
     if missing:
         yield f"no weight for {_listed(missing)}; taken as 0"
-    if weights.names is None or len(weights) > 100_000:
+    if templates is None or weights.names is None or len(weights) > 100_000:
         return
     known = set(dense)
     unknown = [

@@ -135,3 +135,14 @@ def test_a_result_does_not_wait_for_the_next_line(model: Model) -> None:
                 assert process.stdout.readline() == answer + "\n"
             process.stdin.close()
             assert process.wait(60) == 0
+
+
+def test_a_line_that_cannot_be_decoded_stays_empty(model: Model) -> None:
+    found = list(tokenized(model).translate(["haus", "refused haus", "maus"], place="x"))
+    assert [f.text for f in found] == ["house", "", "mouse"]
+    assert found[1].score is None
+    assert found[1].warning == "x:2: no such words; leave them out"
+
+
+def test_words_end_at_blanks_and_tabs_only(model: Model) -> None:
+    assert texts(tokenized(model), "haus\u00a0haus\u3000 \t maus") == ["haus\u00a0haus\u3000 mouse"]

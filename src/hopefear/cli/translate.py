@@ -117,6 +117,8 @@ class Translate(DecoderOverrides, Command):
             folders=[*([self.input.parent] if str(self.input) != "-" else []), Path()],
             warn=console.warn,
         )
+        if str(self.input) == "-" and sys.stdin is not None and sys.stdin.isatty():
+            console.note("type sentences, one per line; Ctrl-D ends")
         threads = self.threads or all_cores()
         statistics = Statistics()
         with ExitStack() as stack:

@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 from hopefear._engine import Forest
 from hopefear.lm import LanguageModel
 from hopefear.rules.table import RuleTable
+from hopefear.text.tokenizers.plain import split_words
 from hopefear.threads import in_order
 from hopefear.weights import FeatureNames, Weights
 
@@ -50,7 +51,7 @@ class Sentence:
     def of(cls, text: Sentence | Tokens, id: str = "") -> Sentence:
         if isinstance(text, Sentence):
             return text
-        return cls(tuple(text.split() if isinstance(text, str) else text), id)
+        return cls(tuple(split_words(text) if isinstance(text, str) else text), id)
 
 
 @dataclass(frozen=True)

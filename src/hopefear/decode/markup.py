@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 
 from hopefear.decode.decoder import ForcedOption, Sentence
 from hopefear.errors import InputError
+from hopefear.text.tokenizers.plain import split_words
 
 Markup = Literal["off", "exclusive", "inclusive"]
 Words = Callable[[str], Sequence[str]]  # how a piece of text becomes words
@@ -52,8 +53,8 @@ def read_options(
     place: str,
     *,
     exclusive: bool = True,
-    source_words: Words = str.split,
-    target_words: Words = str.split,
+    source_words: Words = split_words,
+    target_words: Words = split_words,
     escaped: bool = False,
 ) -> Sentence:
     """The sentence of a line with Moses's markup; `escaped`: the model's words are."""
@@ -162,8 +163,8 @@ def read_segment(
     place: str,
     folders: Sequence[Path] = (Path(),),
     *,
-    source_words: Words = str.split,
-    target_words: Words = str.split,
+    source_words: Words = split_words,
+    target_words: Words = split_words,
 ) -> Marked:
     """A line of cdec's input: a segment or plain words, with or without a target after the bars.
 
