@@ -79,6 +79,11 @@ class LanguageModel:
     def __init__(self, engine: _engine.LmModel) -> None:
         self._engine = engine
 
+    @property
+    def engine(self) -> _engine.LmModel:
+        """What decoders hand to the engine."""
+        return self._engine
+
     @classmethod
     def load(
         cls,
@@ -110,11 +115,6 @@ class LanguageModel:
             self._engine.write(str(temporary))
 
     # ---- what it is ----
-
-    @property
-    def engine(self) -> _engine.LmModel:
-        """The engine's model, for decoders and `forest.expand`."""
-        return self._engine
 
     @property
     def order(self) -> int:
