@@ -176,7 +176,8 @@ Chosen consensus_of(const Forest& forest, InArray<double> scores, InArray<uint32
 void bind_expand(nb::module_& m) {
   nb::class_<EdgeScorer>(m, "EdgeScorer", "Scores an edge when the states of its tails are known.");
   nb::class_<PythonScorer, EdgeScorer>(m, "PythonScorer", "A scorer written in Python.")
-      .def(nb::init<nb::callable>(), "function"_a);
+      .def(nb::init<nb::callable>(), "function"_a,
+           nb::sig("def __init__(self, function: collections.abc.Callable[..., object]) -> None"));
   nb::class_<LmScorer, EdgeScorer>(m, "LmScorer", "A language model; natural logs.")
       .def(
           "__init__",
