@@ -72,6 +72,7 @@ class ForestProblem:
 
     def climb(self, vector: FloatArray, random: np.random.Generator) -> End:
         """Coordinate after coordinate, in random order, until none gains any more."""
+        vector = self._normal(vector)
         idle, reached = 0, -np.inf
         while True:
             for column in random.permutation(len(vector)).tolist():

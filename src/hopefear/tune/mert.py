@@ -52,7 +52,10 @@ class Mert(BatchTuner):
     spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 
     space: Space = option(
-        "kbest", help="k-best lists, or all derivations of forests (no restarts, no shaking)"
+        "kbest", help="k-best lists, or all derivations of forests (without shaking)"
+    )
+    forest_restarts: int = option(
+        2, min=0, help="on forests: starting points besides the given weights, in place of restarts"
     )
     restarts: int = option(20, min=0, help="random starting points besides the given weights")
     kept: int = option(4, min=1, help="how many of the best ends are improved further")
@@ -115,6 +118,10 @@ class Mert(BatchTuner):
         if not len(problem.ids):
             return Optimized(weights.copy(), before, notes)
         end = problem.climb(problem.start, task.random)
+        for _ in range(self.forest_restarts):
+            factors = np.exp(task.random.normal(size=len(problem.start)))
+            other = problem.climb(problem.start * factors, task.random)
+            end = other if other.score > end.score else end
         end = self._explore(problem, end, task.random)
         new = problem.weights(end.weights)
         after = problem.corpus_score(new)
