@@ -11,5 +11,6 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_forest(m);
   hopefear::bind::bind_inference(m);
   hopefear::bind::bind_forest_files(m);
+  hopefear::bind::bind_extract(m);
   hopefear::bind::bind_rules(m);
 }

@@ -160,8 +160,13 @@ class GrammarReader {
       }
       std::sort(sparse.begin(), sparse.end(),
                 [](const SparseScore& a, const SparseScore& b) { return a.feature < b.feature; });
-      RuleView view = {source,         target, links, scores, {0, 0, 0},
-                       kManySentences, static_cast<uint16_t>(label_order.number[header.label])};
+      RuleView view = {source,
+                       target,
+                       links,
+                       scores,
+                       {0, 0, 0},
+                       kManySentences,
+                       static_cast<uint16_t>(label_order.number[header.label])};
       view.sparse = sparse;
       table.add(view);
       if (++done % 4096 == 0) poll_interrupt();
@@ -280,11 +285,12 @@ class GrammarReader {
           target_.push_back(target_words_.add(token));  // a word such as [sic]
           return;
         }
-        throw wrong(shown(token) + " on the target side, expected a nonterminal with its number "
+        throw wrong(shown(token) +
+                    " on the target side, expected a nonterminal with its number "
                     "such as [1] or [X,1]");
       }
-      const size_t place = static_cast<size_t>(
-          std::find(numbers_.begin(), numbers_.end(), number) - numbers_.begin());
+      const size_t place = static_cast<size_t>(std::find(numbers_.begin(), numbers_.end(), number) -
+                                               numbers_.begin());
       if (place == numbers_.size()) {
         throw wrong(shown(token) + " on the target side, but the source side has no nonterminal " +
                     std::to_string(number) + "; expected each of its " +

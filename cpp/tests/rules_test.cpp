@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/binary_file.hpp"
-#include "rules/phrase_pair.hpp"
+#include "rules/rule_counts.hpp"
 #include "rules/record_sorter.hpp"
 #include "rules/rule_table.hpp"
 #include "rules/significance.hpp"
@@ -74,13 +74,13 @@ TEST(ties_of_alignments) {
   // Over target words {{0},{1}} < {{0,1},{}}; over source words {{0},{1}} > {{0},{0}}.
   const std::vector<Link> straight = {{0, 0}, {1, 1}}, both = {{0, 0}, {1, 0}};
   AlignmentVotes votes;
-  PhrasePair pair;
-  votes.add(bytes_of(straight));
-  votes.add(bytes_of(both));
+  RuleCounts pair;
+  votes.add(bytes_of(straight), 1);
+  votes.add(bytes_of(both), 1);
   votes.decide(pair);
   CHECK(pair.links == both);
   CHECK(pair.source_links == straight);
-  votes.add(bytes_of(both));
+  votes.add(bytes_of(both), 1);
   votes.decide(pair);
   CHECK(pair.source_links == both);
 }
