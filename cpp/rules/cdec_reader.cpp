@@ -236,12 +236,12 @@ class GrammarReader {
 
   uint32_t parse_label(std::string_view field) {
     Bracket bracket;
-    size_t words = 0;
-    bool good = true;
-    for_each_word(field, kBlanks, [&](std::string_view token) {
-      good &= ++words == 1 && parse_bracket(token, bracket) && bracket.number == 0;
-    });
-    if (words != 1 || !good) {
+    const size_t first = field.find_first_not_of(kBlanks);
+    field.remove_prefix(std::min(first, field.size()));
+    field = field.substr(0, field.find_last_not_of(kBlanks) + 1);
+    const bool good = field.find_first_of(kBlanks) == std::string_view::npos &&
+                      parse_bracket(field, bracket) && bracket.number == 0;
+    if (!good) {
       throw wrong("left-hand side " + shown(field) + ", expected a label in brackets such as [X]");
     }
     return add_label(bracket.label);

@@ -24,12 +24,13 @@ class Inspect(Command):
     """Describe a model directory, a rule table, a language model or weights.
 
     What PATH is, is found out from its content. --phrase looks up the translations of a source
-    phrase in a model or rule table.
+    phrase in a model or rule table; nonterminals are written [X,1].
     """
 
     examples = (
         "hopefear inspect fr-en",
         "hopefear inspect fr-en --phrase 'la maison' --json",
+        "hopefear inspect fr-en.hiero --phrase 'ne [X,1] pas'",
         "hopefear inspect weights.tsv --top 20",
     )
 
@@ -91,9 +92,13 @@ class Inspect(Command):
             found["translations"] = [
                 {
                     "target": " ".join(rule.target),
+                    "label": rule.label,
                     "count": rule.counts.joint,
                     "alignment": " ".join(f"{i}-{j}" for i, j in rule.alignment),
-                    "scores": dict(zip(rules.columns, rule.scores, strict=True)),
+                    "scores": {
+                        **dict(zip(rules.columns, rule.scores, strict=True)),
+                        **dict(rule.sparse),
+                    },
                 }
                 for rule in rules.lookup(self.phrase.split())[: self.top]
             ]
@@ -175,8 +180,13 @@ def _show_translations(rules: Mapping[str, Any], console: Console) -> None:
         console.print(f"no rule for '{rules['phrase']}'")
         return
     columns = [name for name in rules["columns"] if not name.startswith("reorder")]
+    labels = {found["label"] for found in rules["translations"]} - {None, "X"}
     rows = [
-        (found["target"], f"{found['count']:g}", *(f"{found['scores'][c]:.3f}" for c in columns))
+        (
+            f"[{found['label']}] {found['target']}" if labels else found["target"],
+            f"{found['count']:.4g}",
+            *(f"{found['scores'][c]:.3f}" for c in columns),
+        )
         for found in rules["translations"]
     ]
     console.print(table(rows, (rules["phrase"], "count", *columns)))
