@@ -50,9 +50,11 @@ class PythonTemplate : public Template {
       if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) {
         throw nb::type_error("fire() of a feature gives pairs (name, value)");
       }
+      const double value = PyFloat_AsDouble(nb::object(nb::borrow(pair)[1]).ptr());
+      if (PyErr_Occurred() != nullptr) throw nb::python_error();
       const nb::object feature = nb::borrow(pair)[0];
       nb::object held;
-      sink.add(text_of(feature, held), nb::cast<float>(nb::borrow(pair)[1]));
+      sink.add(text_of(feature, held), static_cast<float>(value));
     }
   }
 
