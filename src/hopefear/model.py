@@ -143,7 +143,7 @@ class Model:
                     f"{suggestion(key, fields)}"
                 )
             values[key] = config.convert_value(fields[key], value, key)
-        chosen = config.from_mapping(cls.options_class, values)
+        chosen: Any = config.from_mapping(cls.options_class, values)
         try:
             return cls.load(self.decoder_parts(), chosen)
         except OptionError as error:  # a feature that is not known, for instance
