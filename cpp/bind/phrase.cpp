@@ -94,9 +94,9 @@ void bind_phrase(nb::module_& m) {
           "limits",
           [](const PhraseSettings& s, size_t words) {
             const SearchLimits limits = limits_for(s, words);
-            return std::pair(limits.beam, limits.pop_limit);
+            return std::tuple(limits.beam, limits.pop_limit, limits.distortion);
           },
-          "words"_a, "Beam and pop limit for a sentence of so many words.");
+          "words"_a, "Beam, pop limit and distortion limit for a sentence of so many words.");
 
   nb::class_<Spans>(m, "BestSpans", "The best monotone translation of each span, out of context.")
       .def_prop_ro("length", [](const Spans& s) { return s.result.table->length(); })

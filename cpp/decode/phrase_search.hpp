@@ -86,8 +86,10 @@ class PhraseSearch {
 
   void start();
   void close(int32_t covered);
+  struct Span;
   template <typename F>
   void for_spans(uint32_t coverage, F&& f) const;
+  double rest_after(uint32_t coverage, const Span& span) const;
   bool may_jump(const SearchNode& last, int32_t begin) const;
   double jump_score(const SearchNode& last, int32_t begin, int32_t end) const;
   void evaluate(const SearchBin& from, uint32_t index, double with_jump, uint32_t option,
@@ -104,6 +106,7 @@ class PhraseSearch {
   const PhraseModel& model_;
   const PhraseWeights& weights_;
   const OptionTable& options_;
+  const SpanTable& spans_;
   const SearchLimits limits_;
   const int32_t length_;
   const size_t lms_, state_size_;

@@ -272,7 +272,9 @@ def test_a_long_sentence_is_searched_with_smaller_limits(
     decoder = model.decoder(PhraseOptions(beam=100, pop_limit=400, long_sentence=100))
     words = ["d", "e", "u", "d", "neu"] * 100
     assert decoder.note("d e") is None
-    assert decoder.note(words) == "500 words: searched with beam 20 and pop limit 80"
+    assert decoder.note(words) == "500 words: searched with beam 20, pop limit 80"
+    free = model.decoder(PhraseOptions(search="stack", distortion_limit=-1, beam=10))
+    assert free.note(words) == "500 words: searched with distortion limit 250"
     forest = decoder.decode(words, weights)
     assert forest.nodes <= 2 + 500 * 20
     assert forest.bytes < 20_000_000
