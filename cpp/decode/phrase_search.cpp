@@ -51,10 +51,10 @@ struct PhraseSearch::Group {
 
 // A grid: the nodes of a group that may go on at a span, times the options of the span.
 struct PhraseSearch::Cube {
-  double best;           // score of the best row
-  double rest;           // future cost of what is left then
-  uint32_t group;        // where it starts
-  int32_t begin, end;    // the span
+  double best;         // score of the best row
+  double rest;         // future cost of what is left then
+  uint32_t group;      // where it starts
+  int32_t begin, end;  // the span
   OptionTable::Range options;
   int32_t covered;       // by the group
   uint32_t orientation;  // of the best row

@@ -112,13 +112,13 @@ class PhraseSearch {
   const size_t lms_, state_size_;
   CoverageTable coverage_;
   std::vector<SearchBin> bins_;
-  std::vector<std::unique_ptr<OpenBin>> open_;     // by covered words; null when closed
-  std::vector<std::vector<Cube>> cubes_;           // by covered words of where they lead
+  std::vector<std::unique_ptr<OpenBin>> open_;  // by covered words; null when closed
+  std::vector<std::vector<Cube>> cubes_;        // by covered words of where they lead
   std::vector<Group> groups_;
   std::vector<uint32_t> members_;  // of groups: places in their bin
   std::vector<Row> rows_;          // of the cubes of the bin at hand
   std::vector<Cell> queue_;
-  size_t groups_here_ = 0;          // where those of the bin at hand begin
+  size_t groups_here_ = 0;  // where those of the bin at hand begin
   static constexpr uint32_t kNoGroup = 0xffffffff;
   std::vector<uint32_t> group_of_;  // by coverage, while groups are made
   std::vector<std::byte> state_;    // of the hypothesis at hand

@@ -112,6 +112,12 @@ class Decoder(ABC):
     ) -> Forest:
         """Everything that search kept; with a target all of its derivations."""
 
+    def note(self, sentence: Sentence | Tokens) -> str | None:
+        """What a person should know of how this sentence is searched, before it is: that a limit
+        is lowered because it is so long, and the like. None: nothing.
+        """
+        return None
+
     def decode_all(
         self,
         sentences: Iterable[Sentence | Tokens],

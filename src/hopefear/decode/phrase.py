@@ -14,14 +14,14 @@ phrase pair in the table, -1 for a word that was passed through or an option of 
 Features. `words`: target words; `phrases`: phrases, a word passed through is one; `distortion`:
 minus the sum of |start of a phrase - end of the one before|, nothing at the end; `unknown`: words
 passed through, namely those for which the table has no phrase of that one word; `lm`: natural log
-probability of the output, `<s>` and `</s>` included; the table's own columns; reordering columns by
-the orientation of a phrase to the one before (backward: of the current phrase pair, forward: of the
-previous one; no forward score for the last phrase). An imported model has names and units of its
-own (`FeatureSpec`).
+probability of the output, `<s>` and `</s>` included; the table's own columns; reordering columns
+by the orientation of a phrase to the one before (backward: of the current phrase pair, forward: of
+the previous one; no forward score for the last phrase). An imported model has names and units of
+its own (`FeatureSpec`).
 
-Long sentences: beyond `long_sentence` words the beam and the pop limit shrink in proportion, down to
-10 and 30, and no jump is wider than that many words, so that neither time nor memory runs away;
-`note` says so. More than 10,000 words are refused with a message.
+Long sentences: beyond `long_sentence` words the beam and the pop limit shrink in proportion (to no
+less than 10 and 30), and no jump is wider than that many words, so that neither time nor memory
+runs away; `note` says so. More than 10,000 words are refused with a message.
 
 Weights must not change while a sentence is being decoded with them.
 """
