@@ -42,10 +42,10 @@ class PythonTemplate : public Template {
     const nb::tuple counts = nb::make_tuple(static_cast<double>(use.counts.target),
                                             static_cast<double>(use.counts.source),
                                             static_cast<double>(use.counts.joint));
-    const nb::object seen = make_use_(
-        side(vocabulary, use.source->words), nb::make_tuple(use.span.begin, use.span.end),
-        side(vocabulary, use.source_side), side(vocabulary, use.target_side), nb::tuple(links),
-        nb::tuple(gaps), nb::tuple(scores), counts, use.rule);
+    const nb::object seen =
+        make_use_(side(vocabulary, use.source->words), nb::make_tuple(use.span.begin, use.span.end),
+                  side(vocabulary, use.source_side), side(vocabulary, use.target_side),
+                  nb::tuple(links), nb::tuple(gaps), nb::tuple(scores), counts, use.rule);
     for (const nb::handle pair : fire_(seen)) {
       if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) {
         throw nb::type_error("fire() of a feature gives pairs (name, value)");

@@ -12,9 +12,7 @@ namespace hopefear::decode {
 
 std::span<const float> OptionTable::translation(const PhraseOption& o) const {
   if (o.rule < 0) return {};
-  return model_->table()
-      .scores(static_cast<uint32_t>(o.rule))
-      .first(model_->translation_columns());
+  return model_->table().scores(static_cast<uint32_t>(o.rule)).first(model_->translation_columns());
 }
 
 std::span<const float> OptionTable::reordering(const PhraseOption& o) const {
@@ -26,8 +24,8 @@ features::RuleUse OptionTable::use(const PhraseOption& o) const {
   features::RuleUse use;
   use.source = &source_;
   use.span = {o.begin, o.end};
-  use.source_side = source_.words.subspan(static_cast<size_t>(o.begin),
-                                          static_cast<size_t>(o.end - o.begin));
+  use.source_side =
+      source_.words.subspan(static_cast<size_t>(o.begin), static_cast<size_t>(o.end - o.begin));
   use.target_side = target(o);
   use.rule = o.rule;
   if (o.rule >= 0) {
@@ -100,9 +98,8 @@ class OptionCollector {
   void find_forced() {
     blocked_.assign(input_.words.size(), 0);
     for (const ForcedPhrase& f : input_.forced) {
-      const std::string place =
-          "sentence " + input_.id + ": the option for words " + std::to_string(f.begin) + " to " +
-          std::to_string(f.end);
+      const std::string place = "sentence " + input_.id + ": the option for words " +
+                                std::to_string(f.begin) + " to " + std::to_string(f.end);
       if (f.begin < 0 || f.end > length_ || f.begin >= f.end) {
         throw InputError(place + " is outside of its " + std::to_string(length_) +
                          " words; mend the markup");
@@ -114,7 +111,8 @@ class OptionCollector {
       for (const ForcedPhrase& other : input_.forced) {
         const bool same = other.begin == f.begin && other.end == f.end;
         if (!same && other.begin < f.end && f.begin < other.end) {
-          throw InputError(place + " overlaps another one; mend the markup or let the options be "
+          throw InputError(place +
+                           " overlaps another one; mend the markup or let the options be "
                            "inclusive");
         }
       }
@@ -205,8 +203,8 @@ class OptionCollector {
   }
 
   double row_score(const rules::RuleView& view) const {
-    double sum = weights_.one(kPhrases) +
-                 weights_.one(kWords) * static_cast<double>(view.target.size());
+    double sum =
+        weights_.one(kPhrases) + weights_.one(kWords) * static_cast<double>(view.target.size());
     for (size_t c = 0; c < model_.translation_columns(); ++c) {
       sum += weights_.translation(c) * view.scores[c];
     }

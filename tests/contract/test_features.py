@@ -88,7 +88,9 @@ def test_equal_calls_fire_equal_features(model: SmallModel) -> None:
 
     def once(threads: int) -> list[bytes]:
         forests = decoder.decode_all(SENTENCES, weights, threads=threads)
-        return [f.own_values.tobytes() + f.row_values.tobytes() + f.target.tobytes() for f in forests]
+        return [
+            f.own_values.tobytes() + f.row_values.tobytes() + f.target.tobytes() for f in forests
+        ]
 
     assert once(1) == once(1) == once(3)
 

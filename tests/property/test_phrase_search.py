@@ -123,9 +123,7 @@ def alone(
         return total + weights["unknown"]
     names = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")
     probabilities = model.pairs[source][target]
-    return total + sum(
-        weights[n] * math.log(p) for n, p in zip(names, probabilities, strict=False)
-    )
+    return total + sum(weights[n] * math.log(p) for n, p in zip(names, probabilities, strict=False))
 
 
 @settings(max_examples=40)
