@@ -69,6 +69,8 @@ void bind_align(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_inference(nb::module_& m);
 void bind_forest_files(nb::module_& m);
+void bind_features(nb::module_& m);
+void bind_phrase(nb::module_& m);
 
 }  // namespace hopefear::bind
 

@@ -15,6 +15,7 @@ import signal
 import sys
 import textwrap
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -93,7 +94,11 @@ def _run(words: list[str]) -> int:
     command = config.from_mapping(cls, values)
     as_json = isinstance(common, Reporting) and common.json
     console = Console(display(common.progress), json=as_json)
-    report = command.run(console)
+    with warnings.catch_warnings():
+        # What the package warns of is for the person at the terminal, in the manner of commands.
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_: console.warn(str(message))
+        report = command.run(console)
     if report is not None:
         if as_json:
             print(json.dumps(report, ensure_ascii=False))
