@@ -11,13 +11,12 @@ additive statistics is constant between corners: the line's best interval is fou
    is better; `kicks` times.
 3. From the best one, random directions; whenever one gains, coordinates again.
 
-Only the dense features (`FeatureTable`) move; sparse ones keep their weights and enter as a constant
-part of the scores. Features that are equal for all candidates of every group cannot change anything
-and keep their weights too.
+Only the dense features (`FeatureTable`) move; sparse ones keep their weights and enter as a
+constant part of the scores. Features that are equal for all candidates of every group cannot change
+anything and keep their weights too.
 
-Differs: Och takes the best of all coordinates in each step; taking each one's gain at once in random
-order ends higher for a third of the work (bench/tune_pool.py: 51.1 to 51.4 against Moses's 50.9 to
-51.0).
+Differs: Och takes the best of all coordinates in each step; taking each one's gain at once, in
+random order, ends higher for a third of the work (docs/tuners.md has figures).
 """
 
 from __future__ import annotations
@@ -306,5 +305,3 @@ def progress_of(task: Task) -> Callable[[Iterator[Item]], Iterator[Item]]:
             yield item
 
     return report
-
-
