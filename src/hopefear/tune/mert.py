@@ -40,7 +40,7 @@ from hopefear.weights import Weights
 
 NARROW = 1e-7  # intervals narrower than this (for weights of norm 1) are corners at one place
 GAIN = 1e-5  # if no direction gains more, this is the end
-MARGIN = 0.1  # how far behind the last corner, for weights of norm 1
+MARGIN = 0.1  # how far behind a corner at most, for weights of norm 1
 
 
 @register("tuner", "mert")
@@ -255,7 +255,8 @@ def best_interval(
 ) -> tuple[float, float, float]:
     """As the engine's: the middle of the first best interval that is not too narrow.
 
-    Behind the outermost corners `margin`; 0 where nothing is better than the interval around it.
+    But no further than `margin` from its end that is nearer to 0; and 0 where nothing is better
+    than the interval around it.
     """
     edges = np.concatenate([[-np.inf], corners, [np.inf]])
     here = float(gains[np.searchsorted(corners, 0.0, side="right")])
@@ -264,12 +265,8 @@ def best_interval(
     if gains[best] <= here or not wide[best]:
         return 0.0, here, here
     low, high = float(edges[best]), float(edges[best + 1])
-    if low == -np.inf:
-        x = high - margin
-    elif high == np.inf:
-        x = low + margin
-    else:
-        x = low + (high - low) / 2
+    half = min((high - low) / 2, margin)
+    x = high - half if high <= 0 or low == -np.inf else low + half
     return x, float(gains[best]), here
 
 
