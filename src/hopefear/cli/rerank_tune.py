@@ -27,7 +27,7 @@ class RerankTune(Command):
     Lists are those of Moses (id ||| words ||| A= 1 2 B= 3 ||| score), of cdec and Joshua
     (name=value), or JSON lines for everything else:
 
-        {"id": 0, "text": "a house", "features": {"nmt": -3.1, "lm": -9.2}, "score": 0.8}
+        {"id": 0, "text": "a house", "features": {"nmt": -3.1}, "score": 0.8}
 
     Ids are the numbers of the references' lines, from 0. With --metric given the mean of the
     scores in the file is what rises, whatever they are (COMET, human judgements); then there are

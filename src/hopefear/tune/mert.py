@@ -51,7 +51,7 @@ class Mert(BatchTuner):
     name: ClassVar[str] = "mert"
 
     restarts: int = option(20, min=0, help="random starting points besides the given weights")
-    kept: int = option(3, min=1, help="how many of the best ends are improved further")
+    kept: int = option(4, min=1, help="how many of the best ends are improved further")
     kicks: int = option(10, min=0, help="how often each of these is shaken and climbed again")
     shake: float = option(0.3, min=0, help="deviation of the logarithm of the factors of a shake")
     directions: int = option(
