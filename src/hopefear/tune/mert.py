@@ -21,7 +21,7 @@ random order, ends higher for a third of the work (docs/tuners.md has figures).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeVar
@@ -76,16 +76,15 @@ class Mert(BatchTuner):
         # One seed for every piece of work, drawn here: threads and their order change nothing.
         seeds = iter(task.random.integers(2**63, size=1 + self.restarts + self.kept + 1).tolist())
         starts = [problem.start, *(None for _ in range(self.restarts))]
-        with ThreadPoolExecutor(task.threads) as threads:
-            report = progress_of(task)
-            jobs = [
-                (start, np.random.default_rng(next(seeds)), number)
-                for number, start in enumerate(starts)
-            ]
-            ends = list(report(threads.map(lambda job: problem.climb_from(*job), jobs)))
-            ends = sorted(ends, key=lambda end: -end.score)[: self.kept]
-            shaken = [(end, np.random.default_rng(next(seeds))) for end in ends]
-            ends = list(report(threads.map(lambda job: self._shake(problem, *job), shaken)))
+        jobs = [
+            (start, np.random.default_rng(next(seeds)), number)
+            for number, start in enumerate(starts)
+        ]
+        workers = Workers(task)
+        ends = workers.map(lambda job: problem.climb_from(*job), jobs)
+        ends = sorted(ends, key=lambda end: -end.score)[: self.kept]
+        shaken = [(end, np.random.default_rng(next(seeds))) for end in ends]
+        ends = workers.map(lambda job: self._shake(problem, *job), shaken)
         best = max(ends, key=lambda end: end.score)
         best = self._explore(problem, best, np.random.default_rng(next(seeds)))
 
@@ -140,7 +139,7 @@ class Problem:
         dense = candidates.features.dense
         self.constant = constant_columns(candidates)
         self.moving = np.flatnonzero(~fixed[:columns] & ~self.constant)
-        self._vector = vector
+        self._vector, self._fixed = vector, fixed
         rest = vector.copy()
         rest[self.moving] = 0.0
         rest[:columns][self.constant] = 0.0
@@ -162,6 +161,7 @@ class Problem:
     def whole(self, moving: FloatArray) -> FloatArray:
         """The weights of all features of the candidates."""
         found = self._vector * (self._length / self._norm)
+        found[self._fixed] = self._vector[self._fixed]
         found[self.moving] = moving
         return found
 
@@ -286,19 +286,24 @@ def constant_columns(candidates: Candidates) -> NDArray[np.bool_]:
     return same
 
 
-Item = TypeVar("Item")
+Job = TypeVar("Job")
 
 
-def progress_of(task: Task) -> Callable[[Iterator[Item]], Iterator[Item]]:
-    """Reports to the task how many pieces of work are done."""
-    done = 0
+class Workers:
+    """Work on the task's threads, results in order; reports how many pieces are done."""
 
-    def report(items: Iterator[Item]) -> Iterator[Item]:
-        nonlocal done
-        for item in items:
-            done += 1
-            if task.progress is not None:
-                task.progress(done)
-            yield item
+    def __init__(self, task: Task) -> None:
+        self._task, self._done = task, 0
 
-    return report
+    def map(self, work: Callable[[Job], End], jobs: Sequence[Job]) -> list[End]:
+        threads = ThreadPoolExecutor(max(1, self._task.threads))
+        found = []
+        try:
+            for end in threads.map(work, jobs):
+                found.append(end)
+                self._done += 1
+                if self._task.progress is not None:
+                    self._task.progress(self._done)
+        finally:  # after an interrupt nobody waits for what has not begun
+            threads.shutdown(wait=True, cancel_futures=True)
+        return found
