@@ -379,7 +379,7 @@ class _Training:
 
         path = self.directory / WEIGHTS_FILE
         columns = RuleTable.open(self.directory / TABLE_FILE).columns
-        wanted = default_weights("phrase", columns, ["lm"])
+        wanted = default_weights(self.options.system, columns, ["lm"])
         if path.is_file():
             with contextlib.suppress(InputError):
                 there = Weights.load(path)

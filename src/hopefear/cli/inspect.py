@@ -32,8 +32,8 @@ class Inspect(Command):
     examples = (
         "hopefear inspect fr-en",
         "hopefear inspect fr-en --phrase 'la maison' --json",
-        "hopefear inspect fr-en --derivation 'la maison est petite'",
         "hopefear inspect fr-en.hiero --phrase 'ne [X,1] pas'",
+        "hopefear inspect fr-en --derivation 'la maison est petite'",
         "hopefear inspect weights.tsv --top 20",
     )
 
