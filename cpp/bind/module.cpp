@@ -12,4 +12,5 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_inference(m);
   hopefear::bind::bind_forest_files(m);
   hopefear::bind::bind_rules(m);
+  hopefear::bind::bind_tune(m);
 }
