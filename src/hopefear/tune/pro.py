@@ -12,8 +12,8 @@ brevity penalty of BLEU+1, as the counts of n-grams have one added [nakov2012]; 
 any `kept` of the pairs that are left instead of the most different [nakov2013].
 
 Differs: new and last weights are brought to one length (L2, of the free features) before they are
-mixed, since the classifier's scale says nothing about the direction; unless a fixed feature has a
-weight, which gives the scale. In the first iteration there is nothing learned to mix with, and
+mixed, since the classifier's scale says nothing about the direction; unless a fixed feature with a
+weight gives the scale. In the first iteration there is nothing learned to mix with, and
 the new weights are taken alone.
 """
 
@@ -27,7 +27,7 @@ import numpy as np
 from hopefear.config import option
 from hopefear.registry import register
 from hopefear.tune.candidates import FloatArray
-from hopefear.tune.problem import BoolArray, IntArray, Matrix, Problem, as_long_as
+from hopefear.tune.problem import BoolArray, IntArray, Matrix, Problem
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
 from hopefear.weights import Weights
 
@@ -156,4 +156,4 @@ def mixed(learned: FloatArray, problem: Problem, share: float) -> FloatArray:
     last, free = problem.start, problem.free
     if not last[free].any():
         return learned
-    return share * as_long_as(last, learned, free) + (1.0 - share) * last
+    return share * problem.as_long_as_before(learned) + (1.0 - share) * last

@@ -68,8 +68,8 @@ class Matrix:
 class Block:
     """The rows of one group with only the columns that are not 0 there.
 
-    For learners that go from sentence to sentence: what a step costs depends on the sentence, not on
-    the number of all features.
+    For learners that go from sentence to sentence: what a step costs depends on the sentence, not
+    on the number of all features.
     """
 
     def __init__(self, matrix: Matrix, begin: int, end: int, free: BoolArray) -> None:
@@ -116,8 +116,7 @@ class Problem:
         self.metric: Metric = pool.metric
         self.last = weights
         self.start: FloatArray = self.candidates.vector(weights)  # (F,)
-        ids = self.candidates.features.ids
-        self.free: BoolArray = np.array([int(id) not in task.fixed for id in ids], np.bool_)
+        self.free: BoolArray = ~self.candidates.fixed(task.fixed)
         sizes = np.diff(self.candidates.begin)
         filled = np.flatnonzero(sizes > 0)
         self.begin: IntArray = self.candidates.begin[:-1][filled]
@@ -174,33 +173,30 @@ class Problem:
         """The metric's gain of the rows that a vector scores best."""
         if self.groups == 0:
             return 0.0
-        chosen = self.best(self.candidates.scores(vector))
-        return self.metric.corpus_score(self.candidates.statistics[chosen])
+        chosen = self.candidates.best(self.candidates.scores(vector))
+        return float(self.metric.score(self.candidates.total(chosen)))
 
     def weights(self, vector: FloatArray) -> Weights:
         """The last weights with the free features' new values."""
-        result = self.last.copy()
-        names = self.candidates.names
-        changed = np.flatnonzero(self.free & (vector != self.start))
-        for column in changed.tolist():
-            id = int(self.candidates.features.ids[column])
-            result.table.set(id, float(vector[column]))
-            if result.names is not None and result.names is not names:
-                name = names.name(id)
-                if name:
-                    result.names.intern(name)
-        return result
+        return self.candidates.weights(np.where(self.free, vector, self.start), self.last)
 
+    @cached_property
+    def scale_is_free(self) -> bool:
+        """Whether the length of the free part decides nothing.
 
-def as_long_as(last: FloatArray, vector: FloatArray, free: BoolArray) -> FloatArray:
-    """The vector brought to the length of the last one (L2, free features).
+        A fixed feature gives the scale if it has a weight and differs among a group's candidates.
+        """
+        scores = self.matrix.dot(np.where(self.free, 0.0, self.start))
+        spread = self.per_group(np.maximum, scores) - self.per_group(np.minimum, scores)
+        return not (spread > 1e-9 * max(1.0, float(np.abs(scores).max(initial=0.0)))).any()
 
-    Not where a fixed feature has a weight: against it the scale means something.
-    """
-    length, wanted = np.linalg.norm(vector[free]), np.linalg.norm(last[free])
-    if length == 0 or wanted == 0 or last[~free].any():
-        return vector
-    return np.where(free, vector * (wanted / length), vector)
+    def as_long_as_before(self, vector: FloatArray) -> FloatArray:
+        """The vector at the length of the last weights (L2, free features) if the scale is free."""
+        wanted = np.linalg.norm(self.start[self.free])
+        length = np.linalg.norm(vector[self.free])
+        if length == 0 or wanted == 0 or not self.scale_is_free:
+            return vector
+        return np.where(self.free, vector * (wanted / length), vector)
 
 
 def _sentence_metric(metric: Metric, smooth_brevity: bool) -> Metric:

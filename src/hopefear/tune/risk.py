@@ -21,7 +21,7 @@ with l2 > 0 a weaker pull to w_0. From flat distributions the search finds far b
 from the start: on the golden pool BLEU 51.7 instead of 50.7.
 
 The distribution ends up sharp, that is, w long. The result has the length of the last weights
-again, which changes no decision, unless a fixed feature has a weight, which gives the scale.
+again, which changes no decision, unless a fixed feature with a weight gives the scale.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import FloatArray
-from hopefear.tune.problem import BoolArray, Problem, as_long_as
+from hopefear.tune.problem import BoolArray, Problem
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
 from hopefear.weights import Weights
 
@@ -88,7 +88,7 @@ class Risk(BatchTuner):
         vector, stages = self.anneal(
             KbestGain(problem, corpus=self.gain == "corpus"), problem.start, problem.free, task
         )
-        vector = as_long_as(problem.start, vector, problem.free)
+        vector = problem.as_long_as_before(vector)
         return Optimized(problem.weights(vector), problem.corpus_score(vector), {"stages": stages})
 
     def anneal(

@@ -2,10 +2,10 @@
 [tsochantaridis2005, cherry2012]
 
 The hope of a sentence is y+ = argmax s + alpha gain under the last weights, the cost of y is
-D(y) = alpha (gain(y+) - gain(y)), and the loss is max H(y) with H(y) = D(y) - w.(f(y+) - f(y)), which
-is 0 at y+. The primal is P = |w|^2 / 2 + (C / N) sum of losses over N sentences. The dual has a mass
-a(y) for each candidate, summing to C / N in every sentence; w is the sum of a (f(y+) - f(y)), and P
-minus the dual is the sum over sentences of (C / N) max H - sum a H.
+D(y) = alpha (gain(y+) - gain(y)), and the loss is max H(y) with H(y) = D(y) - w.(f(y+) - f(y)),
+which is 0 at y+. The primal is P = |w|^2 / 2 + (C / N) sum of losses over N sentences. The dual has
+a mass a(y) for each candidate, summing to C / N in every sentence; w is the sum of
+a (f(y+) - f(y)), and P minus the dual is the sum over sentences of (C / N) max H - sum a H.
 
 Dual coordinate ascent: for one sentence after the other, those with a large part of the gap more
 often, mass goes from the member of smallest H to the one of largest H, by the step that closes

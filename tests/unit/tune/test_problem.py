@@ -8,7 +8,7 @@ from tune_toy import densified, toy_pool, toy_task
 
 from hopefear.errors import OptionError
 from hopefear.metrics import create
-from hopefear.tune.problem import Problem, as_long_as
+from hopefear.tune.problem import Problem
 from hopefear.tune.tuner import Pool
 
 
@@ -77,7 +77,13 @@ def test_weights_keep_what_is_fixed_and_what_the_pool_does_not_know() -> None:
 
 
 def test_lengths_are_made_equal_only_where_the_scale_is_free() -> None:
-    last, vector = np.array([3.0, 4.0, 0.0]), np.array([0.0, 1.0, 0.0])
-    np.testing.assert_allclose(as_long_as(last, vector, np.array([True, True, False])), [0, 5, 0])
-    last[2] = 1.0
-    np.testing.assert_allclose(as_long_as(last, vector, np.array([True, True, False])), vector)
+    pool, weights = toy_pool()
+    assert pool.candidates is not None
+    vector = np.array([0.2, 3.0, 0.0, 0.0])
+    fixed = toy_task(fixed=frozenset([int(pool.candidates.features.ids[0])]))
+    np.testing.assert_array_equal(Problem(pool, weights, fixed).as_long_as_before(vector), vector)
+    pool.candidates.features.dense[:, 0] = 5.0  # the same for all: no scale
+    found = Problem(pool, weights, fixed).as_long_as_before(vector)
+    np.testing.assert_allclose(found, [0.2, 0.2 * np.sqrt(3), 0, 0], rtol=1e-6)
+    weights["d0"] = 0.0
+    assert Problem(pool, weights, fixed).scale_is_free
