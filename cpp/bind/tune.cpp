@@ -3,10 +3,14 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "base/threads.hpp"
 #include "base/weights.hpp"
 #include "bind/forest_arrays.hpp"
 #include "tune/candidates.hpp"
+#include "tune/line_search.hpp"
 
 namespace hopefear::bind {
 namespace {
@@ -37,6 +41,117 @@ FeatureRows feature_rows(const Matrix& dense, const InArray<int64_t>& begin,
   }
   if (!good) throw nb::value_error("the sparse features are no CSR matrix of these rows");
   return rows;
+}
+
+using IntMatrix = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+LineSearch make_search(const InArray<int64_t>& begin, const Matrix& dense,
+                       const IntMatrix& statistics) {
+  const auto b = span_of(begin);
+  const size_t rows = dense.shape(0);
+  if (b.empty() || b.front() != 0 || static_cast<size_t>(b.back()) != rows ||
+      !std::is_sorted(b.begin(), b.end()) || statistics.shape(0) != rows ||
+      rows >= std::numeric_limits<uint32_t>::max()) {
+    throw nb::value_error("begin, features and statistics are not those of the same rows");
+  }
+  return LineSearch(b, {dense.data(), dense.size()}, dense.shape(1),
+                    {statistics.data(), statistics.data() + statistics.size()},
+                    statistics.shape(1));
+}
+
+void check_size(const InArray<double>& array, size_t size) {
+  if (array.size() != size) throw nb::value_error("an array has not the size of the search");
+}
+
+// The envelopes along a column, or (column < 0) along slopes.
+LineSearch::Envelopes envelopes(const LineSearch& search, const InArray<double>& scores,
+                                int64_t column, const InArray<double>& slopes) {
+  check_size(scores, search.rows());
+  if (column >= 0) {
+    if (static_cast<size_t>(column) >= search.columns()) throw nb::index_error("no such column");
+    return search.along_column(span_of(scores), static_cast<size_t>(column));
+  }
+  check_size(slopes, search.rows());
+  return search.along(span_of(scores), span_of(slopes));
+}
+
+void bind_line_search(nb::module_& m) {
+  nb::class_<LineSearch>(m, "LineSearch", "Exact line search over candidates, for MERT.")
+      .def(
+          "__init__",
+          [](LineSearch* self, InArray<int64_t> begin, Matrix dense, IntMatrix statistics) {
+            const nb::gil_scoped_release release;
+            new (self) LineSearch(make_search(begin, dense, statistics));
+          },
+          "begin"_a.noconvert(), "dense"_a.noconvert(), "statistics"_a.noconvert())
+      .def_prop_ro("rows", &LineSearch::rows)
+      .def_prop_ro("columns", &LineSearch::columns)
+      .def(
+          "scores",
+          [](const LineSearch& search, InArray<double> base, InArray<double> weights) {
+            check_size(base, search.rows());
+            check_size(weights, search.columns());
+            std::vector<double> out(search.rows());
+            {
+              const nb::gil_scoped_release release;
+              search.scores(span_of(base), span_of(weights), out);
+            }
+            return own_array(std::move(out));
+          },
+          "base"_a.noconvert(), "weights"_a.noconvert(), nb::rv_policy::automatic,
+          "base + w.f of every row.")
+      .def(
+          "slopes",
+          [](const LineSearch& search, InArray<double> direction) {
+            check_size(direction, search.columns());
+            std::vector<double> out(search.rows());
+            {
+              const nb::gil_scoped_release release;
+              search.slopes(span_of(direction), out);
+            }
+            return own_array(std::move(out));
+          },
+          "direction"_a.noconvert(), nb::rv_policy::automatic, "direction.f of every row.")
+      .def(
+          "best_bleu",
+          [](const LineSearch& search, InArray<double> scores, int64_t column,
+             InArray<double> slopes, size_t order, double length_unit, double narrow,
+             double margin) {
+            if (search.width() != 2 * order + 1) throw nb::value_error("not BLEU's statistics");
+            LineOptimum best;
+            {
+              const nb::gil_scoped_release release;
+              best = best_interval(search, envelopes(search, scores, column, slopes),
+                                   {order, length_unit}, narrow, margin);
+            }
+            return nb::make_tuple(best.x, best.score, best.here);
+          },
+          "scores"_a.noconvert(), "column"_a, "slopes"_a.noconvert(), "order"_a, "length_unit"_a,
+          "narrow"_a, "margin"_a,
+          nb::sig("def best_bleu(self, scores: numpy.typing.NDArray[numpy.float64], column: int, "
+                  "slopes: numpy.typing.NDArray[numpy.float64], order: int, length_unit: float, "
+                  "narrow: float, margin: float) -> tuple[float, float, float]"),
+          "The best place on the line, BLEU there, and BLEU at 0. Column -1: along slopes.")
+      .def(
+          "intervals",
+          [](const LineSearch& search, InArray<double> scores, int64_t column,
+             InArray<double> slopes) {
+            std::vector<double> corners;
+            std::vector<int64_t> sums;
+            {
+              const nb::gil_scoped_release release;
+              const LineSearch::Envelopes found = envelopes(search, scores, column, slopes);
+              sums = interval_statistics(search, found);
+              for (const LineSearch::Corner& c : found.corners) corners.push_back(c.x);
+            }
+            return nb::make_tuple(own_array(std::move(corners)), own_array(std::move(sums)));
+          },
+          "scores"_a.noconvert(), "column"_a, "slopes"_a.noconvert(),
+          nb::sig("def intervals(self, scores: numpy.typing.NDArray[numpy.float64], column: int, "
+                  "slopes: numpy.typing.NDArray[numpy.float64]) -> "
+                  "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
+          "Corners, ascending, and the summed statistics of the intervals around them, row by "
+          "row.");
 }
 
 }  // namespace
@@ -108,6 +223,7 @@ void bind_tune(nb::module_& m) {
       },
       "weights"_a, "ids"_a.noconvert(), "values"_a.noconvert(),
       "Set the weights of these features.");
+  bind_line_search(m);
 }
 
 }  // namespace hopefear::bind
