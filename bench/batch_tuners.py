@@ -224,8 +224,8 @@ def main() -> None:
         text = (
             "## Batch tuners\n\nPhrase-based models tuned on the first "
             f"{a.dev_sentences} sentences of the dev sets with {a.seeds} seeds, at most "
-            f"{a.iterations} iterations (`python bench/batch_tuners.py --run --write`). p-values by "
-            "stratified approximate randomisation over all seeds.\n\n"
+            f"{a.iterations} iterations (`python bench/batch_tuners.py --run --write`). p-values "
+            "by stratified approximate randomisation over all seeds.\n\n"
         )
         write_section(REPOSITORY / "docs" / "results.md", "batch tuners", text + tables)
 

@@ -8,7 +8,7 @@ mean gain.
 
 Shown are the cosine of learned and gold weights, and, on sentences that were not learned from, the
 gain of the learned weights as a share of what the gold weights gain over the start (random
-weights). Every tuner runs once (no new decoding) with its own defaults, unless OPTIONS says others.
+weights). Every tuner runs once (no new decoding) with its own defaults.
 Finished cells can be kept in a file (--keep) and are not computed again.
 """
 
@@ -26,7 +26,7 @@ import numpy as np
 from support.results import markdown, write_section
 from support.svg import line_plot
 
-from hopefear import config, registry
+from hopefear import registry
 from hopefear.metrics.metric import FloatArray, Metric
 from hopefear.tune.candidates import Candidates, from_arrays
 from hopefear.tune.tuner import BatchTuner, Pool, Task
@@ -34,8 +34,6 @@ from hopefear.weights import Weights
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 UNIT = 10_000  # of a gain of 1
-# Where a tuner's defaults were made for a dozen features: what is set instead, by dimensions.
-OPTIONS: Mapping[str, Any] = {}
 TUNERS = ("mert", "pro", "batch-mira", "rampion", "risk", "svm")
 
 
@@ -92,9 +90,7 @@ def cell(study: Study, tuner_name: str, dimensions: int, noise: float, seed: int
     start = random.standard_normal(dimensions)
     start /= np.linalg.norm(start)
     candidates, _ = make(study, gold, noise, random)
-    tuner: BatchTuner = config.from_mapping(
-        registry.get("tuner", tuner_name), OPTIONS.get(tuner_name, {})
-    )
+    tuner: BatchTuner = registry.get("tuner", tuner_name)()
     pool = Pool(metric=MeanGain(), candidates=candidates)
     weights = Weights({f"f{i}": float(value) for i, value in enumerate(start)})
     began = time.process_time()

@@ -309,5 +309,3 @@ def progress_of(task: Task) -> Callable[[Iterator[Item]], Iterator[Item]]:
             yield item
 
     return report
-
-
