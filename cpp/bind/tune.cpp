@@ -9,6 +9,7 @@
 #include "base/threads.hpp"
 #include "base/weights.hpp"
 #include "bind/forest_arrays.hpp"
+#include "tune/batch_mira.hpp"
 #include "tune/candidates.hpp"
 #include "tune/line_search.hpp"
 
@@ -154,6 +155,87 @@ void bind_line_search(nb::module_& m) {
           "row.");
 }
 
+// Owns, or holds on to, what the passes look at.
+struct MiraHandle {
+  Matrix dense;
+  InArray<int64_t> sparse_begin, begin;
+  InArray<int32_t> sparse_columns;
+  InArray<float> sparse_values;
+  IntMatrix statistics;
+  InArray<double> gains;
+  InArray<uint8_t> moves;
+  BatchMira mira;
+};
+
+BatchMira make_mira(const MiraHandle& h, const InArray<double>& weights,
+                    const MiraOptions& options) {
+  const auto b = span_of(h.begin);
+  const size_t rows = h.dense.shape(0), width = 2 * options.order + 1;
+  if (weights.size() < h.dense.shape(1) || h.moves.size() != weights.size()) {
+    throw nb::value_error("one weight per feature");
+  }
+  if (b.empty() || b.front() != 0 || static_cast<size_t>(b.back()) != rows ||
+      !std::is_sorted(b.begin(), b.end())) {
+    throw nb::value_error("begin is not that of the rows");
+  }
+  if (options.order > 0 ? h.statistics.shape(0) != rows || h.statistics.shape(1) != width
+                        : h.gains.size() != rows) {
+    throw nb::value_error("statistics or gains are not those of the rows");
+  }
+  const FeatureRows features = feature_rows(h.dense, h.sparse_begin, h.sparse_columns,
+                                            h.sparse_values, weights.size() - h.dense.shape(1));
+  const auto w = span_of(weights);
+  return BatchMira(features, b, {h.statistics.data(), h.statistics.size()}, span_of(h.gains),
+                   {w.begin(), w.end()}, span_of(h.moves), options);
+}
+
+void bind_batch_mira(nb::module_& m) {
+  nb::class_<MiraHandle>(m, "BatchMira", "Passes of batch MIRA over candidates.")
+      .def(
+          "__init__",
+          [](MiraHandle* self, Matrix dense, InArray<int64_t> sparse_begin,
+             InArray<int32_t> sparse_columns, InArray<float> sparse_values, InArray<int64_t> begin,
+             IntMatrix statistics, InArray<double> gains, InArray<double> weights,
+             InArray<uint8_t> moves, double C, double decay, bool safe_hope, bool model_background,
+             size_t order, double length_unit) {
+            const MiraOptions options{C, decay, safe_hope, model_background, order, length_unit};
+            MiraHandle made{
+                dense,          sparse_begin,  begin,
+                sparse_columns, sparse_values, statistics,
+                gains,          moves,         BatchMira({}, {}, {}, {}, {}, {}, options)};
+            made.mira = make_mira(made, weights, options);
+            new (self) MiraHandle(std::move(made));
+          },
+          "dense"_a.noconvert(), "sparse_begin"_a.noconvert(), "sparse_columns"_a.noconvert(),
+          "sparse_values"_a.noconvert(), "begin"_a.noconvert(), "statistics"_a.noconvert(),
+          "gains"_a.noconvert(), "weights"_a.noconvert(), "moves"_a.noconvert(), "C"_a, "decay"_a,
+          "safe_hope"_a, "model_background"_a, "order"_a, "length_unit"_a)
+      .def(
+          "run",
+          [](MiraHandle& h, InArray<int32_t> order) {
+            const auto groups = static_cast<int64_t>(h.begin.size()) - 1;
+            for (const int32_t group : span_of(order)) {
+              if (group < 0 || group >= groups) throw nb::index_error("no such group");
+            }
+            BatchMira::Pass done;
+            {
+              const nb::gil_scoped_release release;
+              done = h.mira.pass(span_of(order));
+            }
+            return nb::make_tuple(done.steps, done.loss);
+          },
+          "order"_a.noconvert(),
+          nb::sig("def run(self, order: numpy.typing.NDArray[numpy.int32]) -> tuple[int, float]"),
+          "Visit the groups in this order; returns the number of steps and the summed loss.")
+      .def_prop_ro(
+          "weights",
+          [](const MiraHandle& h) { return own_array(std::vector<double>(h.mira.weights())); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "average", [](const MiraHandle& h) { return own_array(h.mira.average()); },
+          nb::rv_policy::automatic, "The mean of the weights after each step so far.");
+}
+
 }  // namespace
 
 void bind_tune(nb::module_& m) {
@@ -201,6 +283,27 @@ void bind_tune(nb::module_& m) {
               "numpy.typing.NDArray[numpy.float64]"),
       "w.f of every row; equal rows have equal scores.");
   m.def(
+      "best_rows",
+      [](InArray<double> scores, InArray<int64_t> begin) {
+        const auto s = span_of(scores);
+        const auto b = span_of(begin);
+        if (b.empty() || b.front() != 0 || static_cast<size_t>(b.back()) != s.size() ||
+            !std::is_sorted(b.begin(), b.end())) {
+          throw nb::value_error("begin is not that of the scores");
+        }
+        std::vector<int64_t> best;
+        best.reserve(b.size() - 1);
+        for (size_t g = 0; g + 1 < b.size(); ++g) {
+          const auto first = s.begin() + b[g], last = s.begin() + b[g + 1];
+          best.push_back(first == last ? -1 : std::max_element(first, last) - s.begin());
+        }
+        return own_array(std::move(best));
+      },
+      "scores"_a.noconvert(), "begin"_a.noconvert(),
+      nb::sig("def best_rows(scores: numpy.typing.NDArray[numpy.float64], "
+              "begin: numpy.typing.NDArray[numpy.int64]) -> numpy.typing.NDArray[numpy.int64]"),
+      "Per group the row with the largest score, the first of equal ones; -1 if it is empty.");
+  m.def(
       "gather_weights",
       [](const Weights& weights, InArray<uint64_t> ids) {
         std::vector<double> values;
@@ -224,6 +327,7 @@ void bind_tune(nb::module_& m) {
       "weights"_a, "ids"_a.noconvert(), "values"_a.noconvert(),
       "Set the weights of these features.");
   bind_line_search(m);
+  bind_batch_mira(m);
 }
 
 }  // namespace hopefear::bind

@@ -6,7 +6,7 @@ ties of scores go to the first row. A group may be empty.
 
     w = candidates.vector(weights)              # in the order of candidates.features.ids
     rows = candidates.best(candidates.scores(w))
-    metric.score(candidates.total(rows))        # corpus score of the best rows
+    metric.score(candidates.total(rows))        # = candidates.corpus_score(metric, w)
     candidates.weights(w, weights)              # weights again, what is not in here kept
 
 `candidate_builder.CandidateBuilder` makes them from derivations, iteration after iteration;
@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopefear._engine import assign_weights, gather_weights, row_scores
+from hopefear._engine import assign_weights, best_rows, gather_weights, row_scores
 from hopefear.errors import InputError
+from hopefear.metrics.metric import Metric
 from hopefear.weights import FeatureNames, Weights
 
 FloatArray = NDArray[np.float64]
@@ -129,18 +130,11 @@ class Candidates:
 
     def best(self, scores: FloatArray) -> NDArray[np.int64]:
         """Per group the row with the largest score, the first of equal ones; -1 if it is empty."""
-        found = np.full(self.groups, -1, dtype=np.int64)
-        filled = np.flatnonzero(np.diff(self.begin) > 0)
-        if len(filled) == 0:
-            return found
-        starts = self.begin[:-1][filled]
-        highest = np.maximum.reduceat(scores, starts)
-        sizes = np.diff(self.begin)[filled]
-        rows = np.flatnonzero(scores == np.repeat(highest, sizes))
-        groups = np.searchsorted(self.begin, rows, side="right") - 1
-        # Backwards, so that the first of equal rows is the one that stays.
-        found[groups[::-1]] = rows[::-1]
-        return found
+        return best_rows(np.ascontiguousarray(scores, dtype=np.float64), self.begin)
+
+    def corpus_score(self, metric: Metric, vector: FloatArray, threads: int = 1) -> float:
+        """The gain of the best rows under these weights."""
+        return float(metric.score(self.total(self.best(self.scores(vector, threads)))))
 
     def total(self, rows: ArrayLike) -> NDArray[np.int64]:
         """The summed statistics of rows, what `metric.score` takes; -1 (an empty group) is none."""

@@ -63,7 +63,7 @@ class Mert(BatchTuner):
         candidates = pool.candidates
         assert candidates is not None, "mert works on k-best lists"
         vector = candidates.vector(weights)
-        before = score_of(pool.metric, candidates, vector)
+        before = candidates.corpus_score(pool.metric, vector)
         problem = Problem(pool.metric, candidates, vector, candidates.fixed(task.fixed))
         notes = {
             "before": before,
@@ -92,7 +92,7 @@ class Mert(BatchTuner):
 
         found = problem.whole(best.weights)
         # What is written has 32 bits: this is its score, not that of the 64 bits we searched with.
-        after = score_of(pool.metric, candidates, found.astype(np.float32).astype(np.float64))
+        after = candidates.corpus_score(pool.metric, found.astype(np.float32).astype(np.float64))
         if after <= before:
             return Optimized(weights.copy(), before, notes)
         new = candidates.weights(found, problem.rescaled(weights, task.fixed))
@@ -286,11 +286,6 @@ def constant_columns(candidates: Candidates) -> NDArray[np.bool_]:
         if not same.any():
             break
     return same
-
-
-def score_of(metric: Metric, candidates: Candidates, vector: FloatArray) -> float:
-    """The corpus score of the best candidates."""
-    return float(metric.score(candidates.total(candidates.best(candidates.scores(vector)))))
 
 
 Item = TypeVar("Item")
