@@ -102,6 +102,21 @@ void bind_line_search(nb::module_& m) {
           "base"_a.noconvert(), "weights"_a.noconvert(), nb::rv_policy::automatic,
           "base + w.f of every row.")
       .def(
+          "moved",
+          [](const LineSearch& search, InArray<double> scores, size_t column, double x,
+             double factor) {
+            check_size(scores, search.rows());
+            if (column >= search.columns()) throw nb::index_error("no such column");
+            std::vector<double> out(search.rows());
+            {
+              const nb::gil_scoped_release release;
+              search.moved(span_of(scores), column, x, factor, out);
+            }
+            return own_array(std::move(out));
+          },
+          "scores"_a.noconvert(), "column"_a, "x"_a, "factor"_a, nb::rv_policy::automatic,
+          "The scores after a step x along a column, times a factor.")
+      .def(
           "slopes",
           [](const LineSearch& search, InArray<double> direction) {
             check_size(direction, search.columns());

@@ -174,6 +174,8 @@ LineSearch::Envelopes LineSearch::along_column(std::span<const double> scores,
                                                size_t column) const {
   Envelopes out = empty();
   Lines lines(largest_ + 3);
+  std::vector<uint32_t> lefts;
+  lefts.reserve(begin_.size());
   const double* s = scores.data();
   const float* values = values_.data() + column * rows_;
   for (size_t g = 0; g + 1 < begin_.size(); ++g) {
@@ -190,7 +192,7 @@ LineSearch::Envelopes LineSearch::along_column(std::span<const double> scores,
         const uint32_t row = highest(s, order, sorted, i, count);
         lines.add(s[row], slope, row);
       }
-      add_start(lines.rows[0], out);
+      lefts.push_back(lines.rows[0]);
     } else {
       size_t i = 0;
       const uint32_t left = highest(s, order, sorted, i, count);
@@ -200,12 +202,12 @@ LineSearch::Envelopes LineSearch::along_column(std::span<const double> scores,
       for (uint32_t r = first + 1; r < last; ++r) {
         if (s[r] > s[top]) top = r;
       }
-      add_start(left, out);
+      lefts.push_back(left);
       select(s, values, first, last, left, right, top, lines);
     }
     walk(lines, out.corners);
   }
-  finish(out);
+  finish(lefts, out);
   return out;
 }
 
@@ -213,6 +215,8 @@ LineSearch::Envelopes LineSearch::along(std::span<const double> scores,
                                         std::span<const double> slopes) const {
   Envelopes out = empty();
   Lines lines(largest_ + 3);
+  std::vector<uint32_t> lefts;
+  lefts.reserve(begin_.size());
   for (size_t g = 0; g + 1 < begin_.size(); ++g) {
     const uint32_t first = begin_[g], last = begin_[g + 1];
     if (first == last) continue;
@@ -226,11 +230,11 @@ LineSearch::Envelopes LineSearch::along(std::span<const double> scores,
       }
       if (scores[r] > scores[top]) top = r;
     }
-    add_start(left, out);
+    lefts.push_back(left);
     select(scores.data(), slopes.data(), first, last, left, right, top, lines);
     walk(lines, out.corners);
   }
-  finish(out);
+  finish(lefts, out);
   return out;
 }
 
@@ -241,12 +245,17 @@ LineSearch::Envelopes LineSearch::empty() const {
   return out;
 }
 
-void LineSearch::add_start(uint32_t row, Envelopes& out) const {
-  const int32_t* statistics = statistics_.data() + size_t{row} * width_;
-  for (size_t k = 0; k < width_; ++k) out.start[k] += statistics[k];
+void LineSearch::moved(std::span<const double> scores, size_t column, double x, double factor,
+                       std::span<double> out) const {
+  const float* values = values_.data() + column * rows_;
+  for (size_t r = 0; r < rows_; ++r) out[r] = (scores[r] + x * values[r]) * factor;
 }
 
-void LineSearch::finish(Envelopes& out) const {
+void LineSearch::finish(std::span<const uint32_t> lefts, Envelopes& out) const {
+  for (size_t i = 0; i < lefts.size(); ++i) {
+    if (i + 12 < lefts.size()) __builtin_prefetch(statistics(lefts[i + 12]));
+    for (size_t k = 0; k < width_; ++k) out.start[k] += statistics(lefts[i])[k];
+  }
   std::sort(out.corners.begin(), out.corners.end(), [](const Corner& a, const Corner& b) {
     return a.x != b.x ? a.x < b.x : a.to < b.to;  // sums do not depend on the order of equals
   });
@@ -279,6 +288,7 @@ LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes&
                           const BleuObjective& objective, double narrow, double margin) {
   const std::vector<LineSearch::Corner>& corners = envelopes.corners;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr size_t kAhead = 12;  // rows of statistics are all over memory
   std::vector<int64_t> sums = envelopes.start;
   double best = -1, here = 0, best_low = -kInfinity, best_high = kInfinity, low = -kInfinity;
   for (size_t i = 0; i <= corners.size(); ++i) {
@@ -294,6 +304,7 @@ LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes&
       }
     }
     if (i == corners.size()) break;
+    if (i + kAhead < corners.size()) search.prefetch(corners[i + kAhead]);
     search.move(corners[i], sums.data());
     low = high;
   }

@@ -36,14 +36,21 @@ class LineSearch {
 
   // Summed statistics on the other side of a corner.
   void move(const Corner& corner, int64_t* sums) const {
-    const int32_t* from = statistics_.data() + size_t{corner.from} * width_;
-    const int32_t* to = statistics_.data() + size_t{corner.to} * width_;
+    const int32_t *from = statistics(corner.from), *to = statistics(corner.to);
     for (size_t k = 0; k < width_; ++k) sums[k] += to[k] - from[k];
+  }
+
+  void prefetch(const Corner& corner) const {
+    __builtin_prefetch(statistics(corner.from));
+    __builtin_prefetch(statistics(corner.to));
   }
 
   // scores[r] = base[r] + sum over columns of weights * values. Always summed in the same order.
   void scores(std::span<const double> base, std::span<const double> weights,
               std::span<double> out) const;
+  // The scores after a step x along a column and a scaling: a tenth of the work of `scores`.
+  void moved(std::span<const double> scores, size_t column, double x, double factor,
+             std::span<double> out) const;
   // Slopes of all rows along a direction.
   void slopes(std::span<const double> direction, std::span<double> out) const;
 
@@ -56,8 +63,11 @@ class LineSearch {
 
  private:
   Envelopes empty() const;
-  void add_start(uint32_t row, Envelopes& out) const;
-  void finish(Envelopes& out) const;
+  // Sums the statistics of the leftmost rows, sorts the corners.
+  void finish(std::span<const uint32_t> lefts, Envelopes& out) const;
+  const int32_t* statistics(uint32_t row) const {
+    return statistics_.data() + size_t{row} * width_;
+  }
 
   size_t rows_, columns_, width_;
   size_t largest_ = 0;  // group

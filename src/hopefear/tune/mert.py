@@ -6,7 +6,7 @@ additive statistics is constant between corners: the line's best interval is fou
 (`cpp/tune/line_search`).
 
 1. From the given weights and from random ones (`restarts`), in parallel: go through the features in
-   random order, move along each to the middle of its best interval, until a round gains nothing.
+   random order, move along each to the middle of its best interval, until none gains any more.
 2. The best ends (`kept`) are shaken: every weight times a random factor, and again 1., keeping what
    is better; `kicks` times.
 3. From the best one, random directions; whenever one gains, coordinates again.
@@ -40,7 +40,7 @@ from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
 from hopefear.weights import Weights
 
 NARROW = 1e-7  # intervals narrower than this (for weights of norm 1) are corners at one place
-GAIN = 1e-5  # a round that gains less is the last one
+GAIN = 1e-5  # if no direction gains more, this is the end
 MARGIN = 0.1  # how far behind the last corner, for weights of norm 1
 
 
@@ -189,21 +189,23 @@ class Problem:
         return self.climb(start, random)
 
     def climb(self, weights: FloatArray, random: np.random.Generator) -> End:
-        """Coordinate after coordinate, in random order, until a round gains nothing."""
+        """Coordinate after coordinate, in random order, until none gains any more."""
+        search = self._line.search
         weights = self._normal(weights)
-        scores = self._line.search.scores(self._base, weights)
-        reached = -np.inf
+        reached, idle = 0.0, 0
         while True:
-            last = reached
+            scores = search.scores(self._base, weights)  # anew: rounding adds up
             for column in random.permutation(len(weights)).tolist():
                 x, reached, here = self._line.best(scores, self._scale(weights), column=column)
                 if reached > here:
                     weights = weights.copy()
                     weights[column] += x
-                    weights = self._normal(weights)
-                    scores = self._line.search.scores(self._base, weights)
-            if not reached >= last + GAIN:
-                return End(reached, weights)
+                    size = float(np.abs(weights).sum()) if self.free else 1.0
+                    weights /= size
+                    scores = search.moved(scores, column, x, 1.0 / size)
+                idle = 0 if reached >= here + GAIN else idle + 1
+                if idle >= len(weights):
+                    return End(reached, weights)
 
     def along(self, end: End, direction: FloatArray) -> End:
         """The best place on one line."""
