@@ -77,8 +77,7 @@ class Expander {
         scorer_(scorer),
         options_(options),
         state_bytes_(scorer.state_size()),
-        state_stride_(aligned(state_bytes_)),
-        slot_bytes_(std::max<size_t>(8, aligned(state_bytes_ + scorer.payload_size()))),
+        slot_bytes_(std::max<size_t>(8, aligned(state_bytes_ + scorer.carried_size()))),
         table_(state_bytes_),
         features_(a_.feature_ids),
         first_(forest.nodes(), 0),
@@ -185,8 +184,7 @@ class Expander {
     const std::span<const uint32_t> t = old_.tails(c.edge);
     if (tail_states_.size() < t.size()) tail_states_.resize(t.size());
     for (size_t i = 0; i < t.size(); ++i) {
-      tail_states_[i] =
-          result_.states.data() + (first_[t[i]] + ranks_[c.ranks + i]) * state_stride_;
+      tail_states_[i] = result_.states.data() + (first_[t[i]] + ranks_[c.ranks + i]) * slot_bytes_;
     }
     return {tail_states_.data(), t.size()};
   }
@@ -194,7 +192,8 @@ class Expander {
   // False if the scorer forbids it.
   bool score(Candidate& c) {
     if ((++result_.scored & 0x3fff) == 0) poll_interrupt();
-    if ((slots_used_ + 1) * slot_bytes_ > slots_.size()) slots_.resize(2 * slots_.size() + 4096);
+    if ((slots_used_ + 1) * slot_bytes_ > slots_.size())
+      slots_.resize(2 * slots_.size() + 64 * slot_bytes_);
     const double added = scorer_.score(c.edge, tail_states(c), slot(slots_used_));
     if (added == kNever) return false;
     if (!std::isfinite(added)) {
@@ -214,10 +213,12 @@ class Expander {
     const Candidate& c = candidates_[number];
     const uint32_t item = table_.number(
         slot(c.slot), [&](uint32_t other) -> const std::byte* { return slot(items_[other].slot); });
+    const double total = c.base + c.added;
     if (item == items_.size()) {
-      items_.push_back({c.base + c.added, c.slot, 0});
-    } else {
-      items_[item].best = std::max(items_[item].best, c.base + c.added);
+      items_.push_back({total, c.slot, 0});
+    } else if (total > items_[item].best) {
+      items_[item].best = total;
+      items_[item].slot = c.slot;
     }
     ++items_[item].edges;
     found_.push_back({number, item});
@@ -317,9 +318,12 @@ class Expander {
   }
 
   void merge_items() {
-    Item all = {kNever, kUnscored, static_cast<uint32_t>(found_.size())};
-    for (const Item& item : items_) all.best = std::max(all.best, item.best);
-    items_ = {all};
+    Item all = items_.front();
+    for (const Item& item : items_) {
+      if (item.best > all.best) all = item;
+    }
+    all.edges = static_cast<uint32_t>(found_.size());
+    items_.assign(1, all);
     for (Found& found : found_) found.item = 0;
   }
 
@@ -350,11 +354,7 @@ class Expander {
   void add_node(uint32_t n, const Item& item) {
     result_.nodes.push_back(n);
     result_.best.push_back(item.best);
-    const size_t at = result_.states.size();
-    result_.states.resize(at + state_stride_);
-    if (item.slot != kUnscored && state_bytes_ > 0) {
-      std::memcpy(result_.states.data() + at, slot(item.slot), state_bytes_);
-    }
+    result_.states.insert(result_.states.end(), slot(item.slot), slot(item.slot) + slot_bytes_);
     out_.node_edges.push_back(static_cast<uint32_t>(result_.edges.size()));  // later moved on
     out_.covered.push_back(a_.covered[n]);
     out_.spans.insert(out_.spans.end(), {a_.spans[2 * n], a_.spans[2 * n + 1]});
@@ -381,7 +381,7 @@ class Expander {
     out_.rules.push_back(a_.rules[c.edge]);
     own_.clear();
     for_own_features(a_, c.edge, [&](uint32_t f, float value) { own_.push_back({f, value}); });
-    scorer_.record(c.edge, tail_states(c), slot(c.slot) + state_bytes_, features_, own_);
+    scorer_.record(c.edge, tail_states(c), slot(c.slot), features_, own_);
     append_own();
   }
 
@@ -425,6 +425,7 @@ class Expander {
     const auto made = std::make_shared<ForestStorage>(std::move(out_));
     result_.forest = Forest(view_of(*made), made, goal.has_value() ? int64_t{*goal} : -1, old_.id(),
                             old_.vocabulary(), old_.names());
+    result_.stride = slot_bytes_;
     return std::move(result_);
   }
 
@@ -433,7 +434,7 @@ class Expander {
   const Scores scores_;
   EdgeScorer& scorer_;
   const ExpandOptions options_;
-  const size_t state_bytes_, state_stride_, slot_bytes_;
+  const size_t state_bytes_, slot_bytes_;
   StateTable table_;
   FeatureNumbers features_;
   std::vector<uint32_t> first_, count_;  // of each old node: its new nodes

@@ -32,17 +32,20 @@ class FeatureNumbers {
 
 // Scores an edge when the states of its tails are known. One thread at a time uses a scorer, so it
 // may have scratch memory; what it returns depends on its arguments only.
+//
+// A state is state_size() bytes, compared and hashed as such: write all of them. Behind them are
+// carried_size() bytes that are not compared: of all edges of a new node those of its best
+// derivation go on with it (how many n-grams matched so far), and every kept edge's own are handed
+// to record(), so that nothing has to be computed twice. States are aligned to 8 bytes, what is
+// carried is if state_size() is a multiple of 8.
 class EdgeScorer {
  public:
   virtual ~EdgeScorer() = default;
-  // States are so many bytes, compared and hashed as such: write all of them. At the goal a scorer
-  // that has nothing to remember there writes zeros.
   virtual size_t state_size() const = 0;
-  // What score() wants record() to know, so that nothing has to be computed twice: so many bytes.
-  virtual size_t payload_size() const { return 0; }
-  // Writes the state of the head and behind it the payload; returns what is added to the edge's
-  // score, -infinity to forbid it. One state per tail, in their order. All of them are aligned to 8
-  // bytes (the payload is, if the size of a state is a multiple of 8).
+  virtual size_t carried_size() const { return 0; }
+  // Writes the state of the head and what is carried; returns what is added to the edge's score,
+  // -infinity to forbid it. One state per tail, in their order. At the goal a scorer that has
+  // nothing to remember there writes zeros.
   virtual double score(uint32_t edge, std::span<const std::byte* const> tails,
                        std::byte* state) = 0;
   // A guess of what score() returns for an edge whatever its tails, the better the more calls of
@@ -51,12 +54,12 @@ class EdgeScorer {
     (void)edge;
     return std::numeric_limits<double>::infinity();
   }
-  // The features behind that score, appended to `own`, for the edges that are kept; `payload` is
-  // what score() wrote with the same arguments.
+  // The features behind that score, appended to `own`, for the edges that are kept; `state` is what
+  // score() wrote for this edge and these tails.
   virtual void record(uint32_t edge, std::span<const std::byte* const> tails,
-                      const std::byte* payload, FeatureNumbers& features,
+                      const std::byte* state, FeatureNumbers& features,
                       std::vector<FeatureEntry>& own) {
-    (void)edge, (void)tails, (void)payload, (void)features, (void)own;
+    (void)edge, (void)tails, (void)state, (void)features, (void)own;
   }
 };
 
@@ -73,13 +76,15 @@ struct ExpandOptions {
 
 struct Expanded {
   Forest forest;
-  std::vector<uint32_t> edges;    // of each new edge: the old one
-  std::vector<uint32_t> nodes;    // of each new node: the old one
-  std::vector<double> scores;     // of each new edge, with what the scorer added
-  std::vector<double> best;       // of each new node: the score of its best derivation
-  // state_size() bytes, rounded up to a multiple of 8, for each new node; the merged goal's are 0.
+  std::vector<uint32_t> edges;  // of each new edge: the old one
+  std::vector<uint32_t> nodes;  // of each new node: the old one
+  std::vector<double> scores;   // of each new edge, with what the scorer added
+  std::vector<double> best;     // of each new node: the score of its best derivation
+  // Of each new node its state and what its best derivation carries; `stride` bytes each. The
+  // merged goal has those of its best derivation.
   std::vector<std::byte> states;
-  size_t scored = 0;              // calls of score()
+  size_t stride = 0;
+  size_t scored = 0;  // calls of score()
 };
 
 // `scores` are those of the edges without the scorer. Nodes without a derivation disappear; the
