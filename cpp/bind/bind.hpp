@@ -66,6 +66,7 @@ void bind_inference(nb::module_& m);
 void bind_forest_files(nb::module_& m);
 void bind_tune(nb::module_& m);
 void bind_expand(nb::module_& m);
+void bind_linear(nb::module_& m);
 
 }  // namespace hopefear::bind
 

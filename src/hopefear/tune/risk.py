@@ -26,33 +26,23 @@ again, which changes no decision, unless a fixed feature with a weight gives the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from hopefear._engine import Forest
 from hopefear.config import option
 from hopefear.errors import OptionError
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import FloatArray
+from hopefear.tune.forest_risk import ForestGain, best_texts, remember_names
 from hopefear.tune.problem import BoolArray, Problem
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
+from hopefear.tune.values import Expected, Values
 from hopefear.weights import Weights
-
-# A vector and gamma -> G, its gradient, H, its gradient; gradients by the vector.
-Expected = Callable[[FloatArray, float], "Values"]
-
-
-class Values(NamedTuple):
-    """An expected gain and the mean entropy, each with its gradient."""
-
-    gain: float
-    gain_gradient: FloatArray
-    entropy: float
-    entropy_gradient: FloatArray
 
 
 @register("tuner", "risk")
@@ -81,6 +71,8 @@ class Risk(BatchTuner):
             raise OptionError(f"gammas: {self.gammas} is not valid; give numbers above 0")
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        if self.space == "forest":
+            return self._optimize_forests(pool, weights, task)
         problem = Problem(pool, weights, task)
         before = problem.corpus_score(problem.start)
         if problem.groups == 0:
@@ -90,6 +82,34 @@ class Risk(BatchTuner):
         )
         vector = problem.as_long_as_before(vector)
         return Optimized(problem.weights(vector), problem.corpus_score(vector), {"stages": stages})
+
+    def _optimize_forests(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        if pool.forests is None:
+            raise ValueError("space=forest learns from forests, but the pool has none")
+        # Sentences without any forest have nothing to say, but their references count.
+        newest = [found[-1] if found else Forest() for found in pool.forests]
+        expected = ForestGain.of(
+            newest,
+            pool.references,
+            weights,
+            order=self.order,
+            beam=self.beam,
+            threads=task.threads,
+        )
+        start = expected.vector(weights)
+        free = ~np.isin(expected.ids, np.array(sorted(task.fixed), np.uint64))
+        stages: list[dict[str, float]] = []
+        vector = start
+        if expected.splits:
+            vector, stages = self.anneal(expected, start, free, task)
+        new = weights.copy()
+        for id, value in zip(expected.ids[free].tolist(), vector[free].tolist(), strict=True):
+            new.table.set(id, value)
+        remember_names(new, newest)
+        rows = pool.metric.prepare(pool.references).statistics(
+            best_texts(newest, new, task.threads), threads=task.threads
+        )
+        return Optimized(new, pool.metric.corpus_score(rows), {"stages": stages})
 
     def anneal(
         self, expected: Expected, start: FloatArray, free: BoolArray, task: Task
