@@ -27,11 +27,12 @@ import numpy as np
 from hopefear.config import option
 from hopefear.registry import register
 from hopefear.tune.candidates import FloatArray
+from hopefear.tune.lbfgs import minimize
 from hopefear.tune.problem import BoolArray, IntArray, Matrix, Problem
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
 from hopefear.weights import Weights
 
-_PAIRS_AT_ONCE = 4_000_000  # about 150 MB
+_PAIRS_AT_ONCE = 250_000  # what a cache holds; all at once takes half as long again
 
 
 class Pairs(NamedTuple):
@@ -124,18 +125,14 @@ class Pro(BatchTuner):
 
     def classify(self, examples: Matrix, problem: Problem) -> tuple[FloatArray, int]:
         """Weights that rank the pairs, and the number of steps; fixed features stay."""
-        from scipy.optimize import minimize
-
         free = problem.free
         start = np.where(free, 0.0, problem.start)
 
         def loss(vector: FloatArray) -> tuple[float, FloatArray]:
             return self.loss(vector, examples, free)
 
-        found = minimize(
-            loss, start, jac=True, method="L-BFGS-B", options={"maxiter": self.max_steps}
-        )
-        return np.asarray(found.x, np.float64), int(found.nit)
+        found = minimize(loss, start, self.max_steps)
+        return found.vector, found.steps
 
     def loss(
         self, vector: FloatArray, examples: Matrix, free: BoolArray

@@ -39,7 +39,8 @@ from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import FloatArray
 from hopefear.tune.forest_risk import ForestGain, best_texts, remember_names
-from hopefear.tune.problem import BoolArray, Problem
+from hopefear.tune.lbfgs import minimize
+from hopefear.tune.problem import BoolArray, Problem, times, times_transposed
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
 from hopefear.tune.values import Expected, Values
 from hopefear.weights import Weights
@@ -115,8 +116,6 @@ class Risk(BatchTuner):
         self, expected: Expected, start: FloatArray, free: BoolArray, task: Task
     ) -> tuple[FloatArray, list[dict[str, float]]]:
         """The vector after all stages, and what each of them reached."""
-        from scipy.optimize import minimize
-
         plan = [(t, self.gammas[0]) for t in self.temperatures] + [(0.0, g) for g in self.gammas]
         vector, stages = start, []
         for number, (temperature, gamma) in enumerate(plan, 1):
@@ -126,10 +125,8 @@ class Risk(BatchTuner):
             ) -> tuple[float, FloatArray]:
                 return self.loss(expected, w, start, free, temperature, gamma)
 
-            found = minimize(
-                loss, vector, jac=True, method="L-BFGS-B", options={"maxiter": self.max_steps}
-            )
-            vector = np.where(free, np.asarray(found.x, np.float64), start)
+            found = minimize(loss, vector, self.max_steps)
+            vector = np.where(free, found.vector, start)
             reached = expected(vector, gamma)
             stages.append(
                 {
@@ -137,7 +134,7 @@ class Risk(BatchTuner):
                     "temperature": temperature,
                     "gain": reached.gain,
                     "entropy": reached.entropy,
-                    "steps": int(found.nit),
+                    "steps": found.steps,
                 }
             )
             if task.progress is not None:
@@ -174,9 +171,9 @@ class KbestGain:
         log_p = self._log_probabilities(gamma * problem.matrix.dot(vector))
         p = np.exp(log_p)
         if self.corpus:
-            total = p @ self._statistics
+            total = times_transposed(self._statistics, p)
             gain, slope = score_gradient(problem.metric, total)
-            per_row = self._statistics @ slope
+            per_row = times(self._statistics, slope)
         else:
             per_row = problem.gains / problem.groups
             gain = float(p @ per_row)
