@@ -1,7 +1,7 @@
 """L-BFGS of SciPy, with BLAS on one thread.
 
-SciPy's steps call LAPACK on matrices of a dozen rows. With several threads each such call wakes them
-all up, and a step costs 7 ms of CPU instead of 0.03 on two cores, more on more.
+SciPy's steps call LAPACK on matrices of a dozen rows. With several threads each such call wakes
+them all up, and a step costs 7 ms of CPU instead of 0.03 on two cores, more on more.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Pro(BatchTuner):
             return Optimized(
                 weights.copy(), problem.corpus_score(problem.start), {"pairs": 0, "steps": 0}
             )
-        examples = problem.matrix.differences(pairs.better, pairs.worse)
+        examples = Matrix.of_differences(problem.candidates.features, pairs.better, pairs.worse)
         learned, steps = self.classify(examples, problem)
         share = self.interpolation if task.iteration > 0 else 1.0
         vector = mixed(learned, problem, share)

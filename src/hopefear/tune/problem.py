@@ -27,19 +27,32 @@ from hopefear.weights import Weights
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+_MOST_IN_DOUBLE = 1 << 27  # numbers: 1 GB
+_ROWS_AT_ONCE = 1 << 17  # when gains are counted
+
 
 @dataclass(frozen=True)
 class Matrix:
-    """Rows of features in double: the first columns dense, the others sparse (CSR) or none."""
+    """Rows of features: the first columns dense, the others sparse (CSR) or none."""
 
-    dense: FloatArray  # (rows, D)
+    dense: FloatArray | NDArray[np.float32]  # (rows, D)
     sparse: Any = None  # scipy.sparse.csr_array, (rows, F - D), or None
 
     @classmethod
     def of(cls, table: FeatureTable) -> Matrix:
-        # Once here: every product with a vector of doubles would convert it again.
+        # Once here: every product with a vector of doubles would convert it again. A very large
+        # table stays as it is, perhaps on disk, and is converted piece by piece each time.
         sparse = None if table.sparse is None else table.sparse.astype(np.float64)
-        return cls(np.asarray(table.dense, np.float64), sparse)
+        small = table.dense.size <= _MOST_IN_DOUBLE
+        return cls(table.dense.astype(np.float64) if small else table.dense, sparse)
+
+    @classmethod
+    def of_differences(cls, table: FeatureTable, first: IntArray, second: IntArray) -> Matrix:
+        """Rows `first` minus rows `second` of a table."""
+        dense = table.dense[first].astype(np.float64) - table.dense[second]
+        if table.sparse is None:
+            return cls(dense)
+        return cls(dense, (table.sparse[first] - table.sparse[second]).astype(np.float64).tocsr())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,25 +70,18 @@ class Matrix:
         found = times_transposed(self.dense, vector)
         return found if self.sparse is None else np.concatenate([found, self.sparse.T @ vector])
 
-    def differences(self, first: IntArray, second: IntArray) -> Matrix:
-        """Rows `first` minus rows `second`."""
-        dense = self.dense[first] - self.dense[second]
-        if self.sparse is None:
-            return Matrix(dense)
-        return Matrix(dense, (self.sparse[first] - self.sparse[second]).tocsr())
-
 
 # Not by "@": on tall matrices with a dozen columns BLAS's threads burn ten times the work waiting
 # for each other, and on wide ones it is no faster, since memory is what it waits for.
 
 
-def times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+def times(matrix: NDArray[Any], vector: FloatArray) -> FloatArray:
     """X v."""
     found: FloatArray = np.einsum("ij,j->i", matrix, vector)
     return found
 
 
-def times_transposed(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+def times_transposed(matrix: NDArray[Any], vector: FloatArray) -> FloatArray:
     """X' v."""
     found: FloatArray = np.einsum("i,ij->j", vector, matrix)
     return found
@@ -89,7 +95,7 @@ class Block:
     """
 
     def __init__(self, matrix: Matrix, begin: int, end: int, free: BoolArray) -> None:
-        dense = matrix.dense[begin:end]
+        dense = matrix.dense[begin:end].astype(np.float64, copy=False)
         self.columns: IntArray = np.arange(dense.shape[1])
         self.features: Any = dense  # (rows, columns): an array, or a CSR array if that is smaller
         if matrix.sparse is not None:
@@ -150,7 +156,10 @@ class Problem:
     @cached_property
     def gains(self) -> FloatArray:
         """Per row the gain of its sentence alone: BLEU+1 for BLEU, else the metric's own."""
-        return np.asarray(self._gain.sentence_scores(self.candidates.statistics), np.float64)
+        rows = self.candidates.statistics
+        parts = (rows[i : i + _ROWS_AT_ONCE] for i in range(0, len(rows), _ROWS_AT_ONCE))
+        found = [np.asarray(self._gain.sentence_scores(part), np.float64) for part in parts]
+        return np.concatenate([np.zeros(0), *found])
 
     @cached_property
     def lengths(self) -> FloatArray:
@@ -202,7 +211,7 @@ class Problem:
 
         A fixed feature gives the scale if it has a weight and differs among a group's candidates.
         """
-        scores = self.matrix.dot(np.where(self.free, 0.0, self.start))
+        scores = self.candidates.scores(np.where(self.free, 0.0, self.start))
         spread = self.per_group(np.maximum, scores) - self.per_group(np.minimum, scores)
         return not (spread > 1e-9 * max(1.0, float(np.abs(scores).max(initial=0.0)))).any()
 

@@ -10,7 +10,7 @@ from tune_toy import densified, toy_pool, toy_task
 from hopefear.errors import OptionError
 from hopefear.metrics import create
 from hopefear.tune.pro import Pro
-from hopefear.tune.problem import Problem
+from hopefear.tune.problem import Matrix, Problem
 from hopefear.tune.tuner import Pool
 
 
@@ -68,7 +68,7 @@ def test_the_gradient_is_that_of_the_loss() -> None:
     pool, weights = toy_pool(sparse=6)
     problem = Problem(pool, weights, toy_task())
     pairs = Pro(samples=50).sample(problem, np.random.default_rng(1))
-    examples = problem.matrix.differences(pairs.better, pairs.worse)
+    examples = Matrix.of_differences(problem.candidates.features, *pairs)
     tuner, at = Pro(precision=0.7), np.random.default_rng(2).normal(size=10)
     error = check_grad(
         lambda w: tuner.loss(w, examples, problem.free)[0],
@@ -83,7 +83,7 @@ def test_the_classifier_is_logistic_regression_on_both_signs() -> None:
     problem = Problem(pool, weights, toy_task())
     tuner = Pro(samples=100, kept=20)
     pairs = tuner.sample(problem, np.random.default_rng(1))
-    examples = problem.matrix.differences(pairs.better, pairs.worse)
+    examples = Matrix.of_differences(problem.candidates.features, *pairs)
     x = np.vstack([examples.dense, -examples.dense])
     y = np.repeat([1.0, -1.0], len(examples.dense))
 

@@ -8,7 +8,8 @@ from tune_toy import densified, toy_pool, toy_task
 
 from hopefear.errors import OptionError
 from hopefear.metrics import create
-from hopefear.tune.problem import Problem
+from hopefear.tune import problem as problem_module
+from hopefear.tune.problem import Matrix, Problem
 from hopefear.tune.tuner import Pool
 
 
@@ -23,8 +24,23 @@ def test_products_are_those_of_the_whole_matrix() -> None:
     np.testing.assert_allclose(sparse.adjoint(left), left @ dense)
     first, second = np.array([3, 0]), np.array([1, 5])
     np.testing.assert_allclose(
-        sparse.differences(first, second).dot(right), (dense[first] - dense[second]) @ right
+        Matrix.of_differences(pool.candidates.features, first, second).dot(right),  # type: ignore[union-attr]
+        (dense[first] - dense[second]) @ right,
     )
+
+
+def test_a_large_table_is_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, weights = toy_pool(sparse=7)
+    vector = np.random.default_rng(1).normal(size=11)
+    small = Problem(pool, weights, toy_task())
+    wanted = small.matrix.dot(vector), small.gains, small.blocks()[0].dot(vector)
+    monkeypatch.setattr(problem_module, "_MOST_IN_DOUBLE", 10)
+    monkeypatch.setattr(problem_module, "_ROWS_AT_ONCE", 7)
+    large = Problem(pool, weights, toy_task())
+    assert large.matrix.dense is pool.candidates.features.dense  # type: ignore[union-attr]
+    np.testing.assert_allclose(large.matrix.dot(vector), wanted[0])
+    np.testing.assert_array_equal(large.gains, wanted[1])
+    np.testing.assert_allclose(large.blocks()[0].dot(vector), wanted[2])
 
 
 @pytest.mark.parametrize("sparse", [0, 5, 400])
