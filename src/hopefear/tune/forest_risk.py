@@ -107,6 +107,15 @@ class ForestGain:
         words, count = max(self.words, 1.0), max(len(self.splits), 1)
         return Values(gain / words, gain_slope / words, entropy / count, entropy_slope / count)
 
+    def spread(self, vector: FloatArray) -> float:
+        total = 0.0
+        for split in self.splits:
+            scores = split.features @ vector[split.columns]
+            equal = np.zeros(len(scores))
+            slopes = _engine.expectation(split.forest, equal, scores, split.roots)[1]
+            total += max(0.0, float(slopes @ scores))
+        return float(np.sqrt(total / max(len(self.splits), 1)))
+
     def vector(self, weights: Weights) -> FloatArray:
         return np.array([weights[int(id)] for id in self.ids], np.float64)
 

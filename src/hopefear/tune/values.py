@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from hopefear.tune.candidates import FloatArray
 
@@ -17,5 +16,10 @@ class Values(NamedTuple):
     entropy_gradient: FloatArray
 
 
-# Of a vector of weights and of gamma, with p proportional to exp(gamma w.f).
-Expected = Callable[[FloatArray, float], Values]
+class Expected(Protocol):
+    """Of the distribution p ~ exp(gamma w.f) over candidates or derivations."""
+
+    def __call__(self, vector: FloatArray, gamma: float) -> Values: ...
+
+    def spread(self, vector: FloatArray) -> float:
+        """The standard deviation of w.f where all are equally probable, over all sentences."""

@@ -82,6 +82,14 @@ def test_a_beam_keeps_what_is_probable() -> None:
     assert part(part.vector(weights), 1.0).entropy < whole(at, 1.0).entropy
 
 
+@pytest.mark.engine
+def test_spread_is_a_standard_deviation() -> None:
+    forest, weights = tiny_forest(), tiny_weights()
+    expected = ForestGain.of([forest], REFERENCES, weights, order=2, beam=0)
+    scores = [derivation.score for derivation in kbest(forest, weights, 100)]
+    assert expected.spread(expected.vector(weights)) == pytest.approx(np.std(scores))
+
+
 def pool(forests: list[object], references: list[list[str]]) -> Pool:
     return Pool(metric=create("bleu"), forests=forests, references=references)  # type: ignore[arg-type]
 

@@ -121,6 +121,23 @@ def test_fixed_features_stay() -> None:
     assert found["d0"] != weights["d0"]
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e4])
+def test_the_scale_of_the_start_is_no_matter(scale: float) -> None:
+    pool, weights = toy_pool()
+    one = Risk().optimize(pool, weights, toy_task()).weights
+    weights.scale(scale)
+    other = Risk().optimize(pool, weights, toy_task()).weights
+    for feature, value in one.items():
+        assert other[feature] == pytest.approx(scale * value, rel=0.02)
+
+
+def test_spread_is_a_standard_deviation() -> None:
+    pool, weights = toy_pool(sentences=1)
+    problem = Problem(pool, weights, toy_task())
+    found = KbestGain(problem, corpus=True).spread(problem.start)
+    assert found == pytest.approx(np.std(problem.matrix.dot(problem.start)))
+
+
 def test_scores_that_are_far_apart_are_no_trouble() -> None:
     pool, weights = toy_pool()
     assert pool.candidates is not None
