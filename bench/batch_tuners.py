@@ -81,11 +81,11 @@ class Bench:
         self.began = time.monotonic()
 
     def hopefear(self, *words: str | Path | int) -> dict[str, Any]:
-        """Run a command; what it says with --json. It is stopped when the time is over."""
+        """Run a command; what it says, if it is JSON. It is stopped when the time is over."""
         left = 60 * self.minutes - (time.monotonic() - self.began)
         if left <= 0:
             raise OutOfTimeError
-        command = [sys.executable, "-m", "hopefear", *map(str, words), "--json"]
+        command = [sys.executable, "-m", "hopefear", *map(str, words)]
         print(
             f"{(time.monotonic() - self.began) / 60:5.1f} min  {shlex.join(command[2:])}",
             flush=True,
@@ -106,7 +106,7 @@ class Bench:
             train = [corpus.where / f"train.{e}.gz" for e in (corpus.source, "en", "gdfa")]
             said = self.hopefear(
                 "train", train[0], train[1], "--model", path, "--system", "phrase", "--tokenized",
-                "--align", train[2], "--threads", self.threads,
+                "--align", train[2], "--threads", self.threads, "--json",
             )  # fmt: skip
             ready.write_text(json.dumps(said), encoding="utf-8")
         return path
@@ -132,7 +132,7 @@ class Bench:
         said = self.hopefear(
             "tune", "--model", model, "--dev", source, "--refs", *references, "--tuner", tuner,
             "-o", run, "--seed", seed, "--iterations", self.iterations, "--tokenized",
-            "--threads", self.threads, *more,
+            "--threads", self.threads, "--json", *more,
         )  # fmt: skip
         self.hopefear(
             "translate", "--model", model, "--weights", run / "weights.tsv", "--tokenized",

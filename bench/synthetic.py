@@ -147,8 +147,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sentences", type=int, default=300)
-    parser.add_argument("--candidates", type=int, default=30, help="of each sentence")
+    parser.add_argument("--sentences", type=int, default=200)
+    parser.add_argument("--candidates", type=int, default=25, help="of each sentence")
     parser.add_argument("--dimensions", type=int, nargs="+", default=[10, 30, 100, 300, 1000])
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 1.0])
     parser.add_argument("--seeds", type=int, default=3)

@@ -312,13 +312,9 @@ LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes&
   found.here = objective.score(here);
   found.score = objective.score(std::max(best, here));
   if (best <= here) return found;  // where nothing is gained there is no reason to move
-  if (std::isinf(best_low)) {
-    found.x = best_high - margin;
-  } else if (std::isinf(best_high)) {
-    found.x = best_low + margin;
-  } else {
-    found.x = best_low + (best_high - best_low) / 2;
-  }
+  // The interval is on one side of 0, or 0 is in a narrow part of it.
+  const double half = std::min((best_high - best_low) / 2, margin);
+  found.x = best_high <= 0 || std::isinf(best_low) ? best_high - half : best_low + half;
   return found;
 }
 

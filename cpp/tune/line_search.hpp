@@ -89,9 +89,11 @@ struct BleuObjective {
   double score(double power) const;
 };
 
-// The best interval: the middle of it, or of an outermost one the corner -/+ `margin`. Intervals
-// narrower than `narrow` are passed over (many groups have corners at the same place, but for
-// rounding); the first of equally good ones wins; if none is better than the one around 0, x is 0.
+// The best interval: the middle of it, but no further than `margin` behind its end that is nearer
+// to 0 (where slopes are nearly equal corners are far out, and the middle between two such would
+// leave nothing of the other weights). Intervals narrower than `narrow` are passed over (many
+// groups have corners at the same place, but for rounding); the first of equally good ones wins; if
+// none is better than the one around 0, x is 0.
 struct LineOptimum {
   double x = 0, score = 0, here = 0;  // the place, the corpus score there, and the one at 0
 };

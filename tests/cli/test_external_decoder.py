@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from hopefear import registry
 from hopefear.decode.external import ExternalDecoder, ExternalOptions
 from hopefear.forest import kbest
 from hopefear.model import Model
 from hopefear.weights import Weights
+
+pytestmark = pytest.mark.skipif(
+    not {"translate", "tune"} <= set(registry.names("command")),
+    reason="COMMANDS ABSENT: translate and tune are not in this version",
+)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

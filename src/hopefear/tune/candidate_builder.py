@@ -326,8 +326,13 @@ def gathered(begin: NDArray[np.int64], sizes: NDArray[Any]) -> NDArray[np.int64]
     return np.repeat(begin - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
 
 
+def entry(forest: Forest, number: int) -> Derivation:
+    """An entry of an n-best list that is a forest of one node."""
+    return Derivation(forest, np.array([number], np.uint32), 0.0)
+
+
 def entries(forest: Forest) -> list[Derivation]:
     """The entries of an n-best list that is a forest of one node, in the order of the file."""
     if forest.nodes > 1:
         raise ValueError(f"a forest of {forest.nodes} nodes is no n-best list")
-    return [Derivation(forest, np.array([edge], np.uint32), 0.0) for edge in range(forest.edges)]
+    return [entry(forest, number) for number in range(forest.edges)]

@@ -112,7 +112,15 @@ class Candidates:
 
     def vector(self, weights: Weights) -> FloatArray:
         """The weights of these candidates' features, in the order of `features.ids`."""
-        return gather_weights(weights.table, self.features.ids)
+        vector = gather_weights(weights.table, self.features.ids)
+        if not np.isfinite(vector).all():
+            wrong = int(np.flatnonzero(~np.isfinite(vector))[0])
+            name = self.names.name(int(self.features.ids[wrong]))
+            raise InputError(
+                f"the weight of {name!r} is {vector[wrong]}, expected a finite number; start from "
+                "other weights"
+            )
+        return vector
 
     def weights(self, vector: FloatArray, old: Weights) -> Weights:
         """A copy of `old` with the weights of these candidates' features set to `vector`."""

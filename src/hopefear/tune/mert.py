@@ -11,18 +11,17 @@ additive statistics is constant between corners: the line's best interval is fou
    is better; `kicks` times.
 3. From the best one, random directions; whenever one gains, coordinates again.
 
-Only the dense features (`FeatureTable`) move; sparse ones keep their weights and enter as a constant
-part of the scores. Features that are equal for all candidates of every group cannot change anything
-and keep their weights too.
+Only the dense features (`FeatureTable`) move; sparse ones keep their weights and enter as a
+constant part of the scores. Features that are equal for all candidates of every group cannot change
+anything and keep their weights too.
 
-Differs: Och takes the best of all coordinates in each step; taking each one's gain at once in random
-order ends higher for a third of the work (bench/tune_pool.py: 51.1 to 51.4 against Moses's 50.9 to
-51.0).
+Differs: Och takes the best of all coordinates in each step; taking each one's gain at once, in
+random order, ends higher for a third of the work (docs/tuners.md has figures).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, TypeVar
@@ -41,7 +40,7 @@ from hopefear.weights import Weights
 
 NARROW = 1e-7  # intervals narrower than this (for weights of norm 1) are corners at one place
 GAIN = 1e-5  # if no direction gains more, this is the end
-MARGIN = 0.1  # how far behind the last corner, for weights of norm 1
+MARGIN = 0.1  # how far behind a corner at most, for weights of norm 1
 
 
 @register("tuner", "mert")
@@ -52,7 +51,7 @@ class Mert(BatchTuner):
     name: ClassVar[str] = "mert"
 
     restarts: int = option(20, min=0, help="random starting points besides the given weights")
-    kept: int = option(3, min=1, help="how many of the best ends are improved further")
+    kept: int = option(4, min=1, help="how many of the best ends are improved further")
     kicks: int = option(10, min=0, help="how often each of these is shaken and climbed again")
     shake: float = option(0.3, min=0, help="deviation of the logarithm of the factors of a shake")
     directions: int = option(
@@ -77,16 +76,15 @@ class Mert(BatchTuner):
         # One seed for every piece of work, drawn here: threads and their order change nothing.
         seeds = iter(task.random.integers(2**63, size=1 + self.restarts + self.kept + 1).tolist())
         starts = [problem.start, *(None for _ in range(self.restarts))]
-        with ThreadPoolExecutor(task.threads) as threads:
-            report = progress_of(task)
-            jobs = [
-                (start, np.random.default_rng(next(seeds)), number)
-                for number, start in enumerate(starts)
-            ]
-            ends = list(report(threads.map(lambda job: problem.climb_from(*job), jobs)))
-            ends = sorted(ends, key=lambda end: -end.score)[: self.kept]
-            shaken = [(end, np.random.default_rng(next(seeds))) for end in ends]
-            ends = list(report(threads.map(lambda job: self._shake(problem, *job), shaken)))
+        jobs = [
+            (start, np.random.default_rng(next(seeds)), number)
+            for number, start in enumerate(starts)
+        ]
+        workers = Workers(task)
+        ends = workers.map(lambda job: problem.climb_from(*job), jobs)
+        ends = sorted(ends, key=lambda end: -end.score)[: self.kept]
+        shaken = [(end, np.random.default_rng(next(seeds))) for end in ends]
+        ends = workers.map(lambda job: self._shake(problem, *job), shaken)
         best = max(ends, key=lambda end: end.score)
         best = self._explore(problem, best, np.random.default_rng(next(seeds)))
 
@@ -141,7 +139,7 @@ class Problem:
         dense = candidates.features.dense
         self.constant = constant_columns(candidates)
         self.moving = np.flatnonzero(~fixed[:columns] & ~self.constant)
-        self._vector = vector
+        self._vector, self._fixed = vector, fixed
         rest = vector.copy()
         rest[self.moving] = 0.0
         rest[:columns][self.constant] = 0.0
@@ -163,6 +161,7 @@ class Problem:
     def whole(self, moving: FloatArray) -> FloatArray:
         """The weights of all features of the candidates."""
         found = self._vector * (self._length / self._norm)
+        found[self._fixed] = self._vector[self._fixed]
         found[self.moving] = moving
         return found
 
@@ -256,7 +255,8 @@ def best_interval(
 ) -> tuple[float, float, float]:
     """As the engine's: the middle of the first best interval that is not too narrow.
 
-    Behind the outermost corners `margin`; 0 where nothing is better than the interval around it.
+    But no further than `margin` from its end that is nearer to 0; and 0 where nothing is better
+    than the interval around it.
     """
     edges = np.concatenate([[-np.inf], corners, [np.inf]])
     here = float(gains[np.searchsorted(corners, 0.0, side="right")])
@@ -265,12 +265,8 @@ def best_interval(
     if gains[best] <= here or not wide[best]:
         return 0.0, here, here
     low, high = float(edges[best]), float(edges[best + 1])
-    if low == -np.inf:
-        x = high - margin
-    elif high == np.inf:
-        x = low + margin
-    else:
-        x = low + (high - low) / 2
+    half = min((high - low) / 2, margin)
+    x = high - half if high <= 0 or low == -np.inf else low + half
     return x, float(gains[best]), here
 
 
@@ -290,19 +286,24 @@ def constant_columns(candidates: Candidates) -> NDArray[np.bool_]:
     return same
 
 
-Item = TypeVar("Item")
+Job = TypeVar("Job")
 
 
-def progress_of(task: Task) -> Callable[[Iterator[Item]], Iterator[Item]]:
-    """Reports to the task how many pieces of work are done."""
-    done = 0
+class Workers:
+    """Work on the task's threads, results in order; reports how many pieces are done."""
 
-    def report(items: Iterator[Item]) -> Iterator[Item]:
-        nonlocal done
-        for item in items:
-            done += 1
-            if task.progress is not None:
-                task.progress(done)
-            yield item
+    def __init__(self, task: Task) -> None:
+        self._task, self._done = task, 0
 
-    return report
+    def map(self, work: Callable[[Job], End], jobs: Sequence[Job]) -> list[End]:
+        threads = ThreadPoolExecutor(max(1, self._task.threads))
+        found = []
+        try:
+            for end in threads.map(work, jobs):
+                found.append(end)
+                self._done += 1
+                if self._task.progress is not None:
+                    self._task.progress(self._done)
+        finally:  # after an interrupt nobody waits for what has not begun
+            threads.shutdown(wait=True, cancel_futures=True)
+        return found

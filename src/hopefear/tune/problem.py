@@ -198,8 +198,7 @@ class Problem:
         """The metric's gain of the rows that a vector scores best."""
         if self.groups == 0:
             return 0.0
-        chosen = self.candidates.best(self.candidates.scores(vector))
-        return float(self.metric.score(self.candidates.total(chosen)))
+        return self.candidates.corpus_score(self.metric, vector)
 
     def weights(self, vector: FloatArray) -> Weights:
         """The last weights with the free features' new values."""

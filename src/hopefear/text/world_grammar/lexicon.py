@@ -47,6 +47,10 @@ def read_data(name: str) -> dict[str, Any]:
     return parse_toml(text, name)
 
 
+#: A noun that has one of these in its name takes none of them as an adjective.
+AGES = {"ancient", "elderly", "new", "old", "young"}
+
+
 class Lexicon:
     """All words, by topic and class. `nouns(selector, topic)` and `adjectives(noun, topic)` are
     weighted tables; a selector is `class|class|noun`.
@@ -349,10 +353,13 @@ class Lexicon:
 
     def adjectives(self, noun: Noun, topic: str, predicate: bool = False) -> Table[Adjective]:
         """The adjectives that a noun can have (as its predicate); of each the first sense that
-        fits.
+        fits. A noun that says it already does not say it again, nor the opposite: no "young young
+        person", no "old young person".
         """
         table = self._adjective_tables.get((noun.key, topic, predicate))
         if table is None:
+            said = {word for name in noun.english for word in name.split()}
+            said |= AGES if said & AGES else set()
             own = {group[0].zh for group in self.adjectives_of[topic]}
             found: list[tuple[Adjective, float]] = []
             for source in (topic, GENERAL):
@@ -360,7 +367,9 @@ class Lexicon:
                     if source == GENERAL and group[0].zh in own:
                         continue
                     sense = next((a for a in group if self.fits(noun, a.selector)), None)
-                    if sense and not (predicate and sense.attributive):
+                    if sense and not (
+                        (predicate and sense.attributive) or said & set(sense.english)
+                    ):
                         found.append((sense, sense.weight))
             table = self._adjective_tables[noun.key, topic, predicate] = Table(found)
         return table
