@@ -99,7 +99,7 @@ class Mert(BatchTuner):
     def _shake(self, problem: Problem, end: End, random: np.random.Generator) -> End:
         for _ in range(self.kicks):
             factors = np.exp(self.shake * random.normal(size=len(end.weights)))
-            other = problem.climb(end.weights * factors, random)
+            other = problem.climb(end.weights * factors, random, worth=end.score)
             if other.score > end.score:
                 end = other
         return end
@@ -187,11 +187,17 @@ class Problem:
             start *= self._length / np.abs(start).sum()
         return self.climb(start, random)
 
-    def climb(self, weights: FloatArray, random: np.random.Generator) -> End:
-        """Coordinate after coordinate, in random order, until none gains any more."""
+    def climb(
+        self, weights: FloatArray, random: np.random.Generator, *, worth: float = -np.inf
+    ) -> End:
+        """Coordinate after coordinate, in random order, until none gains any more.
+
+        Gives up where a round as good as the last one would not reach `worth`: rounds gain less
+        and less.
+        """
         search = self._line.search
         weights = self._normal(weights)
-        reached, idle = 0.0, 0
+        reached, idle, last = 0.0, 0, -np.inf
         while True:
             scores = search.scores(self._base, weights)  # anew: rounding adds up
             for column in random.permutation(len(weights)).tolist():
@@ -205,6 +211,9 @@ class Problem:
                 idle = 0 if reached >= here + GAIN else idle + 1
                 if idle >= len(weights):
                     return End(reached, weights)
+            if reached + (reached - last) < worth:
+                return End(reached, weights)
+            last = reached
 
     def along(self, end: End, direction: FloatArray) -> End:
         """The best place on one line."""
