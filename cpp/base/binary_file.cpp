@@ -87,12 +87,20 @@ BinaryWriter::BinaryWriter(const std::string& path, const BinaryKind& kind)
   put(&zero, sizeof(zero));
 }
 
+BinaryWriter::BinaryWriter(const BinaryKind& kind) : path_("memory"), kind_(kind) {
+  memory_.resize(kFrontSize);
+  offset_ = kFrontSize;
+}
+
 BinaryWriter::~BinaryWriter() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
 void BinaryWriter::put(const void* data, size_t size) {
-  if (size > 0 && std::fwrite(data, 1, size, file_) != size) throw FileError(errno, path_);
+  if (file_ == nullptr) {
+    const char* bytes = static_cast<const char*>(data);
+    memory_.insert(memory_.end(), bytes, bytes + size);
+  } else if (size > 0 && std::fwrite(data, 1, size, file_) != size) throw FileError(errno, path_);
   offset_ += size;
 }
 
@@ -106,12 +114,10 @@ void BinaryWriter::begin(std::string_view name) {
 void BinaryWriter::append(const void* data, size_t size) {
   put(data, size);
   entries_.back().size += size;
-  entries_.back().checksum.update(data, size);
+  if (file_ != nullptr) entries_.back().checksum.update(data, size);
 }
 
-void BinaryWriter::finish() {
-  if (std::fflush(file_) != 0) throw FileError(errno, path_);
-  const MappedFile written(path_);  // the samples are taken from what is in the file
+void BinaryWriter::fill_front(void* to, const char* bytes) const {
   Front front = {};
   std::memcpy(front.header.magic, kMagic, sizeof(kMagic));
   std::memcpy(front.header.kind, kind_.name.data(), std::min<size_t>(kind_.name.size(), 7));
@@ -123,14 +129,28 @@ void BinaryWriter::finish() {
     std::memcpy(entry.name, entries_[i].name.data(), entries_[i].name.size());
     entry.offset = entries_[i].offset;
     entry.size = entries_[i].size;
+    if (file_ == nullptr) continue;  // nobody checks what never leaves the process
     entry.checksum = entries_[i].checksum.digest();
-    entry.sample_checksum = sample_of(written.data() + entry.offset, entry.size);
+    entry.sample_checksum = sample_of(bytes + entry.offset, entry.size);
   }
   front.header.checksum = front_checksum(front);
+  std::memcpy(to, &front, sizeof(front));
+}
+
+void BinaryWriter::finish() {
+  if (std::fflush(file_) != 0) throw FileError(errno, path_);
+  const MappedFile written(path_);  // the samples are taken from what is in the file
+  Front front;
+  fill_front(&front, written.data());
   if (std::fseek(file_, 0, SEEK_SET) != 0) throw FileError(errno, path_);
   put(&front, sizeof(front));
   if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) throw FileError(errno, path_);
   if (std::fclose(std::exchange(file_, nullptr)) != 0) throw FileError(errno, path_);
+}
+
+std::vector<char> BinaryWriter::finish_in_memory() {
+  fill_front(memory_.data(), memory_.data());
+  return std::move(memory_);
 }
 
 BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Verify verify) {
@@ -189,19 +209,29 @@ BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Ver
   return result;
 }
 
+BinaryFile BinaryFile::from_memory(std::vector<char> bytes, std::string name,
+                                   const BinaryKind& kind) {
+  if (bytes.size() < kFrontSize) throw std::logic_error("from_memory takes what a writer made");
+  BinaryFile result;
+  result.path_ = std::move(name);
+  result.remedy_ = kind.remedy;
+  result.memory_ = std::move(bytes);
+  return result;
+}
+
 std::span<const char> BinaryFile::raw_section(std::string_view name) const {
-  const Front& front = *reinterpret_cast<const Front*>(file_.data());
+  const Front& front = *reinterpret_cast<const Front*>(data());
   for (size_t i = 0; i < front.header.sections; ++i) {
     const Entry& entry = front.entries[i];
     if (trimmed(entry.name, sizeof(entry.name)) == name) {
-      return {file_.data() + entry.offset, entry.size};
+      return {data() + entry.offset, entry.size};
     }
   }
   throw damaged("section '" + std::string(name) + "' is missing");
 }
 
 bool BinaryFile::has(std::string_view name) const {
-  const Front& front = *reinterpret_cast<const Front*>(file_.data());
+  const Front& front = *reinterpret_cast<const Front*>(data());
   return std::any_of(front.entries, front.entries + front.header.sections, [&](const Entry& entry) {
     return trimmed(entry.name, sizeof(entry.name)) == name;
   });

@@ -28,10 +28,12 @@ struct BinaryKind {
   std::string_view remedy;  // "re-create it with 'hopefear lm compile'"
 };
 
-// Writes to a new file; the caller renames it into place afterwards (hopefear.files does).
+// Writes to a new file; the caller renames it into place afterwards (hopefear.files does). Or into
+// memory, for what lives as long as one sentence.
 class BinaryWriter {
  public:
   BinaryWriter(const std::string& path, const BinaryKind& kind);
+  explicit BinaryWriter(const BinaryKind& kind);  // into memory
   ~BinaryWriter();  // without finish() the file stays unreadable: its header is zero
   BinaryWriter(const BinaryWriter&) = delete;
   BinaryWriter& operator=(const BinaryWriter&) = delete;
@@ -44,6 +46,8 @@ class BinaryWriter {
     append(values.data(), values.size_bytes());
   }
   void finish();  // writes the header, syncs to disk
+  // The same for a writer into memory: hands the bytes over, to BinaryFile::from_memory.
+  std::vector<char> finish_in_memory();
 
  private:
   struct Written {
@@ -52,9 +56,12 @@ class BinaryWriter {
     Checksum checksum;
   };
   void put(const void* data, size_t size);
+  // The front of the file, given all of its bytes (those behind the front are read).
+  void fill_front(void* front, const char* bytes) const;
   std::string path_;
   BinaryKind kind_;
-  std::FILE* file_;
+  std::FILE* file_ = nullptr;  // null: into memory_
+  std::vector<char> memory_;
   uint64_t offset_ = 0;
   std::vector<Written> entries_;
 };
@@ -70,6 +77,8 @@ class BinaryFile {
   // Refuses what is foreign, of another kind or version, truncated or damaged: InputError.
   static BinaryFile open(const std::string& path, const BinaryKind& kind,
                          Verify verify = Verify::quick);
+  // What a BinaryWriter of the same process made, hence nothing is checked. `name` is for messages.
+  static BinaryFile from_memory(std::vector<char> bytes, std::string name, const BinaryKind& kind);
 
   template <typename T>
   std::span<const T> section(std::string_view name) const {
@@ -86,14 +95,16 @@ class BinaryFile {
   }
   bool has(std::string_view name) const;
   const std::string& path() const { return path_; }
-  size_t size() const { return file_.size(); }
+  size_t size() const { return memory_.empty() ? file_.size() : memory_.size(); }
   InputError damaged(const std::string& why) const;  // for checks of the content by its owner
 
  private:
   std::span<const char> raw_section(std::string_view name) const;
   std::string path_;
+  const char* data() const { return memory_.empty() ? file_.data() : memory_.data(); }
   std::string remedy_;
   MappedFile file_;
+  std::vector<char> memory_;  // instead of file_; moving it does not move its bytes
 };
 
 }  // namespace hopefear

@@ -122,17 +122,24 @@ class ScratchFile {
   uint64_t size_ = 0;
 };
 
-// Splits at runs of the given white space; calls f(std::string_view) for each word.
+// Splits at runs of the given white space (bytes below 64); calls f(std::string_view) for each word.
+// A bit for each byte: find_first_of asked memchr for every byte, a quarter of reading a grammar.
 template <typename F>
 void for_each_word(std::string_view line, std::string_view blanks, F&& f) {
-  size_t i = 0;
+  uint64_t mask = 0;
+  for (const char c : blanks) mask |= uint64_t{1} << (static_cast<unsigned char>(c) & 63);
+  const auto blank = [mask](char c) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    return byte < 64 && (mask >> byte & 1) != 0;
+  };
+  const char* at = line.data();
+  const char* const end = at + line.size();
   while (true) {
-    i = line.find_first_not_of(blanks, i);
-    if (i == std::string_view::npos) return;
-    size_t end = line.find_first_of(blanks, i);
-    if (end == std::string_view::npos) end = line.size();
-    f(line.substr(i, end - i));
-    i = end;
+    while (at != end && blank(*at)) ++at;
+    if (at == end) return;
+    const char* const begin = at;
+    while (at != end && !blank(*at)) ++at;
+    f(std::string_view(begin, static_cast<size_t>(at - begin)));
   }
 }
 

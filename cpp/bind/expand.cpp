@@ -26,7 +26,7 @@ class PythonScorer : public EdgeScorer {
  public:
   explicit PythonScorer(nb::callable function) : function_(std::move(function)) {}
   size_t state_size() const override { return 4; }
-  size_t carried_size() const override { return 4; }
+  size_t payload_size() const override { return 4; }
 
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override {
     const nb::gil_scoped_acquire held;
@@ -51,10 +51,10 @@ class PythonScorer : public EdgeScorer {
     return nb::cast<double>(answer[0]);
   }
 
-  void record(uint32_t, std::span<const std::byte* const>, const std::byte* state,
+  void record(uint32_t, std::span<const std::byte* const>, const std::byte* payload,
               FeatureNumbers& features, std::vector<FeatureEntry>& own) override {
     const nb::gil_scoped_acquire held;
-    const nb::object fired = features_[read(state + 4)];
+    const nb::object fired = features_[read(payload)];
     if (fired.is_none()) return;
     for (const auto& [id, value] : nb::cast<nb::dict>(fired)) {
       own.push_back({features.feature(nb::cast<FeatureId>(id)), nb::cast<float>(value)});
@@ -176,7 +176,8 @@ Chosen consensus_of(const Forest& forest, InArray<double> scores, InArray<uint32
 void bind_expand(nb::module_& m) {
   nb::class_<EdgeScorer>(m, "EdgeScorer", "Scores an edge when the states of its tails are known.");
   nb::class_<PythonScorer, EdgeScorer>(m, "PythonScorer", "A scorer written in Python.")
-      .def(nb::init<nb::callable>(), "function"_a);
+      .def(nb::init<nb::callable>(), "function"_a,
+           nb::sig("def __init__(self, function: collections.abc.Callable[..., object]) -> None"));
   nb::class_<LmScorer, EdgeScorer>(m, "LmScorer", "A language model; natural logs.")
       .def(
           "__init__",

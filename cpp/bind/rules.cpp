@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -6,6 +7,7 @@
 #include <memory>
 
 #include "bind/bind.hpp"
+#include "rules/cdec_grammar.hpp"
 #include "rules/extract.hpp"
 #include "rules/moses_table.hpp"
 #include "rules/rule_table.hpp"
@@ -122,7 +124,51 @@ Sizes import_moses(const std::string& path, nb::object phrases, const std::strin
   return result;
 }
 
-// (target symbols, links, scores, counts, sentence, label) of a rule.
+// Sources of text, each with the name that messages use.
+using Named = std::vector<std::pair<nb::object, std::string>>;
+struct Sources {
+  explicit Sources(Named files) {
+    for (auto& [file, name] : files) {
+      held.push_back(std::make_unique<PythonSource>(std::move(file), name));
+      all.push_back(held.back().get());
+    }
+  }
+  std::vector<std::unique_ptr<PythonSource>> held;
+  std::vector<ByteSource*> all;
+};
+
+Sizes import_cdec(const std::string& path, Named grammars, uint64_t memory, size_t threads,
+                  const std::string& scratch, const std::string& info, nb::object progress) {
+  const Sources sources(std::move(grammars));
+  const auto report_progress = progress_callback(std::move(progress));
+  CdecImportReport report;
+  {
+    const nb::gil_scoped_release release;
+    report = read_cdec(sources.all, {memory, threads, scratch}, path, info, report_progress);
+  }
+  Sizes result;
+  result["rules"] = report.rules;
+  result["source_sides"] = report.source_sides;
+  result["columns"] = report.columns;
+  result["sparse_features"] = report.sparse_features;
+  return result;
+}
+
+// Text that is in memory already: no call of Python for each block.
+RuleTable read_cdec_text(const std::vector<std::pair<nb::bytes, std::string>>& grammars,
+                         const std::string& info) {
+  std::vector<std::unique_ptr<MemorySource>> held;
+  std::vector<ByteSource*> sources;
+  for (const auto& [text, name] : grammars) {
+    held.push_back(
+        std::make_unique<MemorySource>(name, std::string_view(text.c_str(), text.size())));
+    sources.push_back(held.back().get());
+  }
+  const nb::gil_scoped_release release;
+  return read_cdec(sources, info);
+}
+
+// (target symbols, links, scores, counts, sentence, label, sparse scores) of a rule.
 nb::tuple rule_of(const RuleTable& table, uint32_t number) {
   const RuleView view = table.rule(number);
   nb::list target, links, scores;
@@ -140,11 +186,16 @@ nb::tuple rule_of(const RuleTable& table, uint32_t number) {
   nb::object sentence = nb::none(), label = nb::none();
   if (view.sentence != kManySentences) sentence = nb::int_(view.sentence);
   if (view.label != kNoLabel) label = text_of(table.labels().word(view.label));
+  nb::list sparse;
+  for (const SparseScore& score : view.sparse) {
+    sparse.append(nb::make_tuple(text_of(table.sparse_names().word(score.feature)),
+                                 static_cast<double>(score.value)));
+  }
   return nb::make_tuple(nb::tuple(target), nb::tuple(links), nb::tuple(scores),
                         nb::make_tuple(static_cast<double>(view.counts.target),
                                        static_cast<double>(view.counts.source),
                                        static_cast<double>(view.counts.joint)),
-                        sentence, label);
+                        sentence, label, nb::tuple(sparse));
 }
 
 Sizes statistics_of(const RuleTable& table) {
@@ -157,6 +208,8 @@ Sizes statistics_of(const RuleTable& table) {
   result["target_words"] = table.target_words().size();
   result["longest_source"] = table.layout().longest_source;
   result["longest_target"] = table.layout().longest_target;
+  result["labels"] = table.labels().size();
+  result["sparse_features"] = table.sparse_names().size();
   result["bytes"] = table.file().size();
   return result;
 }
@@ -283,7 +336,7 @@ void bind_rules(nb::module_& m) {
       .def("rule", rule_of, "number"_a,
            nb::sig("def rule(self, number: int) -> tuple[tuple[str | int, ...], "
                    "tuple[tuple[int, int], ...], tuple[float, ...], tuple[float, float, float], "
-                   "int | None, str | None]"))
+                   "int | None, str | None, tuple[tuple[str, float], ...]]"))
       .def(
           "label",
           [](const RuleTable& table, uint32_t number) {
@@ -307,8 +360,19 @@ void bind_rules(nb::module_& m) {
             const nb::gil_scoped_release release;
             write_moses(table, phrase_sink, reordering_sink.get());
           },
-          "phrases"_a, "reordering"_a.none());
+          "phrases"_a, "reordering"_a.none())
+      .def(
+          "write_cdec",
+          [](const RuleTable& table, nb::object file) {
+            PythonSink sink(std::move(file));
+            const nb::gil_scoped_release release;
+            write_cdec(table, sink);
+          },
+          "file"_a);
 
+  m.def("import_cdec", import_cdec, "path"_a, "grammars"_a, "memory"_a, "threads"_a, "scratch"_a,
+        "info"_a, "progress"_a.none());
+  m.def("read_cdec", read_cdec_text, "grammars"_a, "info"_a);
   m.def("import_moses", import_moses, "path"_a, "phrases"_a, "phrase_name"_a, "reordering"_a.none(),
         "reordering_name"_a, "columns"_a, "reordering_columns"_a, "limit"_a, "memory"_a,
         "threads"_a, "scratch"_a, "info"_a, "progress"_a.none());

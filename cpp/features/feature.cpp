@@ -5,6 +5,6 @@ namespace hopefear::features {
 void Template::fire(const RuleUse&, Sink&) const {}
 void Template::begin(std::byte*) const {}
 void Template::step(const Step&, Sink&, std::byte*) const {}
-void Template::finish(const std::byte*, bool, Sink&) const {}
+void Template::finish(const Source&, const std::byte*, bool, Sink&) const {}
 
 }  // namespace hopefear::features

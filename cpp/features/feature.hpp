@@ -53,6 +53,7 @@ struct RuleUse {
 
 // A step of the derivation: the target side of an edge with the states of its tails.
 struct Step {
+  const Source* source = nullptr;   // of the sentence; never null
   const RuleUse* use = nullptr;     // null for an edge without a rule (glue, goal)
   std::span<const int32_t> target;  // words, and -1-k for the string of tail k
   std::span<const std::byte* const> tails;
@@ -74,7 +75,7 @@ class Template {
   virtual void step(const Step& step, Sink& sink, std::byte* state) const;
   // At the end of the sentence; `begun`: the state grew from begin(), so the left edge of the
   // sentence was seen already.
-  virtual void finish(const std::byte* state, bool begun, Sink& sink) const;
+  virtual void finish(const Source& source, const std::byte* state, bool begun, Sink& sink) const;
 };
 
 using Templates = std::vector<std::shared_ptr<const Template>>;

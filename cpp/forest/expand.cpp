@@ -77,7 +77,7 @@ class Expander {
         scorer_(scorer),
         options_(options),
         state_bytes_(scorer.state_size()),
-        slot_bytes_(std::max<size_t>(8, aligned(state_bytes_ + scorer.carried_size()))),
+        slot_bytes_(std::max<size_t>(8, aligned(state_bytes_ + scorer.payload_size()))),
         table_(state_bytes_),
         features_(a_.feature_ids),
         first_(forest.nodes(), 0),
@@ -381,7 +381,7 @@ class Expander {
     out_.rules.push_back(a_.rules[c.edge]);
     own_.clear();
     for_own_features(a_, c.edge, [&](uint32_t f, float value) { own_.push_back({f, value}); });
-    scorer_.record(c.edge, tail_states(c), slot(c.slot), features_, own_);
+    scorer_.record(c.edge, tail_states(c), slot(c.slot) + state_bytes_, features_, own_);
     append_own();
   }
 

@@ -34,16 +34,16 @@ class FeatureNumbers {
 // may have scratch memory; what it returns depends on its arguments only.
 //
 // A state is state_size() bytes, compared and hashed as such: write all of them. Behind them are
-// carried_size() bytes that are not compared: of all edges of a new node those of its best
-// derivation go on with it (how many n-grams matched so far), and every kept edge's own are handed
-// to record(), so that nothing has to be computed twice. States are aligned to 8 bytes, what is
-// carried is if state_size() is a multiple of 8.
+// the payload_size() bytes of the payload, which are not compared: every kept edge's own is handed
+// to record(), so that nothing has to be computed twice; and of all edges of a new node that of its
+// best derivation goes on behind its state (how many n-grams matched so far). States are aligned to
+// 8 bytes, payloads are if state_size() is a multiple of 8.
 class EdgeScorer {
  public:
   virtual ~EdgeScorer() = default;
   virtual size_t state_size() const = 0;
-  virtual size_t carried_size() const { return 0; }
-  // Writes the state of the head and what is carried; returns what is added to the edge's score,
+  virtual size_t payload_size() const { return 0; }
+  // Writes the state of the head and the payload; returns what is added to the edge's score,
   // -infinity to forbid it. One state per tail, in their order. At the goal a scorer that has
   // nothing to remember there writes zeros.
   virtual double score(uint32_t edge, std::span<const std::byte* const> tails,
@@ -54,12 +54,12 @@ class EdgeScorer {
     (void)edge;
     return std::numeric_limits<double>::infinity();
   }
-  // The features behind that score, appended to `own`, for the edges that are kept; `state` is what
-  // score() wrote for this edge and these tails.
+  // The features behind that score, appended to `own`, for the edges that are kept; `payload` is
+  // what score() wrote for this edge and these tails.
   virtual void record(uint32_t edge, std::span<const std::byte* const> tails,
-                      const std::byte* state, FeatureNumbers& features,
+                      const std::byte* payload, FeatureNumbers& features,
                       std::vector<FeatureEntry>& own) {
-    (void)edge, (void)tails, (void)state, (void)features, (void)own;
+    (void)edge, (void)tails, (void)payload, (void)features, (void)own;
   }
 };
 
@@ -80,7 +80,7 @@ struct Expanded {
   std::vector<uint32_t> nodes;  // of each new node: the old one
   std::vector<double> scores;   // of each new edge, with what the scorer added
   std::vector<double> best;     // of each new node: the score of its best derivation
-  // Of each new node its state and what its best derivation carries; `stride` bytes each. The
+  // Of each new node its state and the payload of its best derivation; `stride` bytes each. The
   // merged goal has those of its best derivation.
   std::vector<std::byte> states;
   size_t stride = 0;

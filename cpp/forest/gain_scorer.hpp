@@ -28,7 +28,7 @@ class GainScorer : public EdgeScorer {
              bool by_length);
 
   size_t state_size() const override { return 8 * ((4 * (2 * words_ + 2) + 7) / 8); }
-  size_t carried_size() const override { return 8 + 4 * (size_t{order_} + 1); }
+  size_t payload_size() const override { return 8 + 4 * (size_t{order_} + 1); }
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
 
  private:

@@ -82,11 +82,11 @@ double LmScorer::estimate(uint32_t edge) {
   return weight_ * sum;
 }
 
-void LmScorer::record(uint32_t, std::span<const std::byte* const>, const std::byte* state,
+void LmScorer::record(uint32_t, std::span<const std::byte* const>, const std::byte* payload,
                       FeatureNumbers& features, std::vector<FeatureEntry>& own) {
   if (feature_ == 0) return;
   float value = 0;
-  std::memcpy(&value, state + state_size(), sizeof value);
+  std::memcpy(&value, payload, sizeof value);
   own.push_back({features.feature(feature_), value});
 }
 

@@ -20,10 +20,10 @@ class LmScorer : public EdgeScorer {
   // right context, left length and whether full, left words, their estimates (which are a function
   // of the words, so comparing them does no harm)
   size_t state_size() const override { return 8 + 8 * (size_t{model_->order()} - 1); }
-  size_t carried_size() const override { return sizeof(float); }
+  size_t payload_size() const override { return sizeof(float); }
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
   double estimate(uint32_t edge) override;  // of the words of the edge, as far as it knows them
-  void record(uint32_t edge, std::span<const std::byte* const> tails, const std::byte* state,
+  void record(uint32_t edge, std::span<const std::byte* const> tails, const std::byte* payload,
               FeatureNumbers& features, std::vector<FeatureEntry>& own) override;
 
  private:

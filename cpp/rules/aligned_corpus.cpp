@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
@@ -63,6 +64,14 @@ void split(std::string_view line, const LineReader& reader, WordCollector& words
 void check_utf8(std::string_view line, const LineReader& reader) {
   size_t at = 0;
   while (at < line.size()) {
+    uint64_t eight;
+    if (line.size() - at >= sizeof(eight)) {  // mostly ASCII: eight bytes at a time
+      std::memcpy(&eight, line.data() + at, sizeof(eight));
+      if ((eight & 0x8080808080808080) == 0) {
+        at += sizeof(eight);
+        continue;
+      }
+    }
     const size_t n = utf8_sequence(line.substr(at));
     if (n == 0) {
       char byte[8];

@@ -130,7 +130,7 @@ ExtractReport PhraseExtraction::write(const std::string& path, std::string_view 
     done += n;
   }
   ranked.flush();
-  table.finish(path, source_codec_->words(), target_codec_->words(), {}, info);
+  table.finish(path, {source_codec_->words(), target_codec_->words()}, info);
   progress(done);
   report.over_limit = ranked.dropped();
   report.rules = table.rules();

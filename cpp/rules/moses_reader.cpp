@@ -117,10 +117,7 @@ class Importer {
     size_t best = static_cast<size_t>(named - columns.names.begin());
     if (best >= columns.translation()) best = columns.translation() == 4 ? 2 : 0;
     RankedSink ranked(table, columns.translation(), best, options_.limit);
-    const std::vector<Word> source_order = source_words_.sorted(),
-                            target_order = target_words_.sorted();
-    const std::vector<Word> source_number = inverse(source_order),
-                            target_number = inverse(target_order);
+    const WordOrder source_order(source_words_), target_order(target_words_);
     MosesImportReport report;
     std::vector<Symbol> source, target;
     std::vector<float> scores(columns.size()), reordering;
@@ -141,8 +138,8 @@ class Importer {
         std::memcpy(reordering.data(), content.data(), reordering_columns_ * sizeof(float));
         continue;
       }
-      decode(key.substr(0, middle), source_words_, source_number, source);
-      decode(key.substr(middle + 4, end - 8 - middle), target_words_, target_number, target);
+      decode(key.substr(0, middle), source_words_, source_order.number, source);
+      decode(key.substr(middle + 4, end - 8 - middle), target_words_, target_order.number, target);
       uint16_t link_count;
       std::memcpy(&link_count, content.data(), 2);
       links_.resize(link_count);
@@ -164,8 +161,7 @@ class Importer {
       if (++done % 4096 == 0) poll_interrupt();
     }
     ranked.flush();
-    table.finish(path, spelled(source_words_, source_order), spelled(target_words_, target_order),
-                 {}, info);
+    table.finish(path, {source_order.words, target_order.words}, info);
     report.rules = table.rules();
     report.source_sides = table.layout().source_sides;
     report.over_limit = ranked.dropped();
@@ -262,19 +258,6 @@ class Importer {
     }
     columns.names.insert(columns.names.end(), last.begin(), last.end());
     return columns;
-  }
-
-  static std::vector<Word> inverse(const std::vector<Word>& order) {
-    std::vector<Word> number(order.size());
-    for (Word i = 0; i < order.size(); ++i) number[order[i]] = i;
-    return number;
-  }
-
-  static std::vector<std::string_view> spelled(const WordCollector& words,
-                                               const std::vector<Word>& order) {
-    std::vector<std::string_view> result;
-    for (const Word word : order) result.push_back(words.word(word));
-    return result;
   }
 
   static void decode(std::string_view text, const WordCollector& words,

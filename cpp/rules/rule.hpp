@@ -28,6 +28,12 @@ struct Counts {
   float target, source, joint;
 };
 
+// A score that only few rules have: which of the table's sparse names, and its value.
+struct SparseScore {
+  uint32_t feature;
+  float value;
+};
+
 // All spans point to memory of someone else.
 struct RuleView {
   std::span<const Symbol> source;  // empty when read by its number (the trie knows it)
@@ -39,6 +45,7 @@ struct RuleView {
   uint16_t label;     // of the left-hand side; kNoLabel for phrase pairs
   // Of the source side: symbols, and nonterminals among them. Set when read from a table.
   uint8_t source_size = 0, arity = 0;
+  std::span<const SparseScore> sparse = {};  // besides the columns; only in imported grammars
 };
 
 // What the columns of a table's score rows are.

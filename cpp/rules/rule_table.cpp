@@ -15,6 +15,10 @@ RuleTable RuleTable::open(const std::string& path, Verify verify) {
   return RuleTable(BinaryFile::open(path, kRulesKind, verify));
 }
 
+RuleTable RuleTable::from_memory(std::vector<char> bytes, std::string name) {
+  return RuleTable(BinaryFile::from_memory(std::move(bytes), std::move(name), kRulesKind));
+}
+
 RuleTable::RuleTable(BinaryFile file)
     : file_(std::move(file)),
       source_words_(file_, "source"),
@@ -36,6 +40,11 @@ RuleTable::RuleTable(BinaryFile file)
       columns_.size() == layout_.columns && layout_.reordering <= layout_.columns &&
       (layout_.reordering == 0 || layout_.reordering == 3 || layout_.reordering == 6);
   if (!columns_fit) throw file_.damaged("the columns do not fit their names");
+  if (file_.has("sparse.score")) {
+    sparse_names_ = WordList(file_, "sparse");
+    sparse_at_ = file_.section<uint64_t>("sparse.places", entries_.size() + 1);
+    sparse_ = file_.section<SparseScore>("sparse.score");
+  }
   if (nodes_.empty() || nodes_.size() >= kNoNode) throw file_.damaged("no root");
 }
 
@@ -84,6 +93,7 @@ RuleView RuleTable::rule(uint32_t number) const {
   view.label = entry.label;
   view.source_size = entry.source_size;
   view.arity = entry.arity;
+  view.sparse = sparse(number);
   bool good = entry.label == kNoLabel || entry.label < labels_.size();
   for (const Symbol symbol : view.target) {
     good &=
@@ -99,6 +109,20 @@ RuleView RuleTable::rule(uint32_t number) const {
 std::span<const float> RuleTable::scores(uint32_t number) const {
   if (number >= entries_.size()) throw file_.damaged("a rule is out of range");
   return scores_.subspan(size_t{number} * layout_.columns, layout_.columns);
+}
+
+std::span<const SparseScore> RuleTable::sparse(uint32_t number) const {
+  if (sparse_at_.empty()) return {};
+  if (number >= entries_.size()) throw file_.damaged("a rule is out of range");
+  const uint64_t begin = sparse_at_[number], end = sparse_at_[number + 1];
+  if (begin > end || end > sparse_.size()) {
+    throw file_.damaged("the sparse scores of a rule are out of range");
+  }
+  const std::span<const SparseScore> scores = sparse_.subspan(begin, end - begin);
+  for (const SparseScore& score : scores) {
+    if (score.feature >= sparse_names_.size()) throw file_.damaged("a sparse score has no name");
+  }
+  return scores;
 }
 
 std::optional<size_t> RuleTable::column(std::string_view name) const {

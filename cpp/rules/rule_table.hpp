@@ -12,6 +12,8 @@
 //   rules       RuleEntry         counts   Counts        scores   a row of floats for each rule
 //   bodies      target symbols and links, for each rule
 //   info        how it was made, as the maker wrote it (JSON)
+//   sparse.places sparse.score sparse.*  only if some rule has scores that are no column: where those
+//               of each rule begin, the scores (SparseScore), and their names in their order
 //
 // Reading is bounds-checked everywhere: a damaged file gives an InputError, never a wild read. All
 // of it may be used by any number of threads.
@@ -68,6 +70,8 @@ class RuleTable {
   };
 
   static RuleTable open(const std::string& path, Verify verify = Verify::quick);
+  // What TableWriter::finish_in_memory made. `name` is for messages.
+  static RuleTable from_memory(std::vector<char> bytes, std::string name);
 
   // The trie. A dotted item is a node: start at root(), go on with child() for each symbol.
   Node root() const { return static_cast<Node>(nodes_.size() - 1); }
@@ -80,6 +84,8 @@ class RuleTable {
   // that led to it and `arity` the number of nonterminals on the way.
   RuleView rule(uint32_t number) const;
   std::span<const float> scores(uint32_t number) const;
+  // Scores that are no columns; their names are sparse_names(). Empty in tables of our own.
+  std::span<const SparseScore> sparse(uint32_t number) const;
 
   // Every rule with its source side, in the order of a sorted Moses table. `visit` gets the
   // number of the rule and a view.
@@ -96,6 +102,7 @@ class RuleTable {
   const WordList& source_words() const { return source_words_; }
   const WordList& target_words() const { return target_words_; }
   const WordList& labels() const { return labels_; }
+  const WordList& sparse_names() const { return sparse_names_; }
   const TableLayout& layout() const { return layout_; }
   std::string_view info() const;
   const BinaryFile& file() const { return file_; }
@@ -128,7 +135,7 @@ class RuleTable {
   BinaryFile file_;
   Columns columns_;
   TableLayout layout_;
-  WordList source_words_, target_words_, labels_;
+  WordList source_words_, target_words_, labels_, sparse_names_;
   std::span<const TrieNode> nodes_;
   std::span<const Symbol> edge_symbols_;
   std::span<const Node> edge_nodes_;
@@ -136,6 +143,8 @@ class RuleTable {
   std::span<const Counts> counts_;
   std::span<const float> scores_;
   std::span<const uint16_t> bodies_;
+  std::span<const uint64_t> sparse_at_;  // empty, or one more than rules
+  std::span<const SparseScore> sparse_;
 };
 
 }  // namespace hopefear::rules

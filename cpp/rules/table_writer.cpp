@@ -17,7 +17,9 @@ TableWriter::TableWriter(Columns columns, const std::string& scratch)
       entries_(scratch),
       counts_(scratch),
       scores_(scratch),
-      bodies_(scratch) {
+      bodies_(scratch),
+      sparse_at_(scratch),
+      sparse_(scratch) {
   layout_.columns = static_cast<uint32_t>(columns_.size());
   layout_.reordering = columns_.reordering;
 }
@@ -54,6 +56,8 @@ void TableWriter::add(const RuleView& rule) {
       std::max(layout_.longest_target, static_cast<uint32_t>(rule.target.size()));
   if (rule.sentence != kManySentences) ++layout_.one_sentence;
 
+  add_sparse(rule.sparse);
+
   RuleEntry entry = {};
   entry.body = body_;
   entry.sentence = rule.sentence;
@@ -72,6 +76,16 @@ void TableWriter::add(const RuleView& rule) {
     put<Link>(bodies_, std::vector<Link>{{0, 0}});
     ++body_;
   }
+}
+
+// Most tables have no sparse scores, and no places for them.
+void TableWriter::add_sparse(std::span<const SparseScore> scores) {
+  const uint64_t at = sparse_.size() / sizeof(SparseScore);
+  if (at == 0 && scores.empty()) return;
+  const uint64_t zero = 0;
+  while (sparse_at_.size() / sizeof(at) + 1 < rules_) put<uint64_t>(sparse_at_, {&zero, 1});
+  put<uint64_t>(sparse_at_, {&at, 1});
+  put<SparseScore>(sparse_, scores);
 }
 
 void TableWriter::close_last() {
@@ -110,20 +124,17 @@ void TableWriter::copy(BinaryWriter& writer, const char* section, ScratchStream&
   }
 }
 
-void TableWriter::finish(const std::string& path, std::span<const std::string_view> source_words,
-                         std::span<const std::string_view> target_words,
-                         std::span<const std::string_view> labels, std::string_view info) {
+void TableWriter::write(BinaryWriter& writer, const Names& names, std::string_view info) {
   while (!path_.empty()) close_last();
-  BinaryWriter writer(path, kRulesKind);
   writer.begin("columns");
   for (const std::string& name : columns_.names) {
     writer.append(name.data(), name.size());
     writer.append("\n", 1);
   }
   writer.add<TableLayout>("layout", {&layout_, 1});
-  write_words(writer, "source", source_words);
-  write_words(writer, "target", target_words);
-  write_words(writer, "label", labels);
+  write_words(writer, "source", names.source_words);
+  write_words(writer, "target", names.target_words);
+  write_words(writer, "label", names.labels);
   copy(writer, "nodes", nodes_);
   copy(writer, "edge.symbol", edge_symbols_);
   copy(writer, "edge.node", edge_nodes_);
@@ -132,7 +143,25 @@ void TableWriter::finish(const std::string& path, std::span<const std::string_vi
   copy(writer, "scores", scores_);
   copy(writer, "bodies", bodies_);
   writer.add<char>("info", {info.data(), info.size()});
+  if (const uint64_t sparse = sparse_.size() / sizeof(SparseScore); sparse > 0) {
+    put<uint64_t>(sparse_at_, {&sparse, 1});
+    copy(writer, "sparse.places", sparse_at_);
+    copy(writer, "sparse.score", sparse_);
+    write_words(writer, "sparse", names.sparse);
+  }
+}
+
+void TableWriter::finish(const std::string& path, const Names& names, std::string_view info) {
+  BinaryWriter writer(path, kRulesKind);
+  write(writer, names, info);
   writer.finish();
+}
+
+RuleTable TableWriter::finish_in_memory(std::string name, const Names& names,
+                                        std::string_view info) {
+  BinaryWriter writer(kRulesKind);
+  write(writer, names, info);
+  return RuleTable::from_memory(writer.finish_in_memory(), std::move(name));
 }
 
 }  // namespace hopefear::rules

@@ -21,10 +21,13 @@ class TableWriter : public RuleSink {
   // beginning come together too, as in any sorted order. At most 255 symbols on each side.
   void add(const RuleView& rule) override;
 
-  // The words in their order (those of `word_less`), then the labels. `path` is a new file.
-  void finish(const std::string& path, std::span<const std::string_view> source_words,
-              std::span<const std::string_view> target_words,
-              std::span<const std::string_view> labels, std::string_view info);
+  // What the numbers in the rules stand for: words in their order (that of `word_less`), labels,
+  // names of sparse scores in the same order.
+  struct Names {
+    std::span<const std::string_view> source_words, target_words, labels = {}, sparse = {};
+  };
+  void finish(const std::string& path, const Names& names, std::string_view info);  // a new file
+  RuleTable finish_in_memory(std::string name, const Names& names, std::string_view info);
   uint64_t rules() const { return rules_; }
   const TableLayout& layout() const { return layout_; }
 
@@ -39,6 +42,8 @@ class TableWriter : public RuleSink {
     std::vector<Edge> edges;
   };
   void close_last();
+  void add_sparse(std::span<const SparseScore> scores);
+  void write(BinaryWriter& writer, const Names& names, std::string_view info);
   template <typename T>
   static void put(ScratchStream& stream, std::span<const T> values) {
     stream.write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
@@ -48,7 +53,8 @@ class TableWriter : public RuleSink {
   Columns columns_;
   TableLayout layout_ = {};
   std::vector<Open> path_;  // the root, then one node for each symbol of the current source side
-  ScratchStream nodes_, edge_symbols_, edge_nodes_, entries_, counts_, scores_, bodies_;
+  ScratchStream nodes_, edge_symbols_, edge_nodes_, entries_, counts_, scores_, bodies_, sparse_at_,
+      sparse_;
   uint64_t node_count_ = 0, edge_count_ = 0, rules_ = 0;
   uint64_t body_ = 0;
 };

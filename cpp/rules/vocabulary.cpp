@@ -58,6 +58,14 @@ std::vector<Word> WordCollector::sorted() const {
   return order;
 }
 
+WordOrder::WordOrder(const WordCollector& collected) : number(collected.size()) {
+  words.reserve(collected.size());
+  for (const Word id : collected.sorted()) {
+    number[id] = static_cast<Word>(words.size());
+    words.push_back(collected.word(id));
+  }
+}
+
 WordList::WordList(const BinaryFile& file, const std::string& section)
     : offsets_(file.section<uint64_t>(section + ".at")),
       text_(file.section<char>(section + ".text")) {

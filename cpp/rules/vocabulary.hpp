@@ -42,6 +42,14 @@ class WordCollector {
   std::vector<uint64_t> offsets_ = {0};
 };
 
+// The collected words in their order: the number of each in a table, and each by that number. The
+// views point into the collector.
+struct WordOrder {
+  explicit WordOrder(const WordCollector& collected);
+  std::vector<Word> number;             // by the collector's number
+  std::vector<std::string_view> words;  // by table number
+};
+
 // The words of a table in their order; a word's number is its place. Points into a mapped file.
 class WordList {
  public:

@@ -107,7 +107,7 @@ void write_small(const std::string& path) {
   writer.add({third, target3, links3, scores, {1, 1, 1}, 0, 0});
   const std::vector<std::string_view> source = {"a", "b"}, target = {"c", "d", "e"},
                                       labels = {"X", "Y"};
-  writer.finish(path, source, target, labels, "{}");
+  writer.finish(path, {source, target, labels}, "{}");
 }
 
 TEST(nonterminals_in_a_table) {

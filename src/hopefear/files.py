@@ -90,10 +90,11 @@ def check_one_stdin(*paths: PathLike) -> None:
 def open_text(path: PathLike) -> Iterator[Iterator[str]]:
     """Lines of a UTF-8 file without their newline; bytes that are no UTF-8 name their line."""
     with open_input(path) as file:
-        yield _decoded_lines(file, display_name(path))
+        yield decoded_lines(file, display_name(path))
 
 
-def _decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
+def decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
+    """What `open_text` gives, of a file that is open already."""
     for number, line in enumerate(file, 1):
         try:
             yield line.decode("utf-8").rstrip("\n")

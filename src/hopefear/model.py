@@ -3,14 +3,22 @@
 model.toml            what it is: system, text steps, how it was trained; written last, so that
 a directory without it is unfinished
 rules.bin  lm.bin     the engine's memory-mapped parts
+weights.tsv           the weights that `translate` takes unless it is given others
 casing.*.tsv          what the text steps learned
 folds/0/ …            rules and language models that leave a part of the training text out
 work/                 prepared text, its alignment and the state of training; only a later run
 of `hopefear train` needs it
+
+Tables of model.toml: `[text.source]`, `[text.target]`; `[decoder]`, the decoder's options where
+they are not its defaults, and in `[decoder.features]` the names and units of an imported model's
+features; `[lms]`, feature names and files of the language models (default: lm = "lm.bin");
+`[features]`, the registered feature templates that are on, with their options; `[training]` or
+`[imported]`, where it comes from.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -19,18 +27,22 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from hopefear import config, registry
 from hopefear.config import load_toml
-from hopefear.errors import InputError
+from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.files import PathLike, open_output
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.pipeline import TextPipeline
 
 if TYPE_CHECKING:
+    from hopefear.decode.decoder import Decoder, ModelParts
     from hopefear.lm import LanguageModel
+    from hopefear.weights import Weights
 
 FORMAT = 1
 MODEL_FILE = "model.toml"
 LM_FILE = "lm.bin"
+WEIGHTS_FILE = "weights.tsv"
 WORK = "work"
 FOLDS = "folds"
 
@@ -56,9 +68,12 @@ class Model:
                 f"{path}: format {settings.get('format')!r}, expected {FORMAT}; train it again "
                 "with this version"
             )
-        for key in ("system", "text", "training"):
+        for key in ("system", "text"):
             if key not in settings:
                 raise InputError(f"{path}: {key!r} is missing; train it again")
+        for key in ("decoder", "lms", "features", "training", "imported"):
+            if not isinstance(settings.get(key, {}), dict):
+                raise InputError(f"{path}: {key} is {settings[key]!r}, expected a table [{key}]")
         model = cls(directory, settings)
         for part in model.parts():
             if not part.is_file():
@@ -67,21 +82,107 @@ class Model:
 
     def parts(self) -> list[Path]:
         """The engine's files of the model itself, without folds."""
-        return [self.directory / TABLE_FILE, self.directory / LM_FILE]
+        rules = [self.directory / TABLE_FILE] if self.has_rules else []
+        return [*rules, *self.lm_files.values()]
 
     @property
     def system(self) -> str:
         return str(self.settings["system"])
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether it has a rule table; without one every sentence brings its grammar."""
+        return bool(self.settings.get("rules", True))
+
+    @property
+    def lm_files(self) -> dict[str, Path]:
+        """The language models by the names of their features."""
+        files = self.settings.get("lms", {"lm": LM_FILE})
+        return {name: self.directory / str(file) for name, file in files.items()}
+
     @cached_property
     def rules(self) -> RuleTable:
+        if not self.has_rules:
+            raise InputError(f"{self.directory}: has no rules, every sentence brings its grammar")
         return RuleTable.open(self.directory / TABLE_FILE)
 
     @cached_property
-    def lm(self) -> LanguageModel:
+    def lms(self) -> dict[str, LanguageModel]:
         from hopefear.lm import LanguageModel
 
-        return LanguageModel.load(self.directory / LM_FILE)
+        return {name: LanguageModel.load(path) for name, path in self.lm_files.items()}
+
+    @property
+    def lm(self) -> LanguageModel:
+        """The first language model."""
+        for lm in self.lms.values():
+            return lm
+        raise InputError(f"{self.directory}: has no language model")
+
+    # -- decoding --
+
+    def decoder(self, **options: Any) -> Decoder:
+        """The model's decoder; `options` that are not None override those of model.toml."""
+        cls = self.decoder_class
+        fields = {field.name: field for field in config.fields_of(cls.options_class)}
+        values = {k: v for k, v in self.settings.get("decoder", {}).items() if k != "features"}
+        for key in values:
+            if key not in fields:
+                raise InputError(
+                    f"{self.directory / MODEL_FILE}: decoder.{key}: a {self.system} model has no "
+                    f"such option; {suggestion(key, fields)}"
+                )
+        place = f"{self.directory / MODEL_FILE}: decoder"
+        config.from_mapping(cls.options_class, values, place)  # says where the fault is
+        for key, value in options.items():
+            if value is None:
+                continue
+            if key not in fields:
+                raise OptionError(
+                    f"{key.replace('_', '-')}: a {self.system} model has no such option; "
+                    f"{suggestion(key, fields)}"
+                )
+            values[key] = config.convert_value(fields[key], value, key)
+        return cls.load(self.decoder_parts(), config.from_mapping(cls.options_class, values))
+
+    @property
+    def decoder_class(self) -> type[Decoder]:
+        return registry.get("decoder", self.system)
+
+    def decoder_parts(self) -> ModelParts:
+        """Rules, language models and features for a decoder."""
+        from hopefear.decode.decoder import FeatureSpec, ModelParts
+
+        given = self.settings.get("decoder", {}).get("features")
+        features = None
+        if given is not None:
+            place = f"{self.directory / MODEL_FILE}: decoder.features"
+            features = {name: _feature(FeatureSpec, spec, place) for name, spec in given.items()}
+        return ModelParts(
+            rules=self.rules if self.has_rules else None,
+            lms=self.lms,
+            features=features,
+            templates=self.settings.get("features", {}),
+        )
+
+    def weights(
+        self, path: PathLike | None = None, *, warn: Callable[[str], None] = warnings.warn
+    ) -> Weights:
+        """The weights of a file, by default those of the model itself."""
+        from hopefear.weights import Weights
+
+        if path is not None:
+            return Weights.load(path)
+        own = self.directory / WEIGHTS_FILE
+        if own.is_file():
+            return Weights.load(own)
+        if "imported" in self.settings:
+            raise InputError(f"{own}: no such file; import the model again, or give --weights")
+        from hopefear.decode.defaults import default_weights
+
+        warn(f"{own}: no such file; default weights are used, 'hopefear tune' learns better ones")
+        columns = self.rules.columns if self.has_rules else ()
+        return Weights(default_weights(self.system, columns, list(self.lm_files)))
 
     def text(self, side: str, warn: Callable[[str], None] = warnings.warn) -> TextPipeline:
         """The text steps of `source` or `target`."""
@@ -90,8 +191,17 @@ class Model:
     @property
     def folds(self) -> list[Path]:
         """Directories with the rules and language models that leave one fold out."""
-        count = self.settings["training"].get("folds", 0)
+        count = self.settings.get("training", {}).get("folds", 0)
         return [self.directory / FOLDS / str(number) for number in range(count)]
+
+
+def _feature(cls: type[Any], spec: Any, place: str) -> Any:
+    if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
+        raise InputError(f"{place}: found {spec!r}, expected {{name = …, factor = …}}")
+    factor = spec.get("factor", 1.0)
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not math.isfinite(factor):
+        raise InputError(f"{place}: the factor of {spec['name']} is {factor!r}, expected a number")
+    return cls(spec["name"], float(factor))
 
 
 def write_settings(directory: Path, settings: Mapping[str, Any]) -> None:

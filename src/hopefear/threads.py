@@ -1,10 +1,66 @@
-"""How many threads there are to use."""
+"""How many threads there are to use, and work that they do in order."""
 
 from __future__ import annotations
 
 import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_AHEAD = 4  # items per thread that are read before their turn
 
 
 def all_cores() -> int:
     """The number of cores this process may use: those it is bound to, not all of the machine's."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -> Iterator[B]:
+    """`function(item)` of every item, in their order, as soon as it is there.
+
+    With several threads the items are read by a thread of their own, a few ahead: a result is
+    given out also while the next item is still waited for, as on a pipe whose other end reads
+    the first answer before it asks again. What reading or `function` raises comes in its turn,
+    after the results before it.
+    """
+    if threads <= 1:
+        yield from map(function, items)
+        return
+    # Futures in order; None after the last one; an exception of reading as itself.
+    ready: queue.Queue[Future[B] | BaseException | None] = queue.Queue()
+    room = threading.Semaphore(_AHEAD * threads)
+    stopped = threading.Event()
+    pool = ThreadPoolExecutor(threads)
+    work = [function]  # taken away at the end: the reader may outlive everything else
+
+    def read() -> None:
+        try:
+            for item in items:
+                room.acquire()
+                if stopped.is_set():
+                    return
+                ready.put(pool.submit(work[0], item))
+            ready.put(None)
+        except BaseException as error:  # raised again where the results are taken
+            ready.put(error)
+
+    # A daemon: nobody waits for it where it waits for input that nobody needs any more.
+    threading.Thread(target=read, name="reader", daemon=True).start()
+    try:
+        while (found := ready.get()) is not None:
+            if isinstance(found, BaseException):
+                raise found
+            result = found.result()
+            room.release()
+            yield result
+    finally:
+        stopped.set()
+        work.clear()
+        room.release()
+        pool.shutdown(wait=True, cancel_futures=True)
+        ready.queue.clear()

@@ -8,6 +8,7 @@ depends on them.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
@@ -24,10 +25,10 @@ import hopefear
 from hopefear.config import option, part_of
 from hopefear.errors import InputError, OptionError
 from hopefear.files import PathLike, open_input, write_text
-from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WORK, write_settings
+from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
 from hopefear.progress import Display
 from hopefear.rules.extract import ExtractOptions, extract
-from hopefear.rules.table import TABLE_FILE
+from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.clean import CleanRules, clean_files
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
 from hopefear.text.pipeline import TextPipeline, casing_name, language_of
@@ -371,8 +372,24 @@ class _Training:
         texts: dict[str, Any] = json.loads((self.work / "text.json").read_text(encoding="utf-8"))
         return texts
 
+    def _write_weights(self) -> None:
+        """Default weights; those that are there stay, unless they are of other features."""
+        from hopefear.decode.defaults import default_weights
+        from hopefear.weights import Weights
+
+        path = self.directory / WEIGHTS_FILE
+        columns = RuleTable.open(self.directory / TABLE_FILE).columns
+        wanted = default_weights("phrase", columns, ["lm"])
+        if path.is_file():
+            with contextlib.suppress(InputError):
+                there = Weights.load(path)
+                if all(name in there for name in wanted):
+                    return
+        Weights(wanted).save(path)
+
     def _finish(self, report: dict[str, Any]) -> None:
         steps = report["steps"]
+        self._write_weights()
         write_settings(
             self.directory,
             {

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from forest_random import Hypergraph, few, hypergraphs
+from hopefear._engine import BleuReferences, GainScorer
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from lm_arpa import SMALL, write_arpa
 
 from hopefear import forest as hf
-from hopefear._engine import BleuReferences, GainScorer
 from hopefear.lm import LanguageModel
 from hopefear.metrics.bleu_decayed import BleuDecayed
 from hopefear.metrics.bleu_plus_one import BleuPlusOne
@@ -44,7 +45,7 @@ def bigrams(graph: Hypergraph) -> Callable[[int, tuple[Any, ...]], Any]:
 
 
 def bigram_score(string: tuple[str, ...]) -> float:
-    return 0.5 * sum(pair == ("a", "b") for pair in zip(string, string[1:], strict=False))
+    return 0.5 * sum(pair == ("a", "b") for pair in pairwise(string))
 
 
 def strings_of(graph: Hypergraph, made: hf.Expanded, nodes: list[int]) -> Counter[Any]:
@@ -119,18 +120,18 @@ def test_forbidding(graph: Hypergraph, beam: int) -> None:
         string = []
         for symbol in graph.edges[edge].target:
             string += [symbol] if isinstance(symbol, str) else list(tails[symbol])
-        if any(x == y for x, y in zip(string, string[1:], strict=False)):
+        if any(x == y for x, y in pairwise(string)):
             return None
         return 0.0, tuple(string)
 
     made = hf.expand(graph.forest, alternating, scores=graph.scores, merge_goal=False, beam=beam)
-    found = {n: 0 for n in range(graph.nodes)}
+    found = dict.fromkeys(range(graph.nodes), 0)
     for n, paths in hf_count(made):
         found[n] += paths
     for n in range(graph.nodes):
         good = [
             p for p in graph.paths[n]
-            if all(x != y for x, y in zip(p.words, p.words[1:], strict=False))
+            if all(x != y for x, y in pairwise(p.words))
         ]  # fmt: skip
         if beam in (0, 1000):
             assert found[n] == len(good)

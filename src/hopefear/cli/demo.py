@@ -8,6 +8,7 @@ steps found) and returns its part of the report; a new part of the product adds 
 from __future__ import annotations
 
 import textwrap
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import Any
 from hopefear.cli.command import Command, Console, table
 from hopefear.cli.world import describe
 from hopefear.config import option
-from hopefear.files import open_text
+from hopefear.files import open_text, write_text
 from hopefear.progress import duration
 from hopefear.registry import register
 
@@ -126,11 +127,82 @@ def tell_training(report: Mapping[str, Any], console: Console) -> None:
     console.print(_prose(f"Time: {seconds}. 'hopefear inspect {report['model']}' has more."))
 
 
+def translate_test(stage: Stage) -> dict[str, Any]:
+    """New sentences, translated"""
+    from hopefear.metrics import create
+    from hopefear.model import Model
+    from hopefear.text.lines import read_lines
+    from hopefear.translate import TranslateOptions, Translator
+
+    world = stage.path("world")
+    source = list(read_lines(world / "test.zh"))
+    references = list(
+        zip(*(read_lines(world / f"test.en.{number}") for number in range(4)), strict=True)
+    )
+    translator = Translator(
+        Model.load(stage.path("model")), options=TranslateOptions(tokenized=True)
+    )
+    started = time.monotonic()
+    texts = []
+    with stage.console.step("translate", total=len(source), unit="sentences") as step:
+        for found in translator.translate(source):
+            texts.append(found.text)
+            step.advance()
+    seconds = time.monotonic() - started
+    with write_text(stage.path("test.out")) as file:
+        file.writelines(f"{text}\n" for text in texts)
+    bleu = create("bleu")
+    rows = bleu.prepare(references).statistics(texts)
+    scores = bleu.sentence_scores(rows)
+    # One that is right, one in the middle and one that went wrong, none of them very long.
+    order = sorted(
+        (n for n, text in enumerate(source) if 6 <= len(text.split()) <= 12),
+        key=lambda n: -scores[n],
+    )
+    chosen = [order[len(order) // 20], order[len(order) // 2], order[-len(order) // 20]]
+    return {
+        "sentences": len(source),
+        "words_per_second": round(sum(len(line.split()) for line in source) / max(seconds, 1e-9)),
+        "bleu": round(float(bleu.shown(rows.sum(axis=0))), 2),
+        "output": str(stage.path("test.out")),
+        "examples": [
+            {"source": source[n], "output": texts[n], "references": list(references[n])}
+            for n in chosen
+        ],
+        "model": str(stage.path("model")),
+    }
+
+
+def tell_translation(report: Mapping[str, Any], console: Console) -> None:
+    console.print(
+        _prose(
+            f"The model translates the {report['sentences']} sentences of the test set, which "
+            "training never saw. Its weights are not learned yet, they are the same for every "
+            f"model: BLEU is {report['bleu']:.1f}. Three sentences, and their four references:"
+        )
+    )
+    for example in report["examples"]:
+        console.print(f"\n  source      {example['source']}")
+        console.print(f"  output      {example['output']}")
+        for number, reference in enumerate(example["references"]):
+            console.print(f"  {'' if number else 'references'}".ljust(14) + reference)
+    console.print()
+    first = report["examples"][0]["source"]
+    console.print(
+        _prose(
+            f"All of them are in {report['output']} ({report['words_per_second']:,} words per "
+            "second). How one came about:"
+        )
+    )
+    console.print(f"\n  hopefear inspect {report['model']} --tokenized --derivation '{first}'")
+
+
 Tell = Callable[[Mapping[str, Any], Console], None]
 #: name, what it does, how it is told; in the order of the story
 STEPS: tuple[tuple[str, Callable[[Stage], dict[str, Any]], Tell], ...] = (
     ("world", make_world, tell_world),
     ("train", train_model, tell_training),
+    ("translate", translate_test, tell_translation),
 )
 
 

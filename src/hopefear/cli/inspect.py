@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, format_value, table
 from hopefear.config import argument, option
-from hopefear.errors import InputError
+from hopefear.errors import InputError, OptionError
 from hopefear.progress import duration
 from hopefear.registry import register
 
@@ -24,24 +24,38 @@ class Inspect(Command):
     """Describe a model directory, a rule table, a language model or weights.
 
     What PATH is, is found out from its content. --phrase looks up the translations of a source
-    phrase in a model or rule table.
+    phrase in a model or rule table. --derivation translates a sentence with a model and shows how
+    the translation came about: the rules, what they cover, and what each feature adds.
     """
 
     examples = (
         "hopefear inspect fr-en",
         "hopefear inspect fr-en --phrase 'la maison' --json",
+        "hopefear inspect fr-en --derivation 'la maison est petite'",
         "hopefear inspect weights.tsv --top 20",
     )
 
     path: Path = argument(help="a model directory, rules.bin, lm.bin, weights.tsv or weights.bin")
     phrase: str | None = option(None, help="source words: show their translations")
+    derivation: str | None = option(None, metavar="SENTENCE", help="show how it is translated")
+    weights: Path | None = option(
+        None, help="for --derivation; by default the weights of the model"
+    )
+    tokenized: bool = option(False, help="the sentence is words between blanks: take it so")
     top: int = option(10, min=1, help="how many of the heaviest weights or best translations")
 
     def run(self, console: Console) -> Mapping[str, Any]:
+        if self.derivation is None and (self.weights is not None or self.tokenized):
+            raise OptionError("--weights and --tokenized are for --derivation SENTENCE")
         if self.path.is_dir():
             from hopefear.model import Model
 
-            return self._model(Model.load(self.path))
+            model = Model.load(self.path)
+            if self.derivation is not None:
+                return self._derivation(model, console)
+            return self._model(model)
+        if self.derivation is not None:
+            raise InputError(f"{self.path}: is no model directory, which --derivation needs")
         kind = _kind(self.path)
         if kind == "rules":
             from hopefear.rules.table import RuleTable
@@ -66,23 +80,42 @@ class Inspect(Command):
             "top": dict(weights.top(self.top)),
         }
 
+    def _derivation(self, model: Model, console: Console) -> dict[str, Any]:
+        from hopefear.cli.derivation import describe
+        from hopefear.translate import TranslateOptions, Translator
+
+        assert self.derivation is not None
+        translator = Translator(
+            model,
+            weights=self.weights,
+            options=TranslateOptions(tokenized=self.tokenized),
+            warn=console.warn,
+        )
+        return describe(translator, self.derivation)
+
     def _model(self, model: Model) -> dict[str, Any]:
-        training = model.settings["training"]
-        return {
+        training = model.settings.get("training", {})
+        report: dict[str, Any] = {
             "kind": "model",
             "directory": str(model.directory),
             "system": model.system,
-            "made_by": model.settings["made_by"],
+            "made_by": model.settings.get("made_by", "an unknown version"),
             "text": model.settings["text"],
-            "trained_on": [training["source"], training["target"]],
-            "steps": training["steps"],
-            "lm": _lm(model.lm),
-            "rules": self._rules(model.rules),
+            "steps": training.get("steps", {}),
+            "lms": {name: _lm(lm) for name, lm in model.lms.items()},
+            "rules": self._rules(model.rules) if model.has_rules else None,
+            "weights": dict(model.weights(warn=lambda text: None).top(self.top)),
             "folds": len(model.folds),
             "megabytes": {
                 path.name: round(path.stat().st_size / 2**20, 2) for path in model.parts()
             },
         }
+        if training:
+            report["trained_on"] = [training["source"], training["target"]]
+            report["lm"] = _lm(model.lm)
+        else:
+            report["imported"] = model.settings.get("imported", {})
+        return report
 
     def _rules(self, rules: RuleTable) -> dict[str, Any]:
         found: dict[str, Any] = {"columns": list(rules.columns), **rules.statistics()}
@@ -105,7 +138,13 @@ class Inspect(Command):
             "rules": _show_rules,
             "lm": _show_lm,
             "weights": _show_weights,
+            "derivation": self._show_derivation,
         }[report["kind"]](report, console)
+
+    def _show_derivation(self, report: Mapping[str, Any], console: Console) -> None:
+        from hopefear.cli.derivation import show
+
+        show(report, console, self.top)
 
 
 def _kind(path: Path) -> str:
@@ -123,40 +162,56 @@ def _lm(lm: Any) -> dict[str, Any]:
 
 def _show_model(report: Mapping[str, Any], console: Console) -> None:
     text = report["text"]
+    if "trained_on" in report:
+        languages = f", {text['source']['language']} to {text['target']['language']}"
+        origin = f"from {' and '.join(report['trained_on'])}"
+    else:
+        imported = report["imported"]
+        languages, origin = "", f"from {imported.get('format')}'s {imported.get('file')}"
     console.print(
-        f"{report['directory']}: a {report['system']} model, "
-        f"{text['source']['language']} to {text['target']['language']}, "
-        f"made by {report['made_by']} from {' and '.join(report['trained_on'])}\n"
+        f"{report['directory']}: a {report['system']} model{languages}, "
+        f"made by {report['made_by']} {origin}\n"
     )
     for side in ("source", "target"):
         steps = text[side]
         console.print(f"{side} text     tokenizer {steps['tokenizer']}, casing {steps['casing']}")
-    cleaned = report["steps"]["text"]
-    dropped = cleaned["pairs"] - cleaned["kept"]
-    console.print(
-        f"bitext          {cleaned['kept']:,} sentence pairs"
-        + (f" ({dropped:,} left out)" if dropped else "")
-    )
+    if "text" in report["steps"]:
+        cleaned = report["steps"]["text"]
+        dropped = cleaned["pairs"] - cleaned["kept"]
+        console.print(
+            f"bitext          {cleaned['kept']:,} sentence pairs"
+            + (f" ({dropped:,} left out)" if dropped else "")
+        )
     sizes = report["megabytes"]
-    lm = report["lm"]
-    console.print(
-        f"language model  order {lm['order']}, {lm['words']:,} words, "
-        f"{sum(lm['ngrams']):,} n-grams, {sizes['lm.bin']:,} MB"
-    )
+    for number, (name, lm) in enumerate(report["lms"].items()):
+        size = sizes["lm.bin" if number == 0 else f"lm.{number}.bin"]
+        what = "language model" if name == "lm" else f"{name} ".ljust(14)
+        console.print(
+            f"{what}  order {lm['order']}, {lm['words']:,} words, "
+            f"{sum(lm['ngrams']):,} n-grams, {size:,} MB"
+        )
     rules = report["rules"]
-    console.print(
-        f"rules           {rules['rules']:,} of {rules['source_sides']:,} source sides, "
-        f"{rules['one_sentence']:,} seen in one sentence only, {sizes['rules.bin']:,} MB\n"
-        f"scores          {' '.join(rules['columns'])}"
-    )
+    if rules is None:
+        console.print("rules           none, every sentence brings its grammar")
+    else:
+        console.print(
+            f"rules           {rules['rules']:,} of {rules['source_sides']:,} source sides, "
+            f"{rules['one_sentence']:,} seen in one sentence only, {sizes['rules.bin']:,} MB\n"
+            f"scores          {' '.join(rules['columns'])}"
+        )
     if report["folds"]:
         console.print(f"folds           {report['folds']}")
+    heaviest = [(name, f"{value:.4g}") for name, value in report["weights"].items()]
+    if heaviest:
+        console.print("\n" + table(heaviest, ("heaviest", "weight")))
     rows = [
         (name, duration(step["seconds"]), duration(step["cpu_seconds"]))
         for name, step in report["steps"].items()
     ]
-    console.print("\n" + table(rows, ("training", "time", "CPU")))
-    _show_translations(rules, console)
+    if rows:
+        console.print("\n" + table(rows, ("training", "time", "CPU")))
+    if rules is not None:
+        _show_translations(rules, console)
 
 
 def _show_rules(report: Mapping[str, Any], console: Console) -> None:

@@ -6,18 +6,32 @@
 
 `decode` with a target gives all derivations of that target (forced or constrained decoding).
 Everything that is random, everything that learns, is elsewhere: equal arguments give equal bytes.
+
+A decoder is registered under the name of its system and made from the parts of a model directory
+(`Model.decoder()` does it):
+
+    @register("decoder", "phrase")
+    class PhraseDecoder(Decoder):
+        options_class = PhraseOptions            # a dataclass of `option(...)` fields
+
+        @classmethod
+        def load(cls, parts, options): ...       # options: a PhraseOptions
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
+from typing import Any, ClassVar
 
 from hopefear._engine import Forest
+from hopefear.lm import LanguageModel
+from hopefear.rules.table import RuleTable
+from hopefear.text.tokenizers.plain import split_words
+from hopefear.threads import in_order
 from hopefear.weights import FeatureNames, Weights
 
 Tokens = str | Sequence[str]
@@ -31,12 +45,13 @@ class Sentence:
     id: str = ""
     grammar: Path | None = None  # a grammar of its own (hierarchical)
     options: tuple[ForcedOption, ...] = ()  # translations forced by markup
+    exclusive: bool = True  # no rule of the table may touch the spans of `options`
 
     @classmethod
     def of(cls, text: Sentence | Tokens, id: str = "") -> Sentence:
         if isinstance(text, Sentence):
             return text
-        return cls(tuple(text.split() if isinstance(text, str) else text), id)
+        return cls(tuple(split_words(text) if isinstance(text, str) else text), id)
 
 
 @dataclass(frozen=True)
@@ -49,10 +64,43 @@ class ForcedOption:
     log_probability: float = 0.0
 
 
+@dataclass(frozen=True)
+class FeatureSpec:
+    """How a model calls one of the decoder's own features, and its unit.
+
+    The feature's value is `factor` times what the decoder counts: with the factor 1 language
+    models and tables are in natural logs, `words`, `phrases`, `unknown` and the like are numbers of
+    such things, `distortion` is minus the sum of the jumps' widths.
+    """
+
+    name: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """What a model directory has for its decoder."""
+
+    rules: RuleTable | None  # its columns are feature names; None: a grammar per sentence only
+    lms: Mapping[str, LanguageModel]  # by the name of the feature, in order
+    # The decoder's own features that the model has ("words", "distortion", …) and how it calls
+    # them; "lm" says the factor for the language models (their names are in `lms`), "rules" for
+    # the table's columns. None: all of them under their own names.
+    features: Mapping[str, FeatureSpec] | None = None
+    # Registered feature templates that are on, with their options.
+    templates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
 class Decoder(ABC):
     """Base of all decoders. An object may be used by several threads at once."""
 
+    options_class: ClassVar[type]  # what can be chosen about the search
     names: FeatureNames  # of the features that its forests have
+
+    @classmethod
+    def load(cls, parts: ModelParts, options: Any) -> Decoder:
+        """The decoder of a model; `options` is an object of `options_class`."""
+        raise NotImplementedError
 
     @property
     @abstractmethod
@@ -65,6 +113,10 @@ class Decoder(ABC):
     ) -> Forest:
         """Everything that search kept; with a target all of its derivations."""
 
+    def note(self, sentence: Sentence | Tokens) -> str | None:
+        """What is done otherwise for this sentence than the options say, as for a long one."""
+        return None
+
     def decode_all(
         self,
         sentences: Iterable[Sentence | Tokens],
@@ -74,26 +126,6 @@ class Decoder(ABC):
         threads: int = 1,
     ) -> Iterator[Forest]:
         """Forests in the order of the sentences, which are read as they are needed."""
-        wanted: Iterable[Tokens | None] = _forever() if targets is None else targets
+        wanted: Iterable[Tokens | None] = repeat(None) if targets is None else targets
         pairs = zip(sentences, wanted, strict=False)
-        if threads <= 1:
-            for sentence, target in pairs:
-                yield self.decode(sentence, weights, target)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: deque[Future[Forest]] = deque()
-            try:
-                for sentence, target in pairs:
-                    waiting.append(pool.submit(self.decode, sentence, weights, target))
-                    while waiting and (len(waiting) >= 4 * threads or waiting[0].done()):
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
-
-
-def _forever() -> Iterator[None]:
-    while True:
-        yield None
+        yield from in_order(lambda pair: self.decode(pair[0], weights, pair[1]), pairs, threads)

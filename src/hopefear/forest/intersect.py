@@ -1,4 +1,4 @@
-"""The derivations of a forest that yield a given string, or a prefix of it, and the others.  [yu2013]
+"""The derivations of a forest that yield a given string, or a prefix, and the others.  [yu2013]
 
 Goes in: a forest and a target. Comes out: a forest with just those derivations; or per root the
 best derivation that yields something else. Nodes are split by the part of the target that they
@@ -18,7 +18,7 @@ from hopefear import _engine
 from hopefear._engine import Derivation, Forest
 from hopefear.forest.expand import Expanded
 from hopefear.forest.prune import select
-from hopefear.forest.score import Roots, roots_of, scores_of
+from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
 from hopefear.weights import Weights
 
 LIMIT = 50_000_000
@@ -57,9 +57,11 @@ def intersect(
     With `prefix` a root may become several nodes, one for each prefix (the empty one is one too).
     Only what these derivations use is kept; edges with score -inf are forbidden.
     """
+    nodes = roots_of(forest, roots)
     allowed = np.zeros(forest.edges) if scores is None else scores_of(forest, None, scores)
-    made, places = _split(forest, allowed, target, others=False, limit=limit)
-    wanted = _accepted(made, places, target, prefix) & np.isin(made.nodes, roots_of(forest, roots))
+    useful = useful_scores(forest, allowed, nodes)
+    made, places = _split(forest, useful, target, others=False, limit=limit)
+    wanted = _accepted(made, places, target, prefix) & np.isin(made.nodes, nodes)
     chosen = np.flatnonzero(wanted).astype(np.uint32)
     mask = _engine.useful_edges(made.forest, chosen)
     kept = select(made.forest, mask)
@@ -91,7 +93,8 @@ def best_other(
     """
     values = scores_of(forest, weights, scores)
     nodes = roots_of(forest, roots)
-    made, places = _split(forest, values, target, others=True, limit=limit)
+    useful = useful_scores(forest, values, nodes)
+    made, places = _split(forest, useful, target, others=True, limit=limit)
     others = ~_accepted(made, places, target, prefix) & np.isin(made.nodes, nodes)
     best: dict[int, int] = {}  # the first of a node's states is its best one
     for node in np.flatnonzero(others).tolist():
@@ -125,8 +128,9 @@ def _accepted(
 ) -> NDArray[np.bool_]:
     """Of each new node whether its string is the target, or a prefix of it."""
     length = len(target.split() if isinstance(target, str) else target)
-    begins = places[:, 0] == 0  # the first occurrence of a prefix
-    return begins if prefix else begins & (places[:, 1] == length)
+    begins: NDArray[np.bool_] = places[:, 0] == 0  # the first occurrence of a prefix
+    whole: NDArray[np.bool_] = begins & (places[:, 1] == length)
+    return begins if prefix else whole
 
 
 def _with_goal(forest: Forest, goals: list[int]) -> Forest:

@@ -23,7 +23,7 @@ from hopefear import _engine
 from hopefear._engine import Derivation, Forest
 from hopefear.forest.intersect import derivation_of
 from hopefear.forest.kbest import kbest, sample
-from hopefear.forest.score import Roots, roots_of, scores_of
+from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
 from hopefear.weights import Weights
 
 FloatArray = NDArray[np.float64]
@@ -68,11 +68,12 @@ def expected_gains(
     if len(chances) != len(others):
         raise ValueError(f"{len(chances)} probabilities for {len(others)} texts")
     prepared = metric.prepare([[text] for text in others])
-    gains = np.empty(len(texts))
+    gains = np.empty(len(texts), np.float64)
     for i, text in enumerate(texts):
         rows = prepared.statistics([text] * len(others), np.arange(len(others)), threads)
         gains[i] = metric.sentence_scores(rows) @ chances
-    return gains / chances.sum()
+    expected: FloatArray = gains / chances.sum()
+    return expected
 
 
 def mbr(
@@ -150,9 +151,9 @@ def consensus(
     if not scale > 0:
         raise ValueError(f"scale {scale}: expected a number above 0")
     values = scores_of(forest, weights, scores)
-    edges, gain = _engine.consensus(
-        forest, values, roots_of(forest, roots), scale, list(theta or thetas()), beam
-    )
+    nodes = roots_of(forest, roots)
+    useful = useful_scores(forest, values, nodes)
+    edges, gain = _engine.consensus(forest, useful, nodes, scale, list(theta or thetas()), beam)
     if len(edges) == 0:
         return None
     return Consensus(derivation_of(forest, edges, values), gain)

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from hopefear import _engine
 from hopefear._engine import BleuReferences, Derivation, Forest, NgramGain
 from hopefear.forest.kbest import kbest
-from hopefear.forest.score import Roots, roots_of, scores_of
+from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
 from hopefear.weights import Weights
 
 FloatArray = NDArray[np.float64]
@@ -163,10 +163,11 @@ def find_candidates(
     if not isinstance(references, BleuReferences):
         raise TypeError("the search needs a metric of n-grams; use a k-best list for others")
     covered = forest.covered
+    nodes = roots_of(forest, roots)
     derivations, rows = _engine.oracle_candidates(
         forest,
-        values,
-        roots_of(forest, roots),
+        useful_scores(forest, values, nodes),
+        nodes,
         references,
         objective.sentence,
         objective.search,

@@ -79,6 +79,11 @@ class LanguageModel:
     def __init__(self, engine: _engine.LmModel) -> None:
         self._engine = engine
 
+    @property
+    def engine(self) -> _engine.LmModel:
+        """What decoders hand to the engine."""
+        return self._engine
+
     @classmethod
     def load(
         cls,

@@ -1,6 +1,7 @@
 """The rule table: rules by source side, in one memory-mapped file.
 
-Goes in: a file that `hopefear extract` or `rules.moses.read_table` made. Comes out: `Rule`s.
+Goes in: a file that `hopefear extract` or `rules.moses.read_table` made, or the grammar of one
+sentence in memory (`rules.cdec.read_grammar`). Comes out: `Rule`s.
 
     table = RuleTable.open("model/rules.bin")
     for rule in table.lookup("la maison".split()): …
@@ -46,6 +47,7 @@ class Rule:
     counts: Counts
     sentence: int | None  # the only sentence pair it was extracted from, counted from 0
     label: str | None = None  # of the left-hand side, if it has one
+    sparse: tuple[tuple[str, float], ...] = ()  # scores that are no columns, with their names
 
 
 class RuleTable:
@@ -101,7 +103,7 @@ class RuleTable:
                 stack.append((child, [*symbols, symbol]))
 
     def statistics(self) -> dict[str, int]:
-        """Sizes: rules, source sides, one-sentence rules, nodes, words, longest sides, bytes."""
+        """Sizes: rules, source sides, one-sentence rules, nodes, words, longest sides, labels, …"""
         return dict(self.engine.statistics())
 
     @property
@@ -122,6 +124,8 @@ class RuleTable:
                 symbol = nonterminals[-1]
             source.append(symbol)
         for number in range(begin, end):
-            target, links, scores, counts, sentence, label = self.engine.rule(number)
+            target, links, scores, counts, sentence, label, sparse = self.engine.rule(number)
             words = tuple(s if isinstance(s, str) else nonterminals[s] for s in target)
-            yield Rule(tuple(source), words, scores, links, Counts(*counts), sentence, label)
+            yield Rule(
+                tuple(source), words, scores, links, Counts(*counts), sentence, label, sparse
+            )

@@ -14,9 +14,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from typing import BinaryIO
 
 from hopefear.errors import InputError, OptionError
-from hopefear.files import PathLike, check_one_stdin, display_name, open_text, write_text
+from hopefear.files import (
+    PathLike,
+    check_one_stdin,
+    decoded_lines,
+    display_name,
+    open_text,
+    write_text,
+)
 
 _END = object()
 
@@ -24,12 +32,21 @@ _END = object()
 def read_lines(path: PathLike) -> Iterator[str]:
     """The lines of one file; bytes that are no UTF-8 are an `InputError` with file and line."""
     with open_text(path) as lines:
-        first = next(lines, None)
-        if first is None:
-            return
-        yield first.removeprefix("\ufeff").removesuffix("\r")
-        for line in lines:
-            yield line.removesuffix("\r")
+        yield from _bare(lines)
+
+
+def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
+    """The same of an open file; `name` is how messages call it."""
+    yield from _bare(decoded_lines(file, name))
+
+
+def _bare(lines: Iterator[str]) -> Iterator[str]:
+    first = next(lines, None)
+    if first is None:
+        return
+    yield first.removeprefix("\ufeff").removesuffix("\r")
+    for line in lines:
+        yield line.removesuffix("\r")
 
 
 def read_parallel(paths: Sequence[PathLike]) -> Iterator[tuple[str, ...]]:

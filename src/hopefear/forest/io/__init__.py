@@ -2,7 +2,7 @@
 
 | format | reader | writer | tunable |
 | --- | --- | --- | --- |
-| n-best lists: Moses, cdec/Joshua, JSON lines | `read_nbest` | | yes |
+| n-best lists: Moses, cdec/Joshua, JSON lines | `read_nbest` | `NbestWriter` (Moses) | yes |
 | Moses search graphs (`-osg`, `-osgx`) | `read_moses_graph` | | only `-osgx` |
 | Moses hypergraphs (`-output-search-graph-hypergraph`) | `read_moses_hypergraph` | | yes |
 | cdec JSON forests | `read_cdec_forest` | | yes |
@@ -23,9 +23,11 @@ from hopefear.forest.io.json import from_json, read_json, to_json, write_json
 from hopefear.forest.io.lattice import read_openfst, read_plf
 from hopefear.forest.io.moses import read_moses_graph, read_moses_hypergraph
 from hopefear.forest.io.nbest import NbestList, read_nbest
+from hopefear.forest.io.nbest_text import NbestWriter
 
 __all__ = [
     "NbestList",
+    "NbestWriter",
     "from_json",
     "read_cdec_forest",
     "read_json",

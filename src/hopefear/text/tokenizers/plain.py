@@ -17,6 +17,11 @@ from hopefear.text.tokenizers.base import Tokenizer
 _WORD = re.compile(r"[^ \t\n\v\f\r]+")
 
 
+def split_words(line: str) -> list[str]:
+    """The words of tokenised text."""
+    return _WORD.findall(line)
+
+
 @register("tokenizer", "none")
 class Tokenized(Tokenizer):
     """Already tokenised: taken and given as it is."""
@@ -24,7 +29,7 @@ class Tokenized(Tokenizer):
     idempotent = True
 
     def tokenize(self, line: str) -> list[str]:
-        return _WORD.findall(line)
+        return split_words(line)
 
     def detokenize(self, tokens: Sequence[str], spacing: Spacing | None = None) -> str:
         return " ".join(tokens)

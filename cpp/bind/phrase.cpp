@@ -1,0 +1,179 @@
+// The phrase decoder.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <tuple>
+
+#include "bind/forest_arrays.hpp"
+#include "decode/phrase_decoder.hpp"
+
+namespace hopefear::bind {
+namespace {
+
+using namespace decode;
+
+std::string string_of(nb::handle word) {
+  nb::object held;
+  return std::string(text_of(word, held));
+}
+
+std::vector<std::string> strings_of(nb::handle words) {
+  std::vector<std::string> result;
+  for (const nb::handle word : words) result.push_back(string_of(word));
+  return result;
+}
+
+// options: (begin, end, target words, log probability) each.
+PhraseInput input_of(nb::handle words, nb::handle id, nb::handle options, bool exclusive) {
+  PhraseInput input;
+  input.id = string_of(id);
+  input.words = strings_of(words);
+  for (const nb::handle option : options) {
+    const auto part = [&](size_t i) { return nb::object(nb::borrow(option)[i]); };
+    input.forced.push_back({nb::cast<int32_t>(part(0)), nb::cast<int32_t>(part(1)),
+                            strings_of(part(2)), nb::cast<double>(part(3))});
+  }
+  input.exclusive = exclusive;
+  return input;
+}
+
+// Keeps the model, and with it the options' memory, alive.
+struct Spans {
+  std::shared_ptr<const PhraseModel> model;
+  SpanResult result;
+
+  std::pair<int32_t, int32_t> check(int64_t begin, int64_t end) const {
+    const SpanTable& table = *result.table;
+    if (begin < 0 || end > table.length() ||
+        !table.has(static_cast<int32_t>(begin), static_cast<int32_t>(end))) {
+      throw nb::index_error(("no span " + std::to_string(begin) + " .. " + std::to_string(end) +
+                             ": there are those of 1 to " + std::to_string(table.width()) +
+                             " words and those that end at " + std::to_string(table.length()))
+                                .c_str());
+    }
+    return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
+  }
+};
+
+using LmTuple = std::tuple<std::shared_ptr<lm::Model>, std::string, double>;
+using CountTuple = std::pair<std::string, float>;
+
+void make_model(PhraseModel* self, std::shared_ptr<rules::RuleTable> table,
+                const std::vector<LmTuple>& lms, const std::vector<CountTuple>& counts,
+                const std::vector<std::shared_ptr<features::Template>>& templates) {
+  if (counts.size() != kCounts) throw nb::value_error("four counts");
+  PhraseSpec spec;
+  for (const auto& [model, name, unit] : lms) spec.lms.push_back({model, name, unit});
+  for (size_t i = 0; i < kCounts; ++i) spec.counts[i] = {counts[i].first, counts[i].second};
+  spec.templates.assign(templates.begin(), templates.end());
+  const nb::gil_scoped_release release;
+  new (self) PhraseModel(std::move(table), std::move(spec));
+}
+
+}  // namespace
+
+void bind_phrase(nb::module_& m) {
+  nb::class_<PhraseSettings>(m, "PhraseSettings", "Limits of phrase search.")
+      .def(
+          "__init__",
+          [](PhraseSettings* self, bool stack, uint32_t beam, uint32_t pop_limit, double threshold,
+             int32_t distortion_limit, size_t table_limit, size_t long_sentence) {
+            if (beam < 1 || pop_limit < 1) throw nb::value_error("beam, pop_limit: at least 1");
+            new (self) PhraseSettings{{stack, beam, pop_limit, threshold, distortion_limit},
+                                      table_limit,
+                                      long_sentence};
+          },
+          "stack"_a, "beam"_a, "pop_limit"_a, "threshold"_a, "distortion_limit"_a, "table_limit"_a,
+          "long_sentence"_a)
+      .def(
+          "limits",
+          [](const PhraseSettings& s, size_t words) {
+            const SearchLimits limits = limits_for(s, words);
+            return std::pair(limits.beam, limits.pop_limit);
+          },
+          "words"_a, "Beam and pop limit for a sentence of so many words.");
+
+  nb::class_<Spans>(m, "BestSpans", "The best monotone translation of each span, out of context.")
+      .def_prop_ro("length", [](const Spans& s) { return s.result.table->length(); })
+      .def_prop_ro(
+          "width", [](const Spans& s) { return s.result.table->width(); },
+          "Spans of up to so many words are there, and those that end with the sentence.")
+      .def(
+          "score",
+          [](const Spans& s, int64_t begin, int64_t end) {
+            const auto [i, j] = s.check(begin, end);
+            return s.result.table->score(i, j);
+          },
+          "begin"_a, "end"_a, "Its future cost: a score, the higher the better.")
+      .def(
+          "words",
+          [](const Spans& s, int64_t begin, int64_t end) {
+            const auto [i, j] = s.check(begin, end);
+            nb::list words;
+            for (const int32_t id : s.result.table->words(i, j)) {
+              words.append(to_python(s.result.options->vocabulary()->word(id)));
+            }
+            return words;
+          },
+          "begin"_a, "end"_a, nb::sig("def words(self, begin: int, end: int) -> list[str]"));
+
+  nb::class_<PhraseModel>(m, "PhraseModel", "What phrase search needs of a model.")
+      .def("__init__", make_model, "table"_a, "lms"_a, "counts"_a, "templates"_a)
+      .def_prop_ro("dense", &PhraseModel::names)
+      .def(
+          "decode",
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
+             bool exclusive, const Weights& weights, const PhraseSettings& settings,
+             std::shared_ptr<FeatureNames> names) {
+            const PhraseInput input = input_of(words, id, options, exclusive);
+            features::NameLog log;
+            PhraseResult result;
+            {
+              const nb::gil_scoped_release release;
+              result = decode::decode(*self, weights, input, settings, names, log);
+            }
+            // With the GIL: nobody else reads or adds names meanwhile.
+            log.move_to(*names);
+            return std::pair(std::move(result.forest), Spans{self, std::move(result.spans)});
+          },
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "weights"_a, "settings"_a, "names"_a,
+          "The forest, and the best translation of each span.")
+      .def(
+          "best_spans",
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
+             bool exclusive, const Weights& weights, const PhraseSettings& settings,
+             int32_t width) {
+            const PhraseInput input = input_of(words, id, options, exclusive);
+            const nb::gil_scoped_release release;
+            return Spans{self, decode::best_spans(*self, weights, input, settings, width)};
+          },
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "weights"_a, "settings"_a, "width"_a)
+      .def(
+          "score_derivation",
+          [](const PhraseModel& self, nb::handle words, nb::handle id, nb::handle options,
+             bool exclusive, nb::handle phrases, FeatureNames& names) {
+            const PhraseInput input = input_of(words, id, options, exclusive);
+            std::vector<PhraseUse> uses;
+            for (const nb::handle phrase : phrases) {
+              const auto part = [&](size_t i) { return nb::object(nb::borrow(phrase)[i]); };
+              uses.push_back({nb::cast<int32_t>(part(0)), nb::cast<int32_t>(part(1)),
+                              strings_of(part(2))});
+            }
+            features::NameLog log;
+            SparseVector result;
+            {
+              const nb::gil_scoped_release release;
+              result = decode::score_derivation(self, input, uses, log);
+            }
+            log.move_to(names);
+            return result;
+          },
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "phrases"_a, "names"_a);
+}
+
+}  // namespace hopefear::bind

@@ -1,0 +1,84 @@
+#include "decode/coverage.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+
+namespace hopefear::decode {
+namespace {
+
+uint64_t hash_of_word(int32_t word) { return mix64(static_cast<uint64_t>(word) + 1); }
+
+}  // namespace
+
+CoverageTable::CoverageTable(int32_t length, const SpanTable& spans)
+    : spans_(&spans),
+      length_(length),
+      width_(std::max<size_t>(1, (static_cast<size_t>(length) + 63) / 64)),
+      bits_(width_, 0),
+      slots_(1024, 0) {
+  info_.push_back({0, 0, 0, 0, 0});
+  complete(kNothing);
+  slots_[0] = kNothing + 1;
+}
+
+uint32_t CoverageTable::extend(uint32_t set, int32_t begin, int32_t end) {
+  Info made = info_[set];
+  // The sum of its words' hashes, so that it is the same along every way to the set.
+  for (int32_t w = begin; w < end; ++w) made.hash += hash_of_word(w);
+  made.count += end - begin;
+  made.end = std::max(made.end, end);
+  const size_t from = bits_.size();
+  bits_.resize(from + width_);
+  std::copy_n(bits_.begin() + static_cast<ptrdiff_t>(size_t{set} * width_), width_,
+              bits_.begin() + static_cast<ptrdiff_t>(from));
+  for (int32_t w = begin; w < end; ++w) {
+    bits_[from + static_cast<size_t>(w) / 64] |= uint64_t{1} << (w % 64);
+  }
+  const size_t mask = slots_.size() - 1;
+  size_t slot = made.hash & mask;
+  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const uint32_t other = slots_[slot] - 1;
+    if (info_[other].hash == made.hash &&
+        std::equal(bits(other), bits(other) + width_,
+                   bits_.begin() + static_cast<ptrdiff_t>(from))) {
+      bits_.resize(from);
+      return other;
+    }
+  }
+  const uint32_t number = size();
+  slots_[slot] = number + 1;
+  info_.push_back(made);
+  complete(number);
+  if (2 * info_.size() > slots_.size()) grow();
+  return number;
+}
+
+void CoverageTable::complete(uint32_t set) {
+  Info& info = info_[set];
+  while (info.first_gap < info.end && covered(set, info.first_gap)) ++info.first_gap;
+  info.rest = 0;
+  for (int32_t w = info.first_gap; w < info.end;) {
+    if (covered(set, w)) {
+      ++w;
+      continue;
+    }
+    int32_t gap_end = w + 1;
+    while (!covered(set, gap_end)) ++gap_end;  // ends before info.end, whose last word is covered
+    info.rest += spans_->score(w, gap_end);
+    w = gap_end;
+  }
+  if (info.end < length_) info.rest += spans_->score(info.end, length_);
+}
+
+void CoverageTable::grow() {
+  std::fill(slots_.begin(), slots_.end(), 0);
+  slots_.resize(2 * slots_.size());
+  for (uint32_t i = 0; i < size(); ++i) {
+    size_t slot = info_[i].hash & (slots_.size() - 1);
+    while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = i + 1;
+  }
+}
+
+}  // namespace hopefear::decode

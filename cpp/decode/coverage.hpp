@@ -1,0 +1,49 @@
+// Sets of covered source words, each kept once per sentence and known by its number. What depends
+// on the set alone (its first gap, the future cost of what is left) is computed when a set is first
+// seen; hypotheses carry four bytes however long the sentence is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "decode/span_table.hpp"
+
+namespace hopefear::decode {
+
+class CoverageTable {
+ public:
+  static constexpr uint32_t kNothing = 0;  // the number of the empty set
+
+  // Spans must outlive it.
+  CoverageTable(int32_t length, const SpanTable& spans);
+
+  uint32_t extend(uint32_t set, int32_t begin, int32_t end);  // [begin, end) must be uncovered
+  uint32_t size() const { return static_cast<uint32_t>(info_.size()); }
+
+  bool covered(uint32_t set, int32_t word) const {
+    return (bits(set)[static_cast<size_t>(word) / 64] >> (word % 64) & 1) != 0;
+  }
+  int32_t count(uint32_t set) const { return info_[set].count; }
+  int32_t first_gap(uint32_t set) const { return info_[set].first_gap; }
+  double rest(uint32_t set) const { return info_[set].rest; }  // future cost of what is left
+  std::span<const uint64_t> words(uint32_t set) const { return {bits(set), width_}; }
+
+ private:
+  struct Info {
+    uint64_t hash;
+    double rest;
+    int32_t count, first_gap, end;  // nothing from `end` on is covered
+  };
+  const uint64_t* bits(uint32_t set) const { return bits_.data() + size_t{set} * width_; }
+  void complete(uint32_t set);
+  void grow();
+  const SpanTable* spans_;
+  int32_t length_;
+  size_t width_;  // 64-bit words of a set
+  std::vector<uint64_t> bits_;
+  std::vector<Info> info_;
+  std::vector<uint32_t> slots_;  // a power of two, at most half full; number + 1, 0 for empty
+};
+
+}  // namespace hopefear::decode

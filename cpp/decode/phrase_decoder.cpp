@@ -1,0 +1,69 @@
+#include "decode/phrase_decoder.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace hopefear::decode {
+namespace {
+
+constexpr uint32_t kSmallestBeam = 10, kSmallestPopLimit = 30;
+
+void check_length(const PhraseInput& input, const SearchLimits& limits) {
+  const size_t words = input.words.size();
+  const bool unlimited = limits.distortion < 0;
+  const size_t most = unlimited ? kLongestUnlimited : kLongestSentence;
+  if (words <= most) return;
+  throw InputError("sentence " + input.id + ": " + std::to_string(words) +
+                   " words, expected at most " + std::to_string(most) +
+                   (unlimited ? " without a distortion limit; give one or split the sentence"
+                              : "; split the sentence"));
+}
+
+int32_t width_of(const SearchLimits& limits, const PhraseInput& input) {
+  const auto words = static_cast<int32_t>(input.words.size());
+  return limits.distortion < 0 ? words : std::min(words, limits.distortion);
+}
+
+}  // namespace
+
+SearchLimits limits_for(const PhraseSettings& settings, size_t words) {
+  SearchLimits limits = settings.limits;
+  if (settings.long_sentence == 0 || words <= settings.long_sentence) return limits;
+  const auto shrink = [&](uint32_t limit, uint32_t smallest) {
+    const uint64_t less = uint64_t{limit} * settings.long_sentence / words;
+    return std::min(limit, static_cast<uint32_t>(std::max<uint64_t>(smallest, less)));
+  };
+  limits.beam = shrink(limits.beam, kSmallestBeam);
+  limits.pop_limit = shrink(limits.pop_limit, kSmallestPopLimit);
+  return limits;
+}
+
+PhraseResult decode(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
+                    const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
+                    features::NameLog& log) {
+  const SearchLimits limits = limits_for(settings, input.words.size());
+  check_length(input, limits);
+  const PhraseWeights dense(model, weights);
+  PhraseResult result;
+  result.spans.options = collect_options(model, dense, input, settings.table_limit, &log);
+  const OptionTable& options = *result.spans.options;
+  result.spans.table = std::make_unique<SpanTable>(options, width_of(limits, input));
+  PhraseSearch search(model, dense, options, *result.spans.table, limits);
+  search.run();
+  result.forest = make_forest(model, options, search, input.id, std::move(names), log);
+  return result;
+}
+
+SpanResult best_spans(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
+                      const PhraseSettings& settings, int32_t width) {
+  check_length(input, settings.limits);
+  const PhraseWeights dense(model, weights);
+  SpanResult result;
+  result.options = collect_options(model, dense, input, settings.table_limit, nullptr);
+  if (width < 0) width = width_of(settings.limits, input);
+  result.table = std::make_unique<SpanTable>(*result.options, width);
+  return result;
+}
+
+}  // namespace hopefear::decode

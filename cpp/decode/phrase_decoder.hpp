@@ -1,0 +1,75 @@
+// Phrase-based decoding of one sentence: options, search, forest. Everything here is const and has
+// no state of its own; any number of threads may decode with one model.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/sparse_vector.hpp"
+#include "base/weights.hpp"
+#include "decode/phrase_model.hpp"
+#include "decode/phrase_options.hpp"
+#include "decode/phrase_search.hpp"
+#include "decode/span_table.hpp"
+#include "features/sink.hpp"
+#include "forest/forest.hpp"
+
+namespace hopefear::decode {
+
+// Longer sentences are refused: one is held in memory as a whole.
+inline constexpr size_t kLongestSentence = 10000;
+// Without a distortion limit future costs and jumps grow with the square of the length.
+inline constexpr size_t kLongestUnlimited = 2000;
+
+struct PhraseSettings {
+  SearchLimits limits;
+  size_t table_limit = 20;  // options of a source phrase, 0: all
+  // From so many words on beam and pop limit shrink in proportion, so that time and memory of a
+  // sentence do not grow with its length; 0: never.
+  size_t long_sentence = 250;
+};
+
+// The limits for a sentence of so many words.
+SearchLimits limits_for(const PhraseSettings& settings, size_t words);
+
+// The best string of each span, kept alive with the options that it points to.
+struct SpanResult {
+  std::unique_ptr<const OptionTable> options;
+  std::unique_ptr<const SpanTable> table;
+};
+
+struct PhraseResult {
+  Forest forest;
+  SpanResult spans;
+};
+
+// `log` receives the names of features that templates composed; hand them to `names`, which the
+// forest refers to, where no other thread uses it.
+PhraseResult decode(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
+                    const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
+                    features::NameLog& log);
+
+// The spans alone, for `width` words (and what reaches the end); -1: as search has them.
+SpanResult best_spans(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
+                      const PhraseSettings& settings, int32_t width);
+
+// A phrase of a derivation, in the order of the target.
+struct PhraseUse {
+  int32_t begin = 0, end = 0;
+  std::vector<std::string> target;
+};
+
+// The features of a derivation, computed word by word without anything that search keeps: what
+// tests compare search with. InputError if the phrases are none of the model's, overlap or leave a
+// word out. Limits of search do not apply.
+SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input,
+                              std::span<const PhraseUse> phrases, features::NameLog& log);
+
+// phrase_forest.cpp
+Forest make_forest(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
+                   const std::string& id, std::shared_ptr<FeatureNames> names,
+                   features::NameLog& log);
+
+}  // namespace hopefear::decode

@@ -1,0 +1,308 @@
+// What search kept as a forest: every node of every bin, every edge of such a node.
+//
+// Numbers: the nodes as search numbers them (bin after bin, the start first), the goal last; edges
+// by head. All of that is sorted already and the sizes are known, so the arrays are written
+// directly: ForestBuilder would copy and sort them once more, which was a third of the time of a
+// fast search.
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "decode/phrase_decoder.hpp"
+
+namespace hopefear::decode {
+namespace {
+
+constexpr uint32_t kNone = PhraseModel::kNoFeature;
+
+class ForestWriter {
+ public:
+  ForestWriter(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
+               features::NameLog& log)
+      : model_(model),
+        options_(options),
+        search_(search),
+        log_(log),
+        out_(std::make_shared<ForestStorage>()),
+        length_(static_cast<uint32_t>(options.length())),
+        rows_(options.size(), kNoRow) {}
+
+  Forest write(const std::string& id, std::shared_ptr<FeatureNames> names) {
+    start();
+    for (const SearchBin& bin : search_.bins()) {
+      for (uint32_t i = 0; i < bin.nodes.size(); ++i) add_node(bin, i);
+    }
+    const uint32_t goal = add_goal();
+    const std::shared_ptr<const ForestStorage> done = out_;
+    return Forest(view_of(*done), done, goal, id, options_.vocabulary(), std::move(names));
+  }
+
+ private:
+  void start() {
+    ForestStorage& f = *out_;
+    f.coverage_begin = f.tail_begin = f.target_begin = f.own_begin = f.row_begin = f.node_edges = {
+        0};
+    f.feature_ids.assign(model_.ids().begin(), model_.ids().end());
+    for (size_t l = 0; l < model_.lms().size(); ++l) f.edge_columns.push_back(model_.lm_feature(l));
+    distortion_ = model_.count_feature(kDistortion);
+    if (distortion_ != kNone) f.edge_columns.push_back(distortion_);
+    for (size_t c = 0; c < model_.translation_columns(); ++c) {
+      f.row_columns.push_back(model_.translation_feature(c));
+    }
+    for (const Count count : {kWords, kPhrases}) {
+      if (model_.count_feature(count) != kNone) {
+        f.row_columns.push_back(model_.count_feature(count));
+      }
+    }
+    size_t nodes = 1, edges = 1;
+    for (const SearchBin& bin : search_.bins()) {
+      nodes += bin.nodes.size();
+      edges += bin.edges.size();
+    }
+    edges += search_.bins().back().nodes.size();
+    const size_t width = search_.coverage().words(0).size();
+    f.node_edges.reserve(nodes + 1);
+    f.covered.reserve(nodes);
+    f.spans.reserve(2 * nodes);
+    f.symbols.reserve(nodes);
+    f.coverage_begin.reserve(nodes + 1);
+    f.coverage.reserve(nodes * width);
+    f.heads.reserve(edges);
+    f.tail_begin.reserve(edges + 1);
+    f.tails.reserve(edges);
+    f.target_begin.reserve(edges + 1);
+    f.target.reserve(4 * edges);
+    f.rows.reserve(edges);
+    f.rules.reserve(edges);
+    f.own_begin.reserve(edges + 1);
+    f.edge_dense.reserve(edges * f.edge_columns.size());
+    const size_t own = model_.has_forward() ? 2 : model_.has_reordering() ? 1 : 0;
+    f.own_features.reserve(own * edges);
+    f.own_values.reserve(own * edges);
+  }
+
+  void label(uint32_t covered, int32_t begin, int32_t end, std::span<const uint64_t> coverage) {
+    ForestStorage& f = *out_;
+    f.covered.push_back(covered);
+    f.spans.push_back(begin);
+    f.spans.push_back(end);
+    f.symbols.push_back(-1);
+    f.coverage.insert(f.coverage.end(), coverage.begin(), coverage.end());
+    f.coverage_begin.push_back(offset(f.coverage.size()));
+  }
+
+  // Offsets are 32 bits wide; this many would take tens of gigabytes first.
+  static uint32_t offset(size_t size) {
+    if (size >= 0xffffffffu) throw std::length_error("forest with 2^32 entries or more");
+    return static_cast<uint32_t>(size);
+  }
+
+  void add_node(const SearchBin& bin, uint32_t i) {
+    ForestStorage& f = *out_;
+    const SearchNode& node = bin.nodes[i];
+    const uint32_t head = bin.first + i;
+    const CoverageTable& sets = search_.coverage();
+    label(static_cast<uint32_t>(sets.count(node.coverage)), node.begin, node.end,
+          sets.words(node.coverage));
+    if (head == 0) {  // the start: an edge without anything
+      f.spans = {-1, -1};
+      add_edge(head, {}, {}, kNoRow, kNoRule);
+      f.edge_dense.resize(f.edge_columns.size(), 0);
+      close_edge();
+    }
+    for (uint32_t e = bin.edges_begin[i]; e < bin.edges_begin[i + 1]; ++e) {
+      const SearchEdge& edge = bin.edges[e];
+      const PhraseOption& o = options_.option(edge.option);
+      const auto [tail_bin, tail] = find(edge.tail, bin, o);
+      add_edge(head, {&edge.tail, 1}, options_.edge_target(o), row_of(edge.option), o.rule);
+      for (size_t l = 0; l < model_.lms().size(); ++l) {
+        f.edge_dense.push_back(bin.lm_values[e * model_.lms().size() + l]);
+      }
+      const SearchNode& last = tail_bin->nodes[tail];
+      if (distortion_ != kNone) {
+        f.edge_dense.push_back(model_.count(kDistortion).unit *
+                               static_cast<float>(std::abs(o.begin - last.end)));
+      }
+      if (model_.has_reordering()) add_reordering(last, o);
+      if (!model_.stateful().empty()) {
+        const features::RuleUse use = options_.use(o);
+        features::Sink sink(fired_, &log_);
+        for (const PhraseModel::Stateful& s : model_.stateful()) {
+          const std::byte* const state = state_of(*tail_bin, tail, s);
+          after_.resize(s.feature->state_size());
+          s.feature->step({&options_.source(), &use, options_.edge_target(o), {&state, 1}}, sink, after_.data());
+        }
+        add_fired();
+      }
+      close_edge();
+    }
+    f.node_edges.push_back(offset(f.heads.size()));
+  }
+
+  // The bin and place of a node that is the tail of an edge into `head` by this option.
+  std::pair<const SearchBin*, uint32_t> find(uint32_t number, const SearchBin& head,
+                                             const PhraseOption& o) const {
+    const size_t bin = static_cast<size_t>(&head - search_.bins().data()) -
+                       static_cast<size_t>(o.end - o.begin);
+    const SearchBin& found = search_.bins()[bin];
+    return {&found, number - found.first};
+  }
+
+  uint32_t add_goal() {
+    ForestStorage& f = *out_;
+    const SearchBin& last = search_.bins().back();
+    const uint32_t goal = offset(f.covered.size());
+    const uint32_t final_coverage = last.nodes.empty() ? 0 : last.nodes.front().coverage;
+    label(length_, 0, static_cast<int32_t>(length_), search_.coverage().words(final_coverage));
+    constexpr int32_t kSlot[1] = {-1};
+    for (uint32_t i = 0; i < last.nodes.size(); ++i) {
+      const uint32_t tail = last.first + i;
+      add_edge(goal, {&tail, 1}, kSlot, kNoRow, kNoRule);
+      for (size_t l = 0; l < model_.lms().size(); ++l) {
+        const PhraseLm& lm = model_.lms()[l];
+        lm::State state;
+        std::memcpy(&state.context,
+                    last.states.data() + i * search_.state_size() + l * sizeof(uint32_t),
+                    sizeof(uint32_t));
+        const double log10 = lm.model->look_up(state, lm.model->eos(), state).log10;
+        f.edge_dense.push_back(static_cast<float>(log10 * lm.unit));
+      }
+      if (distortion_ != kNone) f.edge_dense.push_back(0);
+      features::Sink sink(fired_, &log_);
+      for (const PhraseModel::Stateful& s : model_.stateful()) {
+        s.feature->finish(options_.source(), state_of(last, i, s), true, sink);
+      }
+      add_fired();
+      close_edge();
+    }
+    f.node_edges.push_back(offset(f.heads.size()));
+    return goal;
+  }
+
+  const std::byte* state_of(const SearchBin& bin, uint32_t i,
+                            const PhraseModel::Stateful& s) const {
+    return bin.states.data() + i * search_.state_size() + model_.lms().size() * sizeof(uint32_t) +
+           s.offset;
+  }
+
+  void add_edge(uint32_t head, std::span<const uint32_t> tails, std::span<const int32_t> target,
+                uint32_t row, int64_t rule) {
+    ForestStorage& f = *out_;
+    f.heads.push_back(head);
+    f.tails.insert(f.tails.end(), tails.begin(), tails.end());
+    f.tail_begin.push_back(offset(f.tails.size()));
+    f.target.insert(f.target.end(), target.begin(), target.end());
+    f.target_begin.push_back(offset(f.target.size()));
+    f.rows.push_back(row);
+    f.rules.push_back(rule);
+  }
+
+  void close_edge() { out_->own_begin.push_back(offset(out_->own_features.size())); }
+
+  void own(uint32_t feature, float value) {
+    if (value == 0) return;
+    out_->own_features.push_back(feature);
+    out_->own_values.push_back(value);
+  }
+
+  void add_reordering(const SearchNode& last, const PhraseOption& o) {
+    const size_t orientation = PhraseSearch::orientation(last, o.begin, o.end);
+    const std::span<const float> scores = options_.reordering(o);
+    if (!scores.empty()) {
+      own(model_.reordering_feature(orientation), scores[orientation]);
+    }
+    if (model_.has_forward()) {
+      own(model_.reordering_feature(3 + orientation),
+          options_.forward(last.forward)[orientation]);
+    }
+  }
+
+  uint32_t row_of(uint32_t option) {
+    if (rows_[option] != kNoRow) return rows_[option];
+    ForestStorage& f = *out_;
+    const PhraseOption& o = options_.option(option);
+    const std::span<const float> scores = options_.translation(o);
+    for (size_t c = 0; c < model_.translation_columns(); ++c) {
+      f.row_dense.push_back(scores.empty() ? o.column : scores[c]);
+    }
+    if (model_.count_feature(kWords) != kNone) {
+      f.row_dense.push_back(model_.count(kWords).unit * static_cast<float>(o.target_size));
+    }
+    if (model_.count_feature(kPhrases) != kNone) f.row_dense.push_back(model_.count(kPhrases).unit);
+    scratch_.clear();
+    if (o.unknown && model_.count_feature(kUnknownWords) != kNone) {
+      scratch_.push_back({model_.count_feature(kUnknownWords), model_.count(kUnknownWords).unit});
+    }
+    for (const features::Fired& fired : options_.fired(option)) {
+      scratch_.push_back({local(fired.id), fired.value});
+    }
+    append(f.row_features, f.row_values);
+    f.row_begin.push_back(offset(f.row_features.size()));
+    return rows_[option] = static_cast<uint32_t>(f.row_begin.size() - 2);
+  }
+
+  // What stateful templates fired, behind the edge's own features.
+  void add_fired() {
+    if (fired_.empty()) return;
+    scratch_.clear();
+    for (const features::Fired& fired : fired_) scratch_.push_back({local(fired.id), fired.value});
+    fired_.clear();
+    append(out_->own_features, out_->own_values);
+  }
+
+  struct Entry {
+    uint32_t feature;
+    float value;
+  };
+
+  // Appends scratch_, equal features summed.
+  void append(std::vector<uint32_t>& features, std::vector<float>& values) {
+    std::stable_sort(scratch_.begin(), scratch_.end(),
+                     [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+    const size_t first = features.size();
+    for (const Entry& entry : scratch_) {
+      if (features.size() > first && features.back() == entry.feature) {
+        values.back() += entry.value;
+      } else {
+        features.push_back(entry.feature);
+        values.push_back(entry.value);
+      }
+    }
+  }
+
+  uint32_t local(FeatureId id) {
+    if (numbers_.empty()) {
+      for (size_t i = 0; i < model_.ids().size(); ++i) {
+        numbers_.emplace(model_.ids()[i], static_cast<uint32_t>(i));
+      }
+    }
+    const auto [found, is_new] =
+        numbers_.try_emplace(id, static_cast<uint32_t>(out_->feature_ids.size()));
+    if (is_new) out_->feature_ids.push_back(id);
+    return found->second;
+  }
+
+  const PhraseModel& model_;
+  const OptionTable& options_;
+  const PhraseSearch& search_;
+  features::NameLog& log_;
+  std::shared_ptr<ForestStorage> out_;
+  const uint32_t length_;
+  uint32_t distortion_ = kNone;
+  std::vector<uint32_t> rows_;  // by option
+  std::unordered_map<FeatureId, uint32_t> numbers_;  // filled when a template first fires
+  std::vector<features::Fired> fired_;
+  std::vector<Entry> scratch_;
+  std::vector<std::byte> after_;
+};
+
+}  // namespace
+
+Forest make_forest(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
+                   const std::string& id, std::shared_ptr<FeatureNames> names,
+                   features::NameLog& log) {
+  return ForestWriter(model, options, search, log).write(id, std::move(names));
+}
+
+}  // namespace hopefear::decode

@@ -1,0 +1,365 @@
+#include "decode/phrase_options.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "base/error.hpp"
+
+namespace hopefear::decode {
+
+std::span<const float> OptionTable::translation(const PhraseOption& o) const {
+  if (o.rule < 0) return {};
+  return model_->table()
+      .scores(static_cast<uint32_t>(o.rule))
+      .first(model_->translation_columns());
+}
+
+std::span<const float> OptionTable::reordering(const PhraseOption& o) const {
+  if (o.rule < 0) return {};
+  return model_->table().scores(static_cast<uint32_t>(o.rule)).last(model_->reordering_columns());
+}
+
+features::RuleUse OptionTable::use(const PhraseOption& o) const {
+  features::RuleUse use;
+  use.source = &source_;
+  use.span = {o.begin, o.end};
+  use.source_side = source_.words.subspan(static_cast<size_t>(o.begin),
+                                          static_cast<size_t>(o.end - o.begin));
+  use.target_side = target(o);
+  use.rule = o.rule;
+  if (o.rule >= 0) {
+    const rules::RuleView view = model_->table().rule(static_cast<uint32_t>(o.rule));
+    use.links = view.links;
+    use.scores = view.scores;
+    use.counts = view.counts;
+  }
+  return use;
+}
+
+class OptionCollector {
+ public:
+  OptionCollector(const PhraseModel& model, const PhraseWeights& weights, const PhraseInput& input,
+                  size_t table_limit, features::NameLog* names)
+      : model_(model),
+        weights_(weights),
+        input_(input),
+        limit_(table_limit == 0 ? std::numeric_limits<size_t>::max() : table_limit),
+        names_(names),
+        length_(static_cast<int32_t>(input.words.size())),
+        out_(std::make_unique<OptionTable>()) {
+    // A log probability is at most 0, so without negative weights the language models can only
+    // lower the score of a phrase: what is too low without them need not be looked up.
+    for (size_t l = 0; l < model.lms().size(); ++l) {
+      lm_only_lowers_ &= weights.lm(l) * model.lms()[l].unit >= 0;
+    }
+  }
+
+  std::unique_ptr<const OptionTable> collect() {
+    start();
+    find_forced();
+    out_->ranges_.resize(input_.words.size() * static_cast<size_t>(out_->longest_));
+    for (int32_t begin = 0; begin < length_; ++begin) collect_from(begin);
+    fire();
+    sort_spans();
+    return std::move(out_);
+  }
+
+ private:
+  struct Ranked {
+    double score;
+    uint32_t rule;
+    bool operator<(const Ranked& other) const {  // better first; makes a heap with the worst on top
+      return score != other.score ? score > other.score : rule < other.rule;
+    }
+  };
+
+  void start() {
+    OptionTable& t = *out_;
+    t.model_ = &model_;
+    t.lms_ = model_.lms().size();
+    t.length_ = length_;
+    t.vocabulary_ = std::make_shared<Vocabulary>(model_.vocabulary());
+    const rules::WordList& words = model_.table().source_words();
+    for (const std::string& word : input_.words) {
+      t.source_words_.push_back(t.vocabulary_->intern(word));
+      symbols_.push_back(words.find(word));
+    }
+    t.source_ = {t.source_words_, t.vocabulary_.get()};
+    t.forward_.push_back({});
+    t.weighted_forward_.push_back({});
+    int32_t longest = static_cast<int32_t>(model_.table().layout().longest_source);
+    for (const ForcedPhrase& f : input_.forced) longest = std::max(longest, f.end - f.begin);
+    t.longest_ = std::clamp(longest, 1, std::max(1, length_));
+  }
+
+  void find_forced() {
+    blocked_.assign(input_.words.size(), 0);
+    for (const ForcedPhrase& f : input_.forced) {
+      const std::string place =
+          "sentence " + input_.id + ": the option for words " + std::to_string(f.begin) + " to " +
+          std::to_string(f.end);
+      if (f.begin < 0 || f.end > length_ || f.begin >= f.end) {
+        throw InputError(place + " is outside of its " + std::to_string(length_) +
+                         " words; mend the markup");
+      }
+      if (!std::isfinite(f.log_probability)) {
+        throw InputError(place + " has a probability that is not above 0; mend the markup");
+      }
+      if (!input_.exclusive) continue;
+      for (const ForcedPhrase& other : input_.forced) {
+        const bool same = other.begin == f.begin && other.end == f.end;
+        if (!same && other.begin < f.end && f.begin < other.end) {
+          throw InputError(place + " overlaps another one; mend the markup or let the options be "
+                           "inclusive");
+        }
+      }
+      std::fill(blocked_.begin() + f.begin, blocked_.begin() + f.end, 1);
+    }
+  }
+
+  void collect_from(int32_t begin) {
+    const rules::RuleTable& table = model_.table();
+    rules::RuleTable::Node node = table.root();
+    bool in_table = true, single = false;
+    for (int32_t end = begin + 1; end <= length_ && end - begin <= out_->longest_; ++end) {
+      const auto place = static_cast<size_t>(end - 1);
+      if (in_table) {
+        node = symbols_[place] == rules::kNoWord ? rules::RuleTable::kNoNode
+                                                 : table.child(node, symbols_[place]);
+        in_table = node != rules::RuleTable::kNoNode;
+      }
+      const uint32_t first = out_->size();
+      const bool blocked = std::any_of(blocked_.begin() + begin, blocked_.begin() + end,
+                                       [](char b) { return b != 0; });
+      if (in_table) {
+        const rules::RuleTable::Range range = table.rules(node);
+        if (range.size() > 0 && end == begin + 1) single = true;
+        if (!blocked) add_rules(range, begin, end);
+      }
+      // Exactly when the table has nothing for the word itself, also where longer phrases have it.
+      if (end == begin + 1 && !single && !blocked) add_unknown(begin);
+      for (const ForcedPhrase& f : input_.forced) {
+        if (f.begin == begin && f.end == end) add_forced(f);
+      }
+      out_->ranges_[static_cast<size_t>(begin) * static_cast<size_t>(out_->longest_) +
+                    static_cast<size_t>(end - begin - 1)] = {first, out_->size()};
+    }
+  }
+
+  // The best of a source phrase: a heap of the best so far, with the worst of them on top.
+  void add_rules(rules::RuleTable::Range range, int32_t begin, int32_t end) {
+    ranked_.clear();
+    for (uint32_t number = range.begin; number < range.end; ++number) {
+      const rules::RuleView view = model_.table().rule(number);
+      Ranked rule{row_score(view), number};
+      const bool full = ranked_.size() >= limit_;
+      if (full && lm_only_lowers_ && !(rule < ranked_.front())) continue;
+      for (size_t l = 0; l < model_.lms().size(); ++l) {
+        rule.score += lm_score(l, score_alone(l, view.target));
+      }
+      if (full && !(rule < ranked_.front())) continue;
+      if (full) {
+        std::pop_heap(ranked_.begin(), ranked_.end());
+        ranked_.pop_back();
+      }
+      ranked_.push_back(rule);
+      if (limit_ < range.size()) std::push_heap(ranked_.begin(), ranked_.end());
+    }
+    std::sort(ranked_.begin(), ranked_.end());
+    for (const Ranked& rule : ranked_) add_rule(rule.rule, begin, end);
+  }
+
+  double row_score(const rules::RuleView& view) const {
+    double sum = weights_.one(kPhrases) +
+                 weights_.one(kWords) * static_cast<double>(view.target.size());
+    for (size_t c = 0; c < model_.translation_columns(); ++c) {
+      sum += weights_.translation(c) * view.scores[c];
+    }
+    return sum;
+  }
+
+  double lm_score(size_t lm, double log10) const {
+    return weights_.lm(lm) * (log10 * model_.lms()[lm].unit);
+  }
+
+  double score_alone(size_t lm, std::span<const rules::Symbol> target) const {
+    const lm::Model& model = *model_.lms()[lm].model;
+    lm::State state = model.empty();
+    double log10 = 0;
+    for (const rules::Symbol word : target) {
+      log10 += model.look_up(state, model_.lm_word(lm, word), state).log10;
+    }
+    return log10;
+  }
+
+  void add_rule(uint32_t number, int32_t begin, int32_t end) {
+    const rules::RuleView view = model_.table().rule(number);
+    PhraseOption o;
+    o.begin = begin;
+    o.end = end;
+    o.rule = number;
+    o.row = row_score(view);
+    const uint32_t columns = model_.reordering_columns();
+    const std::span<const float> reordering = view.scores.last(columns);
+    if (columns > 0) {
+      for (size_t i = 0; i < 3; ++i) o.backward[i] = weights_.reordering(i) * reordering[i];
+    }
+    if (columns == 6) o.forward = forward_class({reordering[3], reordering[4], reordering[5]});
+    scratch_.assign(view.target.begin(), view.target.end());
+    add(o, [&](size_t l, size_t i) { return model_.lm_word(l, view.target[i]); });
+  }
+
+  void add_unknown(int32_t begin) {
+    PhraseOption o;
+    o.begin = begin;
+    o.end = begin + 1;
+    o.unknown = true;
+    o.row = weights_.one(kPhrases) + weights_.one(kWords) + weights_.one(kUnknownWords);
+    scratch_.assign(1, out_->source_words_[static_cast<size_t>(begin)]);
+    add_text(o);
+  }
+
+  void add_forced(const ForcedPhrase& f) {
+    PhraseOption o;
+    o.begin = f.begin;
+    o.end = f.end;
+    o.forced = true;
+    o.row = weights_.one(kPhrases) + weights_.one(kWords) * static_cast<double>(f.target.size());
+    const size_t columns = model_.translation_columns();
+    if (columns > 0) {
+      o.column = static_cast<float>(f.log_probability / static_cast<double>(columns));
+    }
+    for (size_t c = 0; c < columns; ++c) o.row += weights_.translation(c) * o.column;
+    scratch_.clear();
+    for (const std::string& word : f.target) scratch_.push_back(out_->vocabulary_->intern(word));
+    add_text(o);
+  }
+
+  // Words of the sentence's vocabulary, which language models know by their spelling only.
+  void add_text(const PhraseOption& o) {
+    add(o, [&](size_t l, size_t i) {
+      return model_.lms()[l].model->find(out_->vocabulary_->word(scratch_[i]));
+    });
+  }
+
+  // An option whose words are in scratch_; `word(l, i)` is the i-th in language model l.
+  template <typename Word>
+  void add(PhraseOption o, Word&& word) {
+    OptionTable& t = *out_;
+    t.words_.push_back(-1);
+    o.target = static_cast<uint32_t>(t.words_.size());
+    o.target_size = static_cast<uint32_t>(scratch_.size());
+    t.words_.insert(t.words_.end(), scratch_.begin(), scratch_.end());
+    o.estimate = o.row;
+    for (size_t l = 0; l < t.lms_; ++l) {
+      PhraseLmPart& part = t.lm_parts_.emplace_back();
+      // RuleScore does not show its sum of log10; the words are few and this is once per option.
+      lm::RuleScore rule(*model_.lms()[l].model);
+      lm::State state = model_.lms()[l].model->empty();
+      for (size_t i = 0; i < scratch_.size(); ++i) {
+        const lm::WordId id = word(l, i);
+        rule.terminal(id);
+        part.log10 += model_.lms()[l].model->look_up(state, id, state).log10;
+      }
+      part.state = rule.state;
+      o.estimate += lm_score(l, part.log10);
+    }
+    t.options_.push_back(o);
+  }
+
+  uint32_t forward_class(const Orientations& scores) {
+    if (scores == Orientations{}) return 0;
+    uint64_t hash = 0;
+    for (const float score : scores) hash = combine64(hash, std::bit_cast<uint32_t>(score));
+    const auto [first, last] = classes_.equal_range(hash);
+    for (auto it = first; it != last; ++it) {
+      if (out_->forward_[it->second] == scores) return it->second;
+    }
+    const auto number = static_cast<uint32_t>(out_->forward_.size());
+    out_->forward_.push_back(scores);
+    std::array<double, 3> weighted;
+    for (size_t i = 0; i < 3; ++i) weighted[i] = weights_.reordering(3 + i) * scores[i];
+    out_->weighted_forward_.push_back(weighted);
+    classes_.emplace(hash, number);
+    return number;
+  }
+
+  void fire() {
+    OptionTable& t = *out_;
+    if (model_.templates().empty()) return;
+    t.fired_begin_ = {0};
+    features::Sink sink(weights_.table(), t.fired_, names_);
+    for (PhraseOption& o : t.options_) {
+      const features::RuleUse use = t.use(o);
+      sink.reset();
+      for (const auto& feature : model_.templates()) feature->fire(use, sink);
+      if (!std::isfinite(sink.score())) {
+        throw InputError("sentence " + input_.id +
+                         ": a feature template gave a value that is not finite; mend the template");
+      }
+      o.row += sink.score();
+      o.estimate += sink.score();
+      t.fired_begin_.push_back(static_cast<uint32_t>(t.fired_.size()));
+    }
+  }
+
+  // Best estimate first, within each span. Only what forced options and templates changed moves.
+  void sort_spans() {
+    OptionTable& t = *out_;
+    std::vector<uint32_t> order(t.size());
+    for (uint32_t i = 0; i < t.size(); ++i) order[i] = i;
+    bool moved = false;
+    for (const OptionTable::Range& range : t.ranges_) {
+      const auto better = [&](uint32_t a, uint32_t b) {
+        return t.options_[a].estimate > t.options_[b].estimate;
+      };
+      if (std::is_sorted(order.begin() + range.begin, order.begin() + range.end, better)) continue;
+      std::stable_sort(order.begin() + range.begin, order.begin() + range.end, better);
+      moved = true;
+    }
+    if (!moved) return;
+    std::vector<PhraseOption> options;
+    std::vector<PhraseLmPart> parts;
+    std::vector<features::Fired> fired;
+    std::vector<uint32_t> fired_begin;
+    if (!t.fired_begin_.empty()) fired_begin = {0};
+    for (const uint32_t i : order) {
+      options.push_back(t.options_[i]);
+      for (size_t l = 0; l < t.lms_; ++l) parts.push_back(t.lm_part(i, l));
+      if (t.fired_begin_.empty()) continue;
+      const auto own = t.fired(i);
+      fired.insert(fired.end(), own.begin(), own.end());
+      fired_begin.push_back(static_cast<uint32_t>(fired.size()));
+    }
+    t.options_ = std::move(options);
+    t.lm_parts_ = std::move(parts);
+    t.fired_ = std::move(fired);
+    t.fired_begin_ = std::move(fired_begin);
+  }
+
+  const PhraseModel& model_;
+  const PhraseWeights& weights_;
+  const PhraseInput& input_;
+  const size_t limit_;
+  features::NameLog* const names_;
+  const int32_t length_;
+  bool lm_only_lowers_ = true;
+  std::unique_ptr<OptionTable> out_;
+  std::vector<rules::Symbol> symbols_;  // source words in the table
+  std::vector<char> blocked_;           // words that only forced options may cover
+  std::vector<Ranked> ranked_;
+  std::vector<int32_t> scratch_;
+  std::unordered_multimap<uint64_t, uint32_t> classes_;
+};
+
+std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
+                                                   const PhraseWeights& weights,
+                                                   const PhraseInput& input, size_t table_limit,
+                                                   features::NameLog* names) {
+  return OptionCollector(model, weights, input, table_limit, names).collect();
+}
+
+}  // namespace hopefear::decode

@@ -1,0 +1,133 @@
+// The translation options of a sentence: for each span of source words the phrases that may
+// translate it, with everything about them that does not depend on what comes before.
+//
+// Ranking (Moses's, see collect_options): translation scores + language model of the phrase alone
+// + words + phrases, by the weights at hand. The best `table_limit` of a source phrase are kept.
+// Templates are not asked before that: firing them for all that a frequent word may become would
+// cost more than the search. They count in the estimate afterwards.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decode/phrase_model.hpp"
+#include "features/feature.hpp"
+#include "lm/chart_state.hpp"
+
+namespace hopefear::decode {
+
+// A translation that the input gives for a span of its words.
+struct ForcedPhrase {
+  int32_t begin = 0, end = 0;
+  std::vector<std::string> target;
+  double log_probability = 0;  // shared out equally among the translation columns, as in Moses
+};
+
+struct PhraseInput {
+  std::string id;
+  std::vector<std::string> words;
+  std::vector<ForcedPhrase> forced;
+  bool exclusive = true;  // no other option for a span that overlaps a forced one
+};
+
+// Reordering scores of a phrase pair: mono, swap, other.
+using Orientations = std::array<float, 3>;
+
+struct PhraseOption {
+  int32_t begin = 0, end = 0;  // in the source, half-open
+  uint32_t target = 0;         // where its words are, see OptionTable::target
+  uint32_t target_size = 0;
+  int64_t rule = features::kPassThrough;
+  double row = 0;       // weights . row: what the option always adds
+  double estimate = 0;  // row + language models of the phrase alone
+  std::array<double, 3> backward{};  // weighted, by orientation
+  uint32_t forward = 0;              // class of its forward reordering scores, 0 for all zeros
+  bool unknown = false;
+  bool forced = false;
+  float column = 0;  // of a forced option: the value of each translation column
+};
+
+// A phrase in a language model: what it is alone.
+struct PhraseLmPart {
+  lm::ChartState state;
+  double log10 = 0;
+};
+
+class OptionTable {
+ public:
+  struct Range {
+    uint32_t begin = 0, end = 0;
+    bool empty() const { return begin == end; }
+  };
+
+  int32_t length() const { return length_; }    // of the sentence
+  int32_t longest() const { return longest_; }  // source words of the longest option, at least 1
+  // Options of a span of 1 .. longest() words, best estimate first.
+  Range at(int32_t begin, int32_t end) const {
+    return ranges_[static_cast<size_t>(begin) * static_cast<size_t>(longest_) +
+                   static_cast<size_t>(end - begin - 1)];
+  }
+  const PhraseOption& option(uint32_t i) const { return options_[i]; }
+  uint32_t size() const { return static_cast<uint32_t>(options_.size()); }
+  std::span<const int32_t> target(const PhraseOption& o) const {
+    return {words_.data() + o.target, o.target_size};
+  }
+  // The same with the slot of what is translated already in front: the target side of an edge.
+  std::span<const int32_t> edge_target(const PhraseOption& o) const {
+    return {words_.data() + o.target - 1, o.target_size + 1};
+  }
+  const PhraseLmPart& lm_part(uint32_t option, size_t lm) const {
+    return lm_parts_[size_t{option} * lms_ + lm];
+  }
+  // Values of the translation columns; empty for an option that is in no table.
+  std::span<const float> translation(const PhraseOption& o) const;
+  // Values of the reordering columns; empty for an option that is in no table.
+  std::span<const float> reordering(const PhraseOption& o) const;
+  const Orientations& forward(uint32_t group) const { return forward_[group]; }
+  // The same times weights.
+  const std::array<double, 3>& weighted_forward(uint32_t group) const {
+    return weighted_forward_[group];
+  }
+  // What stateless templates fired.
+  std::span<const features::Fired> fired(uint32_t option) const {
+    if (fired_begin_.empty()) return {};
+    return std::span(fired_).subspan(fired_begin_[option],
+                                     fired_begin_[option + 1] - fired_begin_[option]);
+  }
+  // How templates see an option; spans point into this table and into the model.
+  features::RuleUse use(const PhraseOption& o) const;
+
+  const features::Source& source() const { return source_; }
+  const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
+
+ private:
+  friend class OptionCollector;
+  const PhraseModel* model_ = nullptr;
+  int32_t length_ = 0, longest_ = 1;
+  size_t lms_ = 0;
+  std::shared_ptr<Vocabulary> vocabulary_;  // of the sentence, on top of the model's
+  std::vector<int32_t> source_words_;
+  features::Source source_;
+  std::vector<Range> ranges_;
+  std::vector<PhraseOption> options_;
+  std::vector<int32_t> words_;
+  std::vector<PhraseLmPart> lm_parts_;
+  std::vector<Orientations> forward_;
+  std::vector<std::array<double, 3>> weighted_forward_;
+  std::vector<features::Fired> fired_;
+  std::vector<uint32_t> fired_begin_;  // empty without templates
+};
+
+// `table_limit` options per source phrase, 0 for all. Names that templates compose go to `names`
+// (may be null). The model must live as long as the result.
+std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
+                                                   const PhraseWeights& weights,
+                                                   const PhraseInput& input, size_t table_limit,
+                                                   features::NameLog* names);
+
+}  // namespace hopefear::decode

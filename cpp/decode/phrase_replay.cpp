@@ -1,0 +1,220 @@
+// A derivation scored from its phrases alone. Deliberately naive and apart from search: the
+// features of a derivation are defined here, and tests hold search to it.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "decode/phrase_decoder.hpp"
+
+namespace hopefear::decode {
+namespace {
+
+std::string text_of(std::span<const std::string> words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+class Replay {
+ public:
+  Replay(const PhraseModel& model, const PhraseInput& input, features::NameLog& log)
+      : model_(model),
+        input_(input),
+        vocabulary_(std::make_shared<Vocabulary>(model.vocabulary())),
+        dense_(model.names().size(), 0),
+        sink_(fired_, &log) {
+    for (const std::string& word : input.words) source_words_.push_back(vocabulary_->intern(word));
+    source_ = {source_words_, vocabulary_.get()};
+    covered_.assign(input.words.size(), 0);
+    for (const PhraseModel::Stateful& s : model.stateful()) {
+      s.feature->begin(states_.emplace_back(s.feature->state_size()).data());
+    }
+  }
+
+  SparseVector features(std::span<const PhraseUse> phrases) {
+    int32_t last_begin = 0, last_end = 0;
+    std::span<const float> last_reordering;
+    for (const PhraseUse& phrase : phrases) {
+      const std::span<const float> reordering = add_phrase(phrase);
+      add(kDistortion, std::abs(phrase.begin - last_end));
+      const size_t orientation =
+          phrase.begin == last_end ? 0 : phrase.end == last_begin ? 1 : 2;
+      if (!reordering.empty()) {
+        dense_[model_.reordering_feature(orientation)] += reordering[orientation];
+      }
+      if (last_reordering.size() == 6) {
+        dense_[model_.reordering_feature(3 + orientation)] += last_reordering[3 + orientation];
+      }
+      last_reordering = reordering;
+      last_begin = phrase.begin;
+      last_end = phrase.end;
+    }
+    const auto missing = std::find(covered_.begin(), covered_.end(), 0);
+    if (missing != covered_.end()) {
+      throw InputError("sentence " + input_.id + ": the derivation leaves word " +
+                       std::to_string(missing - covered_.begin()) +
+                       " untranslated, expected all of them");
+    }
+    finish();
+    return vector();
+  }
+
+ private:
+  void add(Count count, double times) {
+    const uint32_t feature = model_.count_feature(count);
+    if (feature != PhraseModel::kNoFeature) dense_[feature] += model_.count(count).unit * times;
+  }
+
+  void cover(const PhraseUse& phrase) {
+    const auto length = static_cast<int32_t>(covered_.size());
+    const bool inside = phrase.begin >= 0 && phrase.begin < phrase.end && phrase.end <= length;
+    for (int32_t w = phrase.begin; inside && w < phrase.end; ++w) {
+      if (covered_[static_cast<size_t>(w)]++ == 0) continue;
+      throw InputError("sentence " + input_.id + ": the derivation translates word " +
+                       std::to_string(w) + " twice, expected once");
+    }
+    if (inside) return;
+    throw InputError("sentence " + input_.id + ": a phrase of the derivation is for words " +
+                     std::to_string(phrase.begin) + " to " + std::to_string(phrase.end) + " of " +
+                     std::to_string(length));
+  }
+
+  // Returns its reordering scores, empty if it has none.
+  std::span<const float> add_phrase(const PhraseUse& phrase) {
+    cover(phrase);
+    target_.assign(1, -1);
+    for (const std::string& word : phrase.target) target_.push_back(vocabulary_->intern(word));
+    add(kPhrases, 1);
+    add(kWords, static_cast<double>(phrase.target.size()));
+    features::RuleUse use;
+    use.source = &source_;
+    use.span = {phrase.begin, phrase.end};
+    use.source_side = source_.words.subspan(static_cast<size_t>(phrase.begin),
+                                            static_cast<size_t>(phrase.end - phrase.begin));
+    use.target_side = std::span(target_).subspan(1);
+    use.rule = find_rule(phrase);
+    std::span<const float> reordering;
+    if (use.rule >= 0) {
+      const rules::RuleView view = model_.table().rule(static_cast<uint32_t>(use.rule));
+      use.links = view.links;
+      use.scores = view.scores;
+      use.counts = view.counts;
+      for (size_t c = 0; c < model_.translation_columns(); ++c) {
+        dense_[model_.translation_feature(c)] += view.scores[c];
+      }
+      reordering = view.scores.last(model_.reordering_columns());
+    } else {
+      add_outside_table(phrase);
+    }
+    for (const auto& feature : model_.templates()) feature->fire(use, sink_);
+    for (size_t i = 0; i < states_.size(); ++i) {
+      std::vector<std::byte> after(states_[i].size());
+      const std::byte* const before = states_[i].data();
+      model_.stateful()[i].feature->step({&source_, &use, target_, {&before, 1}}, sink_, after.data());
+      states_[i] = std::move(after);
+    }
+    output_.insert(output_.end(), phrase.target.begin(), phrase.target.end());
+    return reordering;
+  }
+
+  // kPassThrough if the table does not have it.
+  int64_t find_rule(const PhraseUse& phrase) {
+    const rules::RuleTable& table = model_.table();
+    rules::RuleTable::Node node = table.root();
+    in_table_ = false;
+    for (int32_t w = phrase.begin; w < phrase.end; ++w) {
+      const rules::Word word = table.source_words().find(input_.words[static_cast<size_t>(w)]);
+      node = word == rules::kNoWord ? rules::RuleTable::kNoNode : table.child(node, word);
+      if (node == rules::RuleTable::kNoNode) return features::kPassThrough;
+    }
+    const rules::RuleTable::Range range = table.rules(node);
+    in_table_ = range.size() > 0;
+    for (uint32_t number = range.begin; number < range.end; ++number) {
+      const auto target = table.rule(number).target;
+      if (target.size() == phrase.target.size() &&
+          std::equal(target.begin(), target.end(), phrase.target.begin(),
+                     [&](rules::Symbol symbol, const std::string& word) {
+                       return table.target_words().word(symbol) == word;
+                     })) {
+        return number;
+      }
+    }
+    return features::kPassThrough;
+  }
+
+  void add_outside_table(const PhraseUse& phrase) {
+    const size_t columns = model_.translation_columns();
+    for (const ForcedPhrase& f : input_.forced) {
+      if (f.begin != phrase.begin || f.end != phrase.end || f.target != phrase.target) continue;
+      for (size_t c = 0; c < columns; ++c) {
+        dense_[model_.translation_feature(c)] += f.log_probability / static_cast<double>(columns);
+      }
+      return;
+    }
+    const std::string& source = input_.words[static_cast<size_t>(phrase.begin)];
+    const bool passed = phrase.end == phrase.begin + 1 && phrase.target.size() == 1 &&
+                        phrase.target.front() == source && !in_table_;
+    if (passed) {
+      add(kUnknownWords, 1);
+      return;
+    }
+    const std::span<const std::string> words(input_.words);
+    const auto side = words.subspan(static_cast<size_t>(phrase.begin),
+                                    static_cast<size_t>(phrase.end - phrase.begin));
+    throw InputError("sentence " + input_.id + ": the model has no phrase pair " +
+                     shown(text_of(side)) + " -> " + shown(text_of(phrase.target)));
+  }
+
+  void finish() {
+    for (size_t l = 0; l < model_.lms().size(); ++l) {
+      const PhraseLm& lm = model_.lms()[l];
+      lm::State state = lm.model->begin();
+      double log10 = 0;
+      for (const std::string& word : output_) {
+        log10 += lm.model->look_up(state, lm.model->find(word), state).log10;
+      }
+      log10 += lm.model->look_up(state, lm.model->eos(), state).log10;
+      dense_[model_.lm_feature(l)] += log10 * lm.unit;
+    }
+    for (size_t i = 0; i < states_.size(); ++i) {
+      model_.stateful()[i].feature->finish(source_, states_[i].data(), true, sink_);
+    }
+  }
+
+  SparseVector vector() const {
+    std::vector<FeatureId> ids;
+    std::vector<float> values;
+    for (size_t i = 0; i < dense_.size(); ++i) {
+      if (dense_[i] == 0) continue;
+      ids.push_back(model_.ids()[i]);
+      values.push_back(static_cast<float>(dense_[i]));
+    }
+    for (const features::Fired& fired : fired_) {
+      ids.push_back(fired.id);
+      values.push_back(fired.value);
+    }
+    return SparseVector(ids, values);
+  }
+
+  const PhraseModel& model_;
+  const PhraseInput& input_;
+  std::shared_ptr<Vocabulary> vocabulary_;
+  std::vector<int32_t> source_words_, target_;
+  features::Source source_;
+  std::vector<char> covered_;
+  std::vector<double> dense_;
+  std::vector<features::Fired> fired_;
+  features::Sink sink_;
+  std::vector<std::vector<std::byte>> states_;
+  std::vector<std::string> output_;
+  bool in_table_ = false;  // whether the table has the source side that was looked up last
+};
+
+}  // namespace
+
+SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input,
+                              std::span<const PhraseUse> phrases, features::NameLog& log) {
+  return Replay(model, input, log).features(phrases);
+}
+
+}  // namespace hopefear::decode

@@ -1,0 +1,345 @@
+#include "decode/phrase_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "base/error.hpp"
+#include "base/interrupt.hpp"
+#include "decode/open_bin.hpp"
+
+namespace hopefear::decode {
+namespace {
+
+// A phrase behind a context: what its log10 changes by, and the state after it. As RuleScore of
+// lm/chart_state.hpp with a constituent behind words: only the phrase's first words, as far as the
+// context reaches into it, are looked up again.
+double in_context(const lm::Model& model, lm::State context, const lm::ChartState& phrase,
+                  lm::State& after) {
+  double change = 0;
+  unsigned i = 0;
+  for (; i < phrase.left_length && context.length() > i; ++i) {
+    lm::State next;
+    change += model.look_up(context, phrase.left[i], next).log10 - phrase.estimate[i];
+    context = next;
+  }
+  if (phrase.full) {
+    if (i == phrase.left_length) change += model.backoff_beyond(context, i);
+    after = phrase.right;
+  } else {
+    after = i == phrase.left_length ? context : phrase.right;
+  }
+  return change;
+}
+
+}  // namespace
+
+// Nodes of a bin with the same covered words.
+struct PhraseSearch::Group {
+  uint32_t coverage;
+  uint32_t begin, end;  // in members_
+};
+
+// A grid: the nodes of a group that may go on at a span, times the options of the span.
+struct PhraseSearch::Cube {
+  double best;           // score of the best row
+  double rest;           // future cost of what is left then
+  uint32_t coverage;     // then
+  uint32_t group;        // where it starts
+  int32_t begin, end;    // the span
+  OptionTable::Range options;
+  int32_t covered;       // by the group
+  uint32_t orientation;  // of the best row
+  uint32_t rows = 0, row_count = 0;  // made when the first cell is taken
+};
+
+// A node on its way over a span: its score, with distortion and its forward reordering.
+struct PhraseSearch::Row {
+  double score;
+  uint32_t index;  // in its bin
+  uint32_t orientation;
+};
+
+struct PhraseSearch::Cell {
+  float key;
+  uint32_t cube, row, option;  // option: counted from the first of the span
+  bool operator<(const Cell& other) const { return key < other.key; }
+};
+
+PhraseSearch::PhraseSearch(const PhraseModel& model, const PhraseWeights& weights,
+                           const OptionTable& options, const SpanTable& spans,
+                           const SearchLimits& limits)
+    : model_(model),
+      weights_(weights),
+      options_(options),
+      limits_(limits),
+      length_(options.length()),
+      lms_(model.lms().size()),
+      state_size_(lms_ * sizeof(uint32_t) + model.state_size()),
+      coverage_(length_, spans),
+      bins_(static_cast<size_t>(length_) + 1),
+      open_(static_cast<size_t>(length_) + 1),
+      cubes_(static_cast<size_t>(length_) + 1),
+      state_(state_size_),
+      values_(lms_) {}
+
+PhraseSearch::~PhraseSearch() = default;
+
+void PhraseSearch::run() {
+  start();
+  for (int32_t covered = 0; covered <= length_; ++covered) {
+    poll_interrupt();
+    if (covered > 0) {
+      if (!limits_.stack) take_cells(covered);
+      close(covered);
+    }
+    if (covered == length_) break;
+    if (limits_.stack) {
+      expand_all(covered);
+    } else {
+      make_cubes(covered);
+    }
+  }
+}
+
+void PhraseSearch::start() {
+  SearchBin& bin = bins_.front();
+  const double rest = coverage_.rest(CoverageTable::kNothing);
+  bin.nodes.push_back({0, rest, CoverageTable::kNothing, 0, 0, 0});
+  bin.states.resize(state_size_);
+  for (size_t l = 0; l < lms_; ++l) {
+    const uint32_t context = model_.lms()[l].model->begin().context;
+    std::memcpy(bin.states.data() + l * sizeof context, &context, sizeof context);
+  }
+  for (const PhraseModel::Stateful& s : model_.stateful()) {
+    s.feature->begin(bin.states.data() + lms_ * sizeof(uint32_t) + s.offset);
+  }
+  bin.edges_begin = {0, 0};
+}
+
+void PhraseSearch::close(int32_t covered) {
+  const auto i = static_cast<size_t>(covered);
+  if (open_[i] != nullptr) bins_[i] = open_[i]->close(limits_);
+  if (bins_[i].edges_begin.empty()) bins_[i].edges_begin = {0};
+  open_[i].reset();
+  const size_t first = bins_[i - 1].first + bins_[i - 1].nodes.size();
+  if (first + bins_[i].nodes.size() >= 0xffffffffu) {
+    throw InputError("search made 2^32 nodes; lower the beam");
+  }
+  bins_[i].first = static_cast<uint32_t>(first);
+}
+
+// f(begin, end, options) for every span that may come next, whatever the last phrase was.
+template <typename F>
+void PhraseSearch::for_spans(uint32_t coverage, F&& f) const {
+  const int32_t gap = coverage_.first_gap(coverage), limit = limits_.distortion;
+  const int32_t last = limit < 0 ? length_ : std::min<int64_t>(length_, int64_t{gap} + limit);
+  for (int32_t begin = gap; begin < length_ && (begin == gap || begin < last); ++begin) {
+    const int32_t farthest = std::min(begin == gap ? length_ : last, begin + options_.longest());
+    for (int32_t end = begin + 1; end <= farthest; ++end) {
+      if (coverage_.covered(coverage, end - 1)) break;
+      const OptionTable::Range range = options_.at(begin, end);
+      if (!range.empty()) f(begin, end, range);
+    }
+  }
+}
+
+bool PhraseSearch::may_jump(const SearchNode& last, int32_t begin) const {
+  return limits_.distortion < 0 || std::abs(begin - last.end) <= limits_.distortion;
+}
+
+// Distortion, and the forward reordering score of the last phrase.
+double PhraseSearch::jump_score(const SearchNode& last, int32_t begin, int32_t end) const {
+  return weights_.one(kDistortion) * std::abs(begin - last.end) +
+         options_.weighted_forward(last.forward)[orientation(last, begin, end)];
+}
+
+// The node `index` of a bin goes on with an option. `with_jump`: its score, distortion and
+// reordering included.
+void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_jump,
+                            uint32_t option, uint32_t coverage, OpenBin& into) {
+  const PhraseOption& o = options_.option(option);
+  const std::byte* tail = from.states.data() + index * state_size_;
+  double score = with_jump + o.row;
+  for (size_t l = 0; l < lms_; ++l) {
+    const PhraseLmPart& part = options_.lm_part(option, l);
+    lm::State context, after;
+    std::memcpy(&context.context, tail + l * sizeof(uint32_t), sizeof(uint32_t));
+    const double log10 =
+        part.log10 + in_context(*model_.lms()[l].model, context, part.state, after);
+    values_[l] = static_cast<float>(log10 * model_.lms()[l].unit);
+    score += weights_.lm(l) * values_[l];
+    std::memcpy(state_.data() + l * sizeof(uint32_t), &after.context, sizeof(uint32_t));
+  }
+  if (!model_.stateful().empty()) {
+    const features::RuleUse use = options_.use(o);
+    const size_t words = lms_ * sizeof(uint32_t);
+    features::Sink sink(weights_.table());
+    for (const PhraseModel::Stateful& s : model_.stateful()) {
+      const std::byte* const state = tail + words + s.offset;
+      s.feature->step({&options_.source(), &use, options_.edge_target(o), {&state, 1}}, sink,
+                      state_.data() + words + s.offset);
+    }
+    score += sink.score();
+    if (!std::isfinite(score)) {
+      throw InputError("a feature template gave a value that is not finite; mend the template");
+    }
+  }
+  const NodeKey key{coverage, o.forward, model_.has_reordering() ? o.begin : -1, o.end,
+                    state_.data()};
+  into.add(key, o.begin, score, score + coverage_.rest(coverage), {from.first + index, option},
+           values_.data());
+}
+
+// Fills groups_ with the nodes of a bin.
+void PhraseSearch::make_groups(const SearchBin& bin) {
+  groups_here_ = groups_.size();
+  group_of_.resize(coverage_.size(), kNoGroup);
+  // Two passes over the nodes: sizes, then places. Groups stand in the order of their best nodes.
+  for (const SearchNode& node : bin.nodes) {
+    uint32_t& group = group_of_[node.coverage];
+    if (group == kNoGroup) {
+      group = static_cast<uint32_t>(groups_.size());
+      groups_.push_back({node.coverage, 0, 0});
+    }
+    ++groups_[group].end;
+  }
+  auto place = static_cast<uint32_t>(members_.size());
+  for (size_t g = groups_here_; g < groups_.size(); ++g) {
+    const uint32_t size = groups_[g].end;
+    groups_[g].begin = groups_[g].end = place;
+    place += size;
+  }
+  members_.resize(place);
+  for (uint32_t i = 0; i < bin.nodes.size(); ++i) {
+    members_[groups_[group_of_[bin.nodes[i].coverage]].end++] = i;
+  }
+  for (size_t g = groups_here_; g < groups_.size(); ++g) {
+    group_of_[groups_[g].coverage] = kNoGroup;
+  }
+}
+
+PhraseSearch::OpenBin& PhraseSearch::open(int32_t covered) {
+  auto& bin = open_[static_cast<size_t>(covered)];
+  if (bin == nullptr) bin = std::make_unique<OpenBin>(state_size_, lms_);
+  return *bin;
+}
+
+void PhraseSearch::expand_all(int32_t covered) {
+  const SearchBin& bin = bins_[static_cast<size_t>(covered)];
+  // Room for several beams before a bin is thinned out: sorting is then a small part of the work.
+  const size_t full = 4 * size_t{limits_.beam} + 1000;
+  make_groups(bin);
+  for (size_t g = groups_here_; g < groups_.size(); ++g) {
+    const Group group = groups_[g];
+    for_spans(group.coverage, [&](int32_t begin, int32_t end, OptionTable::Range range) {
+      const uint32_t coverage = coverage_.extend(group.coverage, begin, end);
+      OpenBin& into = open(covered + end - begin);
+      for (uint32_t m = group.begin; m < group.end; ++m) {
+        const SearchNode& node = bin.nodes[members_[m]];
+        if (!may_jump(node, begin)) continue;
+        const double score = node.score + jump_score(node, begin, end);
+        const size_t o = orientation(node, begin, end);
+        for (uint32_t option = range.begin; option < range.end; ++option) {
+          evaluate(bin, members_[m], score + options_.option(option).backward[o], option, coverage,
+                   into);
+        }
+        if (into.size() > full) into.shrink(limits_.beam);
+        if ((++ticks_ & 255) == 0) poll_interrupt();
+      }
+    });
+  }
+}
+
+void PhraseSearch::make_cubes(int32_t covered) {
+  const SearchBin& bin = bins_[static_cast<size_t>(covered)];
+  make_groups(bin);
+  for (size_t g = groups_here_; g < groups_.size(); ++g) {
+    const Group& group = groups_[g];
+    for_spans(group.coverage, [&](int32_t begin, int32_t end, OptionTable::Range range) {
+      Cube cube;
+      cube.best = -std::numeric_limits<double>::infinity();
+      for (uint32_t m = group.begin; m < group.end; ++m) {
+        const SearchNode& node = bin.nodes[members_[m]];
+        if (!may_jump(node, begin)) continue;
+        const double score = node.score + jump_score(node, begin, end);
+        if (score > cube.best) {
+          cube.best = score;
+          cube.orientation = static_cast<uint32_t>(orientation(node, begin, end));
+        }
+      }
+      if (cube.best == -std::numeric_limits<double>::infinity()) return;
+      cube.coverage = coverage_.extend(group.coverage, begin, end);
+      cube.rest = coverage_.rest(cube.coverage);
+      cube.group = static_cast<uint32_t>(g);
+      cube.begin = begin;
+      cube.end = end;
+      cube.options = range;
+      cube.covered = covered;
+      cubes_[static_cast<size_t>(covered + end - begin)].push_back(cube);
+    });
+  }
+}
+
+// The rows of a cube, best first; of equals the one whose node is better first.
+void PhraseSearch::make_rows(Cube& cube) {
+  const SearchBin& bin = bins_[static_cast<size_t>(cube.covered)];
+  const Group& group = groups_[cube.group];
+  cube.rows = static_cast<uint32_t>(rows_.size());
+  for (uint32_t m = group.begin; m < group.end; ++m) {
+    const SearchNode& node = bin.nodes[members_[m]];
+    if (!may_jump(node, cube.begin)) continue;
+    rows_.push_back({node.score + jump_score(node, cube.begin, cube.end), members_[m],
+                     static_cast<uint32_t>(orientation(node, cube.begin, cube.end))});
+  }
+  cube.row_count = static_cast<uint32_t>(rows_.size()) - cube.rows;
+  std::sort(rows_.begin() + cube.rows, rows_.end(), [](const Row& a, const Row& b) {
+    return a.score != b.score ? a.score > b.score : a.index < b.index;
+  });
+}
+
+void PhraseSearch::queue_cell(const Cube& cube, uint32_t number, double row_score,
+                              uint32_t orientation, uint32_t row, uint32_t option) {
+  const PhraseOption& o = options_.option(cube.options.begin + option);
+  const double key = row_score + o.estimate + o.backward[orientation] + cube.rest;
+  queue_.push_back({static_cast<float>(key), number, row, option});
+}
+
+void PhraseSearch::take_cells(int32_t covered) {
+  std::vector<Cube>& cubes = cubes_[static_cast<size_t>(covered)];
+  OpenBin& into = open(covered);
+  queue_.clear();
+  rows_.clear();
+  for (uint32_t c = 0; c < cubes.size(); ++c) {
+    queue_cell(cubes[c], c, cubes[c].best, cubes[c].orientation, 0, 0);
+  }
+  std::make_heap(queue_.begin(), queue_.end());
+  for (uint32_t taken = 0; taken < limits_.pop_limit && !queue_.empty(); ++taken) {
+    std::pop_heap(queue_.begin(), queue_.end());
+    const Cell cell = queue_.back();
+    queue_.pop_back();
+    Cube& cube = cubes[cell.cube];
+    if (cube.row_count == 0) make_rows(cube);
+    const Row& row = rows_[cube.rows + cell.row];
+    const uint32_t option = cube.options.begin + cell.option;
+    evaluate(bins_[static_cast<size_t>(cube.covered)], row.index,
+             row.score + options_.option(option).backward[row.orientation], option, cube.coverage,
+             into);
+    // Every cell has one way to it: along the first column, then along its row.
+    if (option + 1 < cube.options.end) {
+      queue_cell(cube, cell.cube, row.score, row.orientation, cell.row, cell.option + 1);
+      std::push_heap(queue_.begin(), queue_.end());
+    }
+    if (cell.option == 0 && cell.row + 1 < cube.row_count) {
+      const Row& next = rows_[cube.rows + cell.row + 1];
+      queue_cell(cube, cell.cube, next.score, next.orientation, cell.row + 1, 0);
+      std::push_heap(queue_.begin(), queue_.end());
+    }
+    if ((++ticks_ & 4095) == 0) poll_interrupt();
+  }
+  std::vector<Cube>().swap(cubes);
+}
+
+}  // namespace hopefear::decode

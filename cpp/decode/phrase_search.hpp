@@ -1,0 +1,126 @@
+// Left-to-right search with bins by the number of covered source words.  [koehn2004beam, yu2013]
+//
+// A node is what later steps can tell apart of the derivations behind it: covered words, where the
+// last phrase was, its forward reordering scores, the states of language models and templates.
+// Derivations that agree in it recombine: each is an edge of the node. A bin keeps the `beam` nodes
+// that are best by score + future cost, and of them all edges; nodes of all bins stay.
+//
+// Cube pruning [huang2007]: the ways from one set of covered words over one span are a grid, nodes
+// times options, both best first. Grids that lead to the same bin share a queue, from which
+// `pop_limit` cells are taken. A cell's place in the queue comes from scores that need no look-up
+// (the option's estimate, distortion, reordering); language models and templates are asked when it
+// is taken. That is one evaluation per pop, where evaluating before queueing costs one for each of
+// the many grids whose first cell is never taken.
+//
+// Distortion limit D: the next phrase [a, b) needs |a - end of the last one| <= D, and, unless a is
+// the first gap g, b - g <= D so that the gap can still be reached. Every node can be completed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "decode/coverage.hpp"
+#include "decode/phrase_model.hpp"
+#include "decode/phrase_options.hpp"
+#include "decode/span_table.hpp"
+
+namespace hopefear::decode {
+
+struct SearchLimits {
+  bool stack = false;        // expand every node by every option, instead of cube pruning
+  uint32_t beam = 100;       // nodes of a bin
+  uint32_t pop_limit = 300;  // cells taken for a bin
+  double threshold = 0;      // nodes this much below the best of their bin are dropped; 0: none
+  int32_t distortion = 6;    // -1: no limit
+};
+
+struct SearchNode {
+  double score;        // of its best derivation
+  double total;        // score + future cost
+  uint32_t coverage;   // number of the set
+  uint32_t forward;    // class of the last phrase's forward reordering scores
+  int32_t begin, end;  // of the last phrase
+};
+
+struct SearchEdge {
+  uint32_t tail;  // number of a node, all bins counted
+  uint32_t option;
+};
+
+// The nodes of a bin after pruning, best first, with their edges in the order they were made.
+struct SearchBin {
+  uint32_t first = 0;  // number of its first node, all bins counted
+  std::vector<SearchNode> nodes;
+  std::vector<std::byte> states;      // language models (4 bytes each), then templates
+  std::vector<uint32_t> edges_begin;  // nodes + 1
+  std::vector<SearchEdge> edges;
+  std::vector<float> lm_values;  // for each edge, each language model's feature value
+};
+
+class PhraseSearch {
+ public:
+  // None of them is owned.
+  PhraseSearch(const PhraseModel& model, const PhraseWeights& weights, const OptionTable& options,
+               const SpanTable& spans, const SearchLimits& limits);
+  ~PhraseSearch();
+  void run();
+
+  // After run(): bins 0 .. n. Bin 0 has one node without edges.
+  const std::vector<SearchBin>& bins() const { return bins_; }
+  const CoverageTable& coverage() const { return coverage_; }
+  size_t state_size() const { return state_size_; }
+
+  // 0 mono, 1 swap, 2 other: a phrase [begin, end) behind `last`.
+  static size_t orientation(const SearchNode& last, int32_t begin, int32_t end) {
+    return begin == last.end ? 0 : end == last.begin ? 1 : 2;
+  }
+
+ private:
+  class OpenBin;  // a bin that still grows
+  struct Cube;
+  struct Row;
+  struct Cell;
+  struct Group;
+
+  void start();
+  void close(int32_t covered);
+  template <typename F>
+  void for_spans(uint32_t coverage, F&& f) const;
+  bool may_jump(const SearchNode& last, int32_t begin) const;
+  double jump_score(const SearchNode& last, int32_t begin, int32_t end) const;
+  void evaluate(const SearchBin& from, uint32_t index, double with_jump, uint32_t option,
+                uint32_t coverage, OpenBin& into);
+  void expand_all(int32_t covered);
+  void make_cubes(int32_t covered);
+  void take_cells(int32_t covered);
+  void make_rows(Cube& cube);
+  void make_groups(const SearchBin& bin);
+  void queue_cell(const Cube& cube, uint32_t number, double row_score, uint32_t orientation,
+                  uint32_t row, uint32_t option);
+  OpenBin& open(int32_t covered);
+
+  const PhraseModel& model_;
+  const PhraseWeights& weights_;
+  const OptionTable& options_;
+  const SearchLimits limits_;
+  const int32_t length_;
+  const size_t lms_, state_size_;
+  CoverageTable coverage_;
+  std::vector<SearchBin> bins_;
+  std::vector<std::unique_ptr<OpenBin>> open_;     // by covered words; null when closed
+  std::vector<std::vector<Cube>> cubes_;           // by covered words of where they lead
+  std::vector<Group> groups_;
+  std::vector<uint32_t> members_;  // of groups: places in their bin
+  std::vector<Row> rows_;          // of the cubes of the bin at hand
+  std::vector<Cell> queue_;
+  size_t groups_here_ = 0;          // where those of the bin at hand begin
+  static constexpr uint32_t kNoGroup = 0xffffffff;
+  std::vector<uint32_t> group_of_;  // by coverage, while groups are made
+  std::vector<std::byte> state_;    // of the hypothesis at hand
+  std::vector<float> values_;       // its language models' feature values
+  uint32_t ticks_ = 0;
+};
+
+}  // namespace hopefear::decode

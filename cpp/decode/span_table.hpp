@@ -1,0 +1,51 @@
+// The best monotone translation of spans of the source, out of context: future costs, and the
+// strings behind them.  [liu2014, algorithm 1]
+//
+// best(i, j) = the best of: the best option of [i, j); an option of [i, k) and best(k, j). That the
+// first part is one option loses nothing against splitting anywhere, and costs O(longest option)
+// per span instead of O(span).
+//
+// Under a distortion limit D what a derivation leaves uncovered is gaps of at most D words and the
+// rest of the sentence (see PhraseSearch), so only spans of up to D words and those that reach the
+// end are kept: O(n D) instead of O(n^2), which is what lets sentences be long.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "decode/phrase_options.hpp"
+
+namespace hopefear::decode {
+
+class SpanTable {
+ public:
+  // Spans of up to `width` words, and all that end with the sentence. The options must outlive it.
+  SpanTable(const OptionTable& options, int32_t width);
+
+  int32_t length() const { return length_; }
+  int32_t width() const { return width_; }
+  bool has(int32_t begin, int32_t end) const {
+    return begin >= 0 && begin < end && end <= length_ && (end == length_ || end - begin <= width_);
+  }
+  // Only for spans that it has.
+  double score(int32_t begin, int32_t end) const { return entry(begin, end).score; }
+  std::vector<int32_t> words(int32_t begin, int32_t end) const;
+
+ private:
+  struct Entry {
+    double score;
+    int32_t first;    // where its first option ends
+    uint32_t option;  // that option
+  };
+  const Entry& entry(int32_t begin, int32_t end) const {
+    return end == length_ ? suffixes_[static_cast<size_t>(begin)]
+                          : spans_[static_cast<size_t>(begin) * static_cast<size_t>(width_) +
+                                   static_cast<size_t>(end - begin - 1)];
+  }
+  Entry best(int32_t begin, int32_t end) const;
+  const OptionTable* options_;
+  int32_t length_, width_;
+  std::vector<Entry> spans_, suffixes_;
+};
+
+}  // namespace hopefear::decode

@@ -1,0 +1,61 @@
+"""`hopefear import`: a model of another system becomes a model directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from hopefear.cli.command import Command, Console, table
+from hopefear.config import argument, option
+from hopefear.registry import register
+
+
+@register("command", "import")
+@dataclass(kw_only=True)
+class Import(Command):
+    """Import a model of Moses or cdec.
+
+    FILE is moses.ini or cdec.ini; the files it names are looked for relative to it. The model
+    directory has copies of everything and can be moved. Features keep their names, units and
+    weights, so that scores are those of the system the model came from.
+    """
+
+    section = "Train"
+    examples = (
+        "hopefear import moses.ini --model fr-en",
+        "hopefear import cdec.ini --model fr-en --weights weights.txt",
+    )
+
+    file: Path = argument(help="moses.ini or cdec.ini")
+    model: Path = option(metavar="DIR", help="the model directory to make")
+    format: Literal["moses", "cdec"] | None = option(
+        None, help="what FILE is; by default its content tells"
+    )
+    weights: Path | None = option(
+        None, help="weights that replace those of FILE; name<TAB>value, or cdec's"
+    )
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        from hopefear.importing import import_model
+
+        return import_model(
+            self.file,
+            self.model,
+            format=self.format,
+            weights=self.weights,
+            display=console.display,
+            tell=console.note,
+        )
+
+    def show(self, report: Mapping[str, Any], console: Console) -> None:
+        rules = report.get("rules")
+        known = f"{rules['rules']:,} rules" if rules else "a grammar for each sentence"
+        lms = ", ".join(f"{name} (order {lm['order']})" for name, lm in report["lms"].items())
+        console.print(
+            f"{report['model']}: a {report['system']} model of {report['format']}, {known}, "
+            f"language models: {lms or 'none'}\n"
+        )
+        rows = [(name, f"{value:.6g}") for name, value in report["weights"].items()]
+        console.print(table(rows, ("feature", "weight")))

@@ -1,0 +1,241 @@
+"""`hopefear translate`: text in, its translation out."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from hopefear.cli.command import Command, Console
+from hopefear.config import option, part_of
+from hopefear.errors import OptionError
+from hopefear.files import check_writable, display_name, is_device, open_output, write_text
+from hopefear.registry import register
+
+Search = Literal["cube", "stack", "full"]
+
+
+@dataclass(kw_only=True)
+class DecoderOverrides:
+    """Options of the model's decoder that are given often; None: as the model says."""
+
+    search: Search | None = option(
+        None, help="cube pruning, or what it is compared with: stack (phrases), full (hiero)"
+    )
+    beam: int | None = option(None, min=1, help="phrase models: hypotheses per bin")
+    pop_limit: int | None = option(None, min=1, help="what cube pruning takes for each bin or node")
+    distortion_limit: int | None = option(
+        None, min=-1, help="phrase models: widest jump in source words; -1: any"
+    )
+    options: list[str] = option(
+        [], metavar="KEY=VALUE", help="other options of the decoder, as in configs/decoder.*.toml"
+    )
+
+    def overrides(self, options_class: type) -> dict[str, Any]:
+        """What was given, by name; `options_class` is that of the decoder."""
+        from hopefear.config import parse_pairs
+
+        given = {
+            name: getattr(self, name)
+            for name in ("search", "beam", "pop_limit", "distortion_limit")
+            if getattr(self, name) is not None
+        }
+        for name, value in _pairs(options_class, self.options, parse_pairs).items():
+            if name in given:
+                raise OptionError(f"--options {name}: is given as --{name.replace('_', '-')} too")
+            given[name] = value
+        return given
+
+
+def _pairs(cls: type, pairs: Iterable[str], parse: Any) -> dict[str, Any]:
+    try:
+        return dict(parse(cls, pairs))
+    except OptionError as error:
+        raise OptionError(str(error).replace("--set", "--options", 1)) from None
+
+
+@register("command", "translate")
+@dataclass(kw_only=True)
+class Translate(DecoderOverrides, Command):
+    """Translate text with a model.
+
+    Reads sentences, one per line, and writes their translations, each as soon as it is there. Raw
+    text in, raw text out, unless --tokenized says that it is words between blanks. N-best lists
+    (Moses's format) have words between blanks in any case.
+
+    Translations that the input gives are taken with --markup exclusive (only they) or inclusive
+    (they compete with the model's): a <n translation="house||home" prob="0.8||0.2">maison</n>.
+    Write &lt; for < then. For hierarchical models a line may be <seg grammar="FILE" id="ID"> words
+    </seg>, and text after ||| is the only translation that is wanted.
+    """
+
+    section = "Use and look"
+    examples = (
+        "hopefear translate --model fr-en -i test.fr -o test.out",
+        "echo 'la maison' | hopefear translate --model fr-en --tokenized",
+        "hopefear translate --model fr-en -i dev.fr -o dev.out --nbest 100 --nbest-out nbest.gz",
+    )
+    reports = False
+
+    model: Path = option(metavar="DIR", help="the model directory")
+    weights: Path | None = option(None, help="weights; by default those of the model")
+    input: Path = option(Path("-"), flags=("-i",), help="text to translate")
+    output: Path = option(Path("-"), flags=("-o",), help="its translation")
+    tokenized: bool = option(False, help="take and give words between blanks as they are")
+    nbest: int = option(0, min=0, max=1_000_000, help="length of n-best lists; 0: none")
+    nbest_out: Path | None = option(None, help="file for the n-best lists")
+    distinct: bool = option(False, help="n-best: of the same words only the best derivation")
+    trace: bool = option(
+        False, help="n-best: a column with the phrases, or the tree, of each derivation"
+    )
+    trace_alignment: bool = option(False, help="n-best: a column with the word alignment")
+    mbr: bool = option(
+        False, help="the translation whose n-grams are most likely, not that of the best derivation"
+    )
+    max_translation: bool = option(
+        False, help="the most likely translation, summed over its derivations, from samples"
+    )
+    posterior_scale: float | None = option(
+        None, min=0, help="mbr, max-translation: what scores are multiplied with; 1 if not given"
+    )
+    samples: int | None = option(
+        None, min=1, help="max-translation: derivations drawn per sentence; 1000 if not given"
+    )
+    seed: int = option(0, help="max-translation: of the samples")
+    markup: Literal["off", "exclusive", "inclusive"] = option(
+        "off", help="whether the input may give translations, see above"
+    )
+    threads: int = option(1, min=0, max=256, help="threads; 0: all cores; changes no result")
+    stats: Path | None = option(None, help="file for sizes, time and score, as JSON")
+
+    def run(self, console: Console) -> Mapping[str, Any] | None:
+        from hopefear.model import Model
+        from hopefear.threads import all_cores
+        from hopefear.translate import TranslateOptions, Translator
+
+        self._check_outputs()
+        model = Model.load(self.model)
+        translator = Translator(
+            model,
+            weights=self.weights,
+            options=TranslateOptions(**part_of(TranslateOptions, self)),
+            decoder=self.overrides(model.decoder_class.options_class),
+            folders=[*([self.input.parent] if str(self.input) != "-" else []), Path()],
+            warn=console.warn,
+        )
+        if str(self.input) == "-" and sys.stdin is not None and sys.stdin.isatty():
+            console.note("type sentences, one per line; Ctrl-D ends")
+        threads = self.threads or all_cores()
+        statistics = Statistics()
+        with ExitStack() as stack:
+            lists = None
+            if self.nbest_out is not None:
+                lists = stack.enter_context(_lines(self.nbest_out))
+            texts = stack.enter_context(_lines(self.output))
+            step = stack.enter_context(self._progress(console))
+            place = display_name(self.input)
+            for found in translator.translate(_input(self.input), place=place, threads=threads):
+                if found.warning:
+                    console.warn(found.warning)
+                if lists is not None and found.nbest:
+                    lists.write("".join(f"{line}\n" for line in found.nbest))
+                texts.write(found.text + "\n")
+                statistics.add(found.source_words, found.score)
+                step.advance()
+        if self.stats is not None:
+            with write_text(self.stats) as file:
+                file.write(json.dumps(statistics.to_mapping()) + "\n")
+        return None
+
+    def _progress(self, console: Console) -> Any:
+        """A bar would be in the way of output on the same terminal."""
+        if str(self.output) == "-" and sys.stdout.isatty():
+            from hopefear.progress import Display
+
+            return Display().step("translate")
+        return console.step("translate", unit="sentences")
+
+    def _check_outputs(self) -> None:
+        if self.nbest_out is not None and not self.nbest:
+            raise OptionError("--nbest-out: give the length of the lists, --nbest N")
+        if self.nbest and self.nbest_out is None:
+            raise OptionError(f"--nbest {self.nbest}: give a file for the lists, --nbest-out FILE")
+        outputs = {"-o": self.output, "--nbest-out": self.nbest_out, "--stats": self.stats}
+        seen: dict[str, str] = {}
+        for flag, path in outputs.items():
+            if path is None or (path.exists() and is_device(path)):
+                continue
+            real = "-" if str(path) == "-" else os.path.realpath(path)
+            if real in seen:
+                raise OptionError(f"{seen[real]} and {flag} are both {path}; give two files")
+            seen[real] = flag
+            if real != "-":
+                check_writable(real)
+
+
+class Statistics:
+    """What was translated and what it took, loading not included."""
+
+    def __init__(self) -> None:
+        self.sentences = self.source_words = self.failed = 0
+        self.total_score = 0.0
+        self._wall, self._cpu = time.monotonic(), time.process_time()
+
+    def add(self, source_words: int, score: float | None) -> None:
+        self.sentences += 1
+        self.source_words += source_words
+        if score is None:
+            self.failed += 1
+        else:
+            self.total_score += score
+
+    def to_mapping(self) -> dict[str, Any]:
+        return {
+            "sentences": self.sentences,
+            "source_words": self.source_words,
+            "cpu_seconds": round(time.process_time() - self._cpu, 4),
+            "wall_seconds": round(time.monotonic() - self._wall, 4),
+            "total_score": self.total_score,
+            "failed": self.failed,
+            "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        }
+
+
+class _Text:
+    """UTF-8 lines into a binary file, handed on at once where somebody may wait for them."""
+
+    def __init__(self, file: BinaryIO, flush: bool) -> None:
+        self._file, self._flush = file, flush
+
+    def write(self, text: str) -> None:
+        self._file.write(text.encode("utf-8", "surrogateescape"))
+        if self._flush:
+            self._file.flush()
+
+
+@contextmanager
+def _lines(path: Path) -> Iterator[_Text]:
+    with open_output(path, level=6) as file:
+        yield _Text(file, str(path) == "-" or is_device(path))
+
+
+def _input(path: Path) -> Iterator[str]:
+    """Lines as they arrive.
+
+    The descriptor of stdin is copied: a thread that waits for input holds the lock of its file, and
+    Python would wait for that of its own stdin when it ends.
+    """
+    from hopefear.text.lines import lines_of, read_lines
+
+    if str(path) != "-" or sys.stdin is None:
+        yield from read_lines(path)
+        return
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as file:
+        yield from lines_of(file, display_name(path))

@@ -1,0 +1,218 @@
+"""Phrase-based decoding, left to right with bins by the number of covered words.
+[koehn2004beam, huang2007, yu2013, liu2014]
+
+    decoder = PhraseDecoder(RuleTable.open("rules.bin"), {"lm": LanguageModel.load("lm.bin")})
+    forest = decoder.decode("la maison", weights)
+
+Goes in: a sentence (any number of words up to 10,000) and weights. Comes out: a forest with
+everything that survived, in all bins. Its first node is the empty hypothesis; a node's labels are
+the number of covered words, which ones, and the span of the last phrase; every edge adds a phrase
+to one node, so the source span of an edge is what its head covers and its tail does not. The edges
+of the goal, which covers all words too, add the end of the sentence. `rules` has the number of a
+phrase pair in the table, -1 for a word that was passed through or an option of the input.
+
+Features. `words`: target words; `phrases`: phrases, a word passed through is one; `distortion`:
+minus the sum of |start of a phrase - end of the one before|, nothing at the end; `unknown`: words
+passed through, namely those for which the table has no phrase of that one word; `lm`: natural log
+probability of the output, `<s>` and `</s>` included; the table's own columns; reordering columns by
+the orientation of a phrase to the one before (backward: of the current phrase pair, forward: of the
+previous one; no forward score for the last phrase). An imported model has names and units of its
+own (`FeatureSpec`).
+
+Long sentences: from `long_sentence` words on the beam and the pop limit shrink in proportion, down
+to 10 and 30, so that neither time nor memory grows faster than reading it; `note` says so. More
+than 10,000 words, or 2,000 without a distortion limit, are refused with a message.
+
+Weights must not change while a sentence is being decoded with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from hopefear._engine import BestSpans, Forest, PhraseModel, PhraseSettings, SparseVector
+from hopefear.config import option
+from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
+from hopefear.errors import InputError, OptionError, suggestion
+from hopefear.features.feature import Feature, make_feature
+from hopefear.lm import LanguageModel
+from hopefear.registry import register
+from hopefear.rules.table import RuleTable
+from hopefear.weights import FeatureNames, Weights
+
+COUNTS = ("words", "phrases", "distortion", "unknown")  # the order of the engine
+_SIGNS = {"distortion": -1.0}  # the engine counts words jumped over
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhraseOptions:
+    """What can be chosen about the search."""
+
+    search: Literal["cube", "stack"] = option(
+        "cube", help="cube pruning, or every hypothesis with every option (slow, to compare with)"
+    )
+    beam: int = option(200, min=1, max=1_000_000, help="hypotheses kept for each number of words")
+    pop_limit: int = option(
+        1000, min=1, max=100_000_000, help="hypotheses that cube pruning makes for each bin"
+    )
+    threshold: float = option(
+        0.0, min=0, help="drop what is so much below the best of its bin; 0: nothing"
+    )
+    distortion_limit: int = option(6, min=-1, help="widest jump in source words; -1: any")
+    table_limit: int = option(
+        20, min=0, help="translations of a source phrase, best by the weights at hand; 0: all"
+    )
+    long_sentence: int = option(
+        250, min=0, help="shrink beam and pop limit for sentences of more words; 0: never"
+    )
+
+    def settings(self) -> PhraseSettings:
+        return PhraseSettings(
+            stack=self.search == "stack",
+            beam=self.beam,
+            pop_limit=self.pop_limit,
+            threshold=self.threshold,
+            distortion_limit=self.distortion_limit,
+            table_limit=self.table_limit,
+            long_sentence=self.long_sentence,
+        )
+
+
+class PhraseUse(NamedTuple):
+    """A phrase of a derivation: source words [begin, end) and their translation."""
+
+    begin: int
+    end: int
+    target: Sequence[str]
+
+
+@register("decoder", "phrase")
+class PhraseDecoder(Decoder):
+    """Read-only; may be shared by threads."""
+
+    options_class: ClassVar[type] = PhraseOptions
+
+    def __init__(
+        self,
+        rules: RuleTable,
+        lms: Mapping[str, LanguageModel],
+        *,
+        features: Mapping[str, FeatureSpec] | None = None,
+        templates: Iterable[Feature] = (),
+        options: PhraseOptions | None = None,
+        names: FeatureNames | None = None,
+    ) -> None:
+        """`features`, as in `ModelParts`: which of `COUNTS` there are, by the model's names; the
+        factor of "lm". None: all, by their own names.
+        """
+        self.rules, self.lms = rules, dict(lms)
+        self.options = options if options is not None else PhraseOptions()
+        self.names = names if names is not None else FeatureNames()
+        self.templates = list(templates)
+        if features is None:
+            features = {name: FeatureSpec(name) for name in COUNTS}
+        _check(features)
+        # A log10 of 1 is the natural log ln 10, times the model's factor.
+        unit = math.log(10) * (features["lm"].factor if "lm" in features else 1.0)
+        counts = []
+        for name in COUNTS:
+            spec = features.get(name)
+            sign = _SIGNS.get(name, 1.0)
+            counts.append((spec.name, sign * spec.factor) if spec is not None else ("", 0.0))
+        self._engine = PhraseModel(
+            table=rules.engine,
+            lms=[(lm.engine, name, unit) for name, lm in self.lms.items()],
+            counts=counts,
+            templates=[template.make() for template in self.templates],
+        )
+        self._settings = self.options.settings()
+        for name in self._engine.dense:
+            self.names.intern(name)
+
+    @classmethod
+    def load(cls, parts: ModelParts, options: PhraseOptions) -> PhraseDecoder:
+        if parts.rules is None:
+            raise InputError("a phrase model needs a rule table; train or import one")
+        templates = [make_feature(name, values) for name, values in parts.templates.items()]
+        return cls(
+            parts.rules, parts.lms, features=parts.features, templates=templates, options=options
+        )
+
+    @property
+    def dense(self) -> list[str]:
+        return list(self._engine.dense)
+
+    def decode(
+        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
+    ) -> Forest:
+        return self.decode_with_spans(sentence, weights, target)[0]
+
+    def decode_with_spans(
+        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
+    ) -> tuple[Forest, BestSpans]:
+        """The forest, and the best translation of every span that a derivation may leave open."""
+        if target is not None:
+            raise OptionError("the phrase decoder has no forced decoding yet; leave the target out")
+        forest, spans = self._engine.decode(
+            *_input(sentence), weights=weights.table, settings=self._settings, names=self.names
+        )
+        return forest, spans
+
+    def best_spans(
+        self, sentence: Sentence | Tokens, weights: Weights, width: int | None = None
+    ) -> BestSpans:
+        """The best monotone translation of each span of up to `width` words, and of those that end
+        with the sentence: future costs, and the strings of search-aware tuning (Liu & Huang 2014,
+        algorithm 1). By default all that search needs: as wide as the distortion limit.
+        """
+        return self._engine.best_spans(
+            *_input(sentence),
+            weights=weights.table,
+            settings=self._settings,
+            width=-1 if width is None else width,
+        )
+
+    def score_derivation(
+        self, sentence: Sentence | Tokens, phrases: Iterable[PhraseUse | tuple[Any, ...]]
+    ) -> SparseVector:
+        """The features of a derivation given by its phrases `(begin, end, target)` in the order of
+        the output. Table limit and distortion limit do not matter.
+        """
+        uses = [
+            (begin, end, target.split() if isinstance(target, str) else tuple(target))
+            for begin, end, target in phrases
+        ]
+        return self._engine.score_derivation(*_input(sentence), phrases=uses, names=self.names)
+
+    def note(self, sentence: Sentence | Tokens) -> str | None:
+        """What is done otherwise than the options say because the sentence is so long."""
+        words = len(Sentence.of(sentence).words)
+        beam, pop_limit = self._settings.limits(words)
+        if (beam, pop_limit) == (self.options.beam, self.options.pop_limit):
+            return None
+        if self.options.search == "stack":
+            return f"{words} words: searched with beam {beam}"
+        return f"{words} words: searched with beam {beam} and pop limit {pop_limit}"
+
+
+def _input(text: Sentence | Tokens) -> tuple[Any, ...]:
+    """As the engine takes it: words, id, options, whether they are exclusive."""
+    sentence = Sentence.of(text)
+    options = [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options]
+    return sentence.words, sentence.id, options, sentence.exclusive
+
+
+def _check(features: Mapping[str, FeatureSpec]) -> None:
+    for name, spec in features.items():
+        if name not in (*COUNTS, "lm", "rules"):
+            raise OptionError(
+                f"features.{name}: phrase search has no such feature; {suggestion(name, COUNTS)}"
+            )
+        if name == "rules" and spec.factor != 1:
+            raise OptionError(
+                f"features.rules: factor {spec.factor}, expected 1: phrase tables are in natural "
+                "logs; import the table again"
+            )

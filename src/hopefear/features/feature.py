@@ -1,0 +1,93 @@
+"""The contract of feature templates.  A template is one file in this package.
+
+A template looks at rules where they are used and fires features, `name:part|part…` with values. It
+does not know which decoder calls it. It is a registered dataclass; its options are its fields.
+
+In Python, to prototype: stateless, asked once for each rule at each span (never in the inner loop
+of search), by engine threads that take the GIL for it. `phrase_length.py` is made to be copied.
+
+    @register("feature", "phrase-length")
+    @dataclass(frozen=True, kw_only=True)
+    class PhraseLength(PythonFeature):
+        longest: int = option(4, min=1, help="…")
+
+        def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]: ...
+
+In C++, for speed, and for features with a state that follows the target from word to word: the
+engine's `Template` (cpp/features/feature.hpp); the class here only makes it. `target_bigrams.py`
+with cpp/features/target_bigrams.cpp is made to be copied.
+
+Either way: no state outside of what the contract gives, equal calls fire equal features.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from hopefear import config, registry
+from hopefear._engine import FeatureTemplate, python_template
+from hopefear.rules.table import Counts
+
+Span = tuple[int, int]  # half-open
+
+
+@dataclass(frozen=True, slots=True)
+class RuleUse:
+    """A rule at a place of the sentence. A nonterminal of a side is its number, from 0."""
+
+    source: tuple[str, ...]  # the whole sentence
+    span: Span
+    source_side: tuple[str | int, ...]
+    target_side: tuple[str | int, ...]
+    links: tuple[tuple[int, int], ...] = ()  # places in the two sides
+    gaps: tuple[Span, ...] = ()  # what the nonterminals cover
+    scores: tuple[float, ...] = ()  # the table's columns; empty for a rule that is in no table
+    counts: Counts = field(default=Counts(0, 0, 0))
+    rule: int = -1  # its number in the table, -1: in none (passed through, or from markup)
+
+
+class Feature(ABC):
+    """Base of all templates; subclasses are frozen dataclasses."""
+
+    label: ClassVar[str] = ""  # what its features' names begin with: the registered name
+
+    @abstractmethod
+    def make(self) -> FeatureTemplate:
+        """The engine's object; decoders call this once."""
+
+
+class PythonFeature(Feature):
+    """Base of templates written in Python."""
+
+    @abstractmethod
+    def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]:
+        """Names and values; a name is `self.label + ":" + …`."""
+
+    def make(self) -> FeatureTemplate:
+        return python_template(self.label, self.fire, _make_use)
+
+
+def make_feature(name: str, options: Mapping[str, Any] | None = None) -> Feature:
+    """The registered template of that name, its options checked."""
+    cls = registry.get("feature", name)
+    made: Feature = config.from_mapping(cls, options or {}, name)
+    return made
+
+
+def _make_use(
+    source: tuple[str, ...],
+    span: Span,
+    source_side: tuple[str | int, ...],
+    target_side: tuple[str | int, ...],
+    links: tuple[tuple[int, int], ...],
+    gaps: tuple[Span, ...],
+    scores: tuple[float, ...],
+    counts: tuple[float, float, float],
+    rule: int,
+) -> RuleUse:
+    """How the engine's thread makes a use."""
+    joint = Counts(*counts)
+    return RuleUse(source, span, source_side, target_side, links, gaps, scores, joint, rule)

@@ -1,0 +1,86 @@
+"""cdec's and Joshua's grammars: a rule table out of them, and them out of a rule table.
+
+A line is `[X] ||| source ||| target ||| name=value … ||| 0-0 1-2`. Nonterminals are `[X,1]`, on
+the target side also `[1]`; the alignment may be absent. Features keep their names and units (cdec's
+own are log10); a bare number is called `PhraseModel_i`. A feature that few rules have is no column
+of the table but one of the rule's sparse scores.
+
+    grammar = read_grammar("grammars/grammar.0.gz")     # of one sentence, in memory
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from hopefear.files import PathLike, atomic_path, display_name, open_input, open_output
+from hopefear.progress import Display
+from hopefear.rules.extract import EXPORT_LEVEL
+from hopefear.rules.table import RuleTable
+from hopefear.threads import all_cores
+
+_INFO = json.dumps({"made_by": "import of a cdec grammar", "system": "hiero"})
+_GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
+
+
+def read_grammar(*grammars: PathLike) -> RuleTable:
+    """The rules of one or more files, held in memory: for the grammar of one sentence.
+
+    Milliseconds for some thousand rules. Any number of threads may read grammars at once.
+    """
+    from hopefear import _engine
+
+    texts = [(_content(path), display_name(path)) for path in grammars]
+    return RuleTable(_engine.read_cdec(texts, _INFO))
+
+
+def import_grammar(
+    *grammars: PathLike,
+    output: PathLike,
+    memory: int = 1 << 30,
+    threads: int | None = None,
+    tmp: Path | None = None,
+    display: Display | None = None,
+) -> dict[str, Any]:
+    """Write the rule table `output` from files of any size; returns what was counted."""
+    from hopefear import _engine
+
+    with ExitStack() as stack:
+        path = stack.enter_context(atomic_path(output))
+        files = [(stack.enter_context(open_input(name)), display_name(name)) for name in grammars]
+        step = stack.enter_context((display or Display()).step("import", unit="lines"))
+        report = _engine.import_cdec(
+            path=str(path),
+            grammars=files,
+            memory=memory,
+            threads=threads or all_cores(),
+            scratch=os.fspath(tmp or ""),
+            info=_INFO,
+            progress=step.update,
+        )
+    return dict(report)
+
+
+def write_grammar(table: RuleTable, grammar: PathLike) -> None:
+    """Write what a rule table holds as text, sorted by source side."""
+    with open_output(grammar, level=EXPORT_LEVEL) as file:
+        table.engine.write_cdec(file)
+
+
+def _content(path: PathLike) -> bytes:
+    """All of a file. Unpacking .gz in one go takes half the time of reading it piece by piece."""
+    if os.fspath(path).endswith(".gz"):
+        packed = Path(path).read_bytes()
+        unpacker = zlib.decompressobj(_GZIP_WINDOW)
+        try:
+            content = unpacker.decompress(packed)
+        except zlib.error:
+            unpacker = zlib.decompressobj(_GZIP_WINDOW)
+        if unpacker.eof and not unpacker.unused_data:
+            return content
+    with open_input(path) as file:  # several members or a fault, which this names
+        return file.read()
