@@ -179,7 +179,7 @@ class Bench:
             else:
                 both = min(len(first[1]), len(counted))
                 test = approximate_randomization(metric, counted[:both], first[1][:both])
-                p_value = f"{test.p_value:.3f}"
+                p_value = f"{test.p_value:.3f}" if test.p_value >= 0.001 else "< 0.001"
             rows.append(
                 [
                     f"`{tuner}`",
