@@ -52,12 +52,29 @@ def test_files(model: Path, tmp_path: Path) -> None:
     assert found.keys() >= {"cpu_seconds", "wall_seconds", "peak_mb"}
 
 
+def test_other_rules_of_choice(model: Path) -> None:
+    """Sharp posteriors choose as the model does; flat ones differ, but not with the same seed."""
+    words = ["translate", "--model", model, "--tokenized"]
+    text = "das haus\n\nneu ist\n"
+    assert run(*words, "--mbr", "--posterior-scale", "50", input=text).stdout == (
+        "the house\n\nneu is\n"
+    )
+    flat = ["--max-translation", "--posterior-scale", "0.001", "--samples", "1", "--seed", "7"]
+    runs = [run(*words, *flat, "--threads", n, input="das haus\n" * 30).stdout for n in "12"]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0].splitlines())) > 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--distortion-limit", "3"], "distortion-limit: a toy model has no such option"),
         (["--nbest", "3"], "--nbest-out FILE"),
         (["--nbest-out", "x"], "--nbest N"),
+        (["--mbr", "--max-translation"], "two rules of choice"),
+        (["--posterior-scale", "2"], "is for --mbr and --max-translation"),
+        (["--mbr", "--posterior-scale", "0"], "expected a number above 0"),
+        (["--mbr", "--samples", "5"], "--samples is for --max-translation"),
         (["--trace"], "--nbest N"),
         (["--nbest", "2", "--nbest-out", "-"], "-o and --nbest-out are both -"),
         (["-o", "/no/such/place/x"], "no directory"),

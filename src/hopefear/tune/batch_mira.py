@@ -26,11 +26,14 @@ from numpy.typing import NDArray
 
 from hopefear import _engine
 from hopefear.config import option
+from hopefear.errors import OptionError
+from hopefear.forest import Search
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import Candidates, FloatArray
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
+from hopefear.tune.forest_mira import ForestMira
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
 from hopefear.weights import Weights
 
 
@@ -40,7 +43,13 @@ class BatchMira(BatchTuner):
     """Batch MIRA on k-best lists, for dense and sparse features."""
 
     name: ClassVar[str] = "batch-mira"
+    spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 
+    space: Space = option("kbest", help="hope and fear of k-best lists, or of whole forests")
+    forest_passes: int = option(10, min=1, help="on forests: passes over the sentences")
+    forest_beam: int = option(
+        20, min=0, help="on forests: derivations looked at per node in search of hope and fear"
+    )
     C: float = option(0.01, min=0, help="largest step")
     passes: int = option(60, min=1, help="passes over the candidates")
     decay: float = option(0.999, min=0, max=1, help="of the background at each sentence")
@@ -55,6 +64,8 @@ class BatchMira(BatchTuner):
     )
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        if self.space == "forest":
+            return self._optimize_forests(pool, weights, task)
         candidates = pool.candidates
         assert candidates is not None, "batch-mira works on k-best lists"
         start = candidates.vector(weights)
@@ -74,6 +85,28 @@ class BatchMira(BatchTuner):
                 task.progress(number)
         notes = {"before": before, "best_pass": best_pass, "steps": steps, "last_loss": loss}
         return Optimized(candidates.weights(best, weights), reached, notes)
+
+    def _optimize_forests(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        if pool.forests is None:
+            raise ValueError("space=forest learns from forests, but the pool has none")
+        if self.safe_hope:
+            raise OptionError("safe_hope: is for k-best lists; leave it out with space forest")
+        mira = ForestMira(
+            pool.metric, pool.forests, pool.references, weights.copy(), self.C, self.decay,
+            Search(beam=self.forest_beam), task.fixed, self.background,
+        )  # fmt: skip
+        before = mira.corpus_score(weights, task.threads)
+        best, reached, best_pass, loss = weights, -np.inf, 0, 0.0
+        for number in range(1, self.forest_passes + 1):
+            loss = mira.run(task.random.permutation(len(pool.forests)).tolist())
+            average = mira.average()
+            score = mira.corpus_score(average, task.threads)
+            if score > reached:
+                best, reached, best_pass = average, score, number
+            if task.progress is not None:
+                task.progress(number)
+        notes = {"before": before, "best_pass": best_pass, "steps": mira.steps, "last_loss": loss}
+        return Optimized(best, reached, notes)
 
     def _engine(
         self, metric: Metric, candidates: Candidates, start: FloatArray, fixed: NDArray[np.bool_]

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import Candidates, FloatArray
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
 from hopefear.weights import Weights
 
 NARROW = 1e-7  # intervals narrower than this (for weights of norm 1) are corners at one place
@@ -49,7 +49,14 @@ class Mert(BatchTuner):
     """Minimum error rate training: exact line search on the corpus score."""
 
     name: ClassVar[str] = "mert"
+    spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 
+    space: Space = option(
+        "kbest", help="k-best lists, or all derivations of forests (without shaking)"
+    )
+    forest_restarts: int = option(
+        2, min=0, help="on forests: starting points besides the given weights, in place of restarts"
+    )
     restarts: int = option(20, min=0, help="random starting points besides the given weights")
     kept: int = option(4, min=1, help="how many of the best ends are improved further")
     kicks: int = option(10, min=0, help="how often each of these is shaken and climbed again")
@@ -59,6 +66,8 @@ class Mert(BatchTuner):
     )
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        if self.space == "forest":
+            return self._optimize_forests(pool, weights, task)
         candidates = pool.candidates
         assert candidates is not None, "mert works on k-best lists"
         vector = candidates.vector(weights)
@@ -96,6 +105,30 @@ class Mert(BatchTuner):
         new = candidates.weights(found, problem.rescaled(weights, task.fixed))
         return Optimized(new, after, notes)
 
+    def _optimize_forests(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        from hopefear.tune.forest_mert import ForestProblem
+
+        if pool.forests is None:
+            raise ValueError("space=forest learns from forests, but the pool has none")
+        problem = ForestProblem(
+            pool.metric, pool.forests, pool.references, weights, task.fixed, task.threads
+        )
+        before = problem.corpus_score(weights)
+        notes = {"before": before, "moving_features": len(problem.ids)}
+        if not len(problem.ids):
+            return Optimized(weights.copy(), before, notes)
+        end = problem.climb(problem.start, task.random)
+        for _ in range(self.forest_restarts):
+            factors = np.exp(task.random.normal(size=len(problem.start)))
+            other = problem.climb(problem.start * factors, task.random)
+            end = other if other.score > end.score else end
+        end = self._explore(problem, end, task.random)
+        new = problem.weights(end.weights)
+        after = problem.corpus_score(new)
+        if after <= before:
+            return Optimized(weights.copy(), before, notes)
+        return Optimized(new, after, notes)
+
     def _shake(self, problem: Problem, end: End, random: np.random.Generator) -> End:
         for _ in range(self.kicks):
             factors = np.exp(self.shake * random.normal(size=len(end.weights)))
@@ -104,7 +137,7 @@ class Mert(BatchTuner):
                 end = other
         return end
 
-    def _explore(self, problem: Problem, end: End, random: np.random.Generator) -> End:
+    def _explore(self, problem: Climbing, end: End, random: np.random.Generator) -> End:
         failures = 0
         while failures < self.directions:
             # As far along each feature as its weight is large, but a little along all.
@@ -123,6 +156,13 @@ class End(NamedTuple):
 
     score: float
     weights: FloatArray  # of the moving features
+
+
+class Climbing(Protocol):
+    """What can be climbed: k-best lists, forests."""
+
+    def climb(self, vector: FloatArray, random: np.random.Generator, /) -> End: ...
+    def along(self, end: End, direction: FloatArray) -> End: ...
 
 
 class Problem:
