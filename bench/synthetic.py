@@ -186,7 +186,7 @@ def main() -> None:
         text.append(markdown(head, rows))
     print("\n" + "\n".join(text))
     if a.write:
-        command = f"python bench/synthetic.py --seeds {a.seeds} --write"
+        command = "python bench/synthetic.py --write"
         where = REPOSITORY / "docs"
         picture = line_plot(panels, "number of features", "cosine with the gold weights")
         (where / "synthetic.svg").write_text(picture, encoding="utf-8")
