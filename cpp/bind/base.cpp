@@ -97,6 +97,10 @@ void PythonSink::write(std::string_view bytes) {
   }
 }
 
+std::unique_ptr<PythonSink> optional_sink(nb::object file) {
+  return file.is_none() ? nullptr : std::make_unique<PythonSink>(std::move(file));
+}
+
 std::function<void(uint64_t)> progress_callback(nb::object callable) {
   if (callable.is_none()) return [](uint64_t) {};
   // The copies of a std::function share one reference, released under the GIL.

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,9 @@ class PythonSink : public ByteSink {
   nb::object write_;
 };
 
+// A sink for a file object, or null for None.
+std::unique_ptr<PythonSink> optional_sink(nb::object file);
+
 // What an engine call reports while it runs: a Python callable taking the work done so far, or
 // None. The result may be called without the GIL.
 std::function<void(uint64_t)> progress_callback(nb::object callable);
@@ -57,6 +61,7 @@ std::string_view text_of(nb::handle object, nb::object& held);
 void bind_base(nb::module_& m);
 void bind_lm(nb::module_& m);
 void bind_metrics(nb::module_& m);
+void bind_extract(nb::module_& m);
 void bind_rules(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_lm_estimate(nb::module_& m);

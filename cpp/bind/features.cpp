@@ -42,17 +42,19 @@ class PythonTemplate : public Template {
     const nb::tuple counts = nb::make_tuple(static_cast<double>(use.counts.target),
                                             static_cast<double>(use.counts.source),
                                             static_cast<double>(use.counts.joint));
-    const nb::object seen = make_use_(
-        side(vocabulary, use.source->words), nb::make_tuple(use.span.begin, use.span.end),
-        side(vocabulary, use.source_side), side(vocabulary, use.target_side), nb::tuple(links),
-        nb::tuple(gaps), nb::tuple(scores), counts, use.rule);
+    const nb::object seen =
+        make_use_(side(vocabulary, use.source->words), nb::make_tuple(use.span.begin, use.span.end),
+                  side(vocabulary, use.source_side), side(vocabulary, use.target_side),
+                  nb::tuple(links), nb::tuple(gaps), nb::tuple(scores), counts, use.rule);
     for (const nb::handle pair : fire_(seen)) {
       if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) {
         throw nb::type_error("fire() of a feature gives pairs (name, value)");
       }
+      const double value = PyFloat_AsDouble(nb::object(nb::borrow(pair)[1]).ptr());
+      if (PyErr_Occurred() != nullptr) throw nb::python_error();
       const nb::object feature = nb::borrow(pair)[0];
       nb::object held;
-      sink.add(text_of(feature, held), nb::cast<float>(nb::borrow(pair)[1]));
+      sink.add(text_of(feature, held), static_cast<float>(value));
     }
   }
 

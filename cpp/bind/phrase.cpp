@@ -84,9 +84,8 @@ void bind_phrase(nb::module_& m) {
           [](PhraseSettings* self, bool stack, uint32_t beam, uint32_t pop_limit, double threshold,
              int32_t distortion_limit, size_t table_limit, size_t long_sentence) {
             if (beam < 1 || pop_limit < 1) throw nb::value_error("beam, pop_limit: at least 1");
-            new (self) PhraseSettings{{stack, beam, pop_limit, threshold, distortion_limit},
-                                      table_limit,
-                                      long_sentence};
+            new (self) PhraseSettings{
+                {stack, beam, pop_limit, threshold, distortion_limit}, table_limit, long_sentence};
           },
           "stack"_a, "beam"_a, "pop_limit"_a, "threshold"_a, "distortion_limit"_a, "table_limit"_a,
           "long_sentence"_a)
@@ -94,9 +93,9 @@ void bind_phrase(nb::module_& m) {
           "limits",
           [](const PhraseSettings& s, size_t words) {
             const SearchLimits limits = limits_for(s, words);
-            return std::pair(limits.beam, limits.pop_limit);
+            return std::tuple(limits.beam, limits.pop_limit, limits.distortion);
           },
-          "words"_a, "Beam and pop limit for a sentence of so many words.");
+          "words"_a, "Beam, pop limit and distortion limit for a sentence of so many words.");
 
   nb::class_<Spans>(m, "BestSpans", "The best monotone translation of each span, out of context.")
       .def_prop_ro("length", [](const Spans& s) { return s.result.table->length(); })
@@ -161,8 +160,8 @@ void bind_phrase(nb::module_& m) {
             std::vector<PhraseUse> uses;
             for (const nb::handle phrase : phrases) {
               const auto part = [&](size_t i) { return nb::object(nb::borrow(phrase)[i]); };
-              uses.push_back({nb::cast<int32_t>(part(0)), nb::cast<int32_t>(part(1)),
-                              strings_of(part(2))});
+              uses.push_back(
+                  {nb::cast<int32_t>(part(0)), nb::cast<int32_t>(part(1)), strings_of(part(2))});
             }
             features::NameLog log;
             SparseVector result;

@@ -8,7 +8,6 @@
 
 #include "bind/bind.hpp"
 #include "rules/cdec_grammar.hpp"
-#include "rules/extract.hpp"
 #include "rules/moses_table.hpp"
 #include "rules/rule_table.hpp"
 
@@ -22,80 +21,7 @@ nb::str text_of(std::string_view word) {
       PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()), "surrogateescape"));
 }
 
-ExtractOptions make_options(uint32_t max_length, uint32_t reordering, uint32_t limit,
-                            double min_count, const std::string& significance, uint64_t memory,
-                            size_t threads, const std::string& scratch) {
-  if (max_length < 1 || max_length > 100) throw nb::value_error("max_length: from 1 to 100");
-  if (reordering != 0 && reordering != 3 && reordering != 6) {
-    throw nb::value_error("reordering: 0, 3 or 6");
-  }
-  if (threads < 1) throw nb::value_error("threads: at least 1");
-  ExtractOptions options;
-  options.max_length = max_length;
-  options.reordering = reordering;
-  options.limit = limit;
-  options.min_count = min_count;
-  options.memory = memory;
-  options.threads = threads;
-  options.scratch_directory = scratch;
-  using Significance = ExtractOptions::Significance;
-  if (significance == "off") {
-    options.significance = Significance::off;
-  } else if (significance == "alpha+epsilon") {
-    options.significance = Significance::alpha_plus;
-  } else if (significance == "alpha-epsilon") {
-    options.significance = Significance::alpha_minus;
-  } else {
-    options.significance = Significance::value;
-    options.significance_value = std::stod(significance);
-  }
-  return options;
-}
-
-using Numbers = nb::typed<nb::dict, nb::str, nb::float_>;
 using Sizes = nb::typed<nb::dict, nb::str, nb::int_>;
-
-Numbers report_of(const ExtractReport& report) {
-  Numbers result;
-  result["sentences"] = report.sentences;
-  result["occurrences"] = report.occurrences;
-  result["pairs"] = report.pairs;
-  result["below_min_count"] = report.below_min_count;
-  result["not_significant"] = report.not_significant;
-  result["significance"] = report.significance;
-  result["over_limit"] = report.over_limit;
-  result["rules"] = report.rules;
-  result["source_sides"] = report.source_sides;
-  result["one_sentence"] = report.one_sentence;
-  result["spilled_bytes"] = report.spilled;
-  return result;
-}
-
-// Text sinks, each with the file that it writes to; None: absent.
-std::unique_ptr<PythonSink> sink_of(nb::object file) {
-  return file.is_none() ? nullptr : std::make_unique<PythonSink>(std::move(file));
-}
-
-Numbers write_table(PhraseExtraction& extraction, const std::string& path, const std::string& info,
-                    nb::object phrases, nb::object reordering, nb::object progress) {
-  const std::unique_ptr<PythonSink> phrase_sink = sink_of(std::move(phrases));
-  const std::unique_ptr<PythonSink> reordering_sink = sink_of(std::move(reordering));
-  const auto report_progress = progress_callback(std::move(progress));
-  ExtractReport report;
-  {
-    const nb::gil_scoped_release release;
-    std::unique_ptr<MosesWriter> text;
-    if (phrase_sink != nullptr) {
-      text = std::make_unique<MosesWriter>(
-          *phrase_sink, reordering_sink.get(), phrase_columns(0).size(),
-          [&](Word word) { return extraction.source_codec().words()[word]; },
-          [&](Word word) { return extraction.target_codec().words()[word]; });
-    }
-    report = extraction.write(path, info, text.get(), report_progress);
-    if (text != nullptr) text->flush();
-  }
-  return report_of(report);
-}
 
 Sizes import_moses(const std::string& path, nb::object phrases, const std::string& phrase_name,
                    nb::object reordering, const std::string& reordering_name,
@@ -217,63 +143,6 @@ Sizes statistics_of(const RuleTable& table) {
 }  // namespace
 
 void bind_rules(nb::module_& m) {
-  nb::class_<PhraseExtraction>(m, "PhraseExtraction",
-                               "Phrase pairs of an aligned bitext, step by step.")
-      .def(
-          "__init__",
-          [](PhraseExtraction* self, uint32_t max_length, uint32_t reordering, uint32_t limit,
-             double min_count, const std::string& significance, uint64_t memory, size_t threads,
-             const std::string& scratch) {
-            new (self) PhraseExtraction(make_options(max_length, reordering, limit, min_count,
-                                                     significance, memory, threads, scratch));
-          },
-          "max_length"_a, "reordering"_a, "limit"_a, "min_count"_a, "significance"_a, "memory"_a,
-          "threads"_a, "scratch"_a)
-      .def(
-          "read",
-          [](PhraseExtraction& self, nb::object source, const std::string& source_name,
-             nb::object target, const std::string& target_name, nb::object alignment,
-             const std::string& alignment_name, nb::object progress) {
-            PythonSource source_file(std::move(source), source_name);
-            PythonSource target_file(std::move(target), target_name);
-            PythonSource alignment_file(std::move(alignment), alignment_name);
-            const auto report_progress = progress_callback(std::move(progress));
-            const nb::gil_scoped_release release;
-            self.read(source_file, target_file, alignment_file, report_progress);
-          },
-          "source"_a, "source_name"_a, "target"_a, "target_name"_a, "alignment"_a,
-          "alignment_name"_a, "progress"_a.none())
-      .def(
-          "extract",
-          [](PhraseExtraction& self, nb::object progress) {
-            const auto report_progress = progress_callback(std::move(progress));
-            const nb::gil_scoped_release release;
-            self.extract(report_progress);
-          },
-          "progress"_a.none())
-      .def(
-          "count",
-          [](PhraseExtraction& self, nb::object progress) {
-            const auto report_progress = progress_callback(std::move(progress));
-            const nb::gil_scoped_release release;
-            self.count(report_progress);
-          },
-          "progress"_a.none())
-      .def("write", write_table, "path"_a, "info"_a, "phrases"_a.none(), "reordering"_a.none(),
-           "progress"_a.none())
-      .def(
-          "write_lexicon",
-          [](const PhraseExtraction& self, nb::object file, bool predict_target) {
-            PythonSink sink(std::move(file));
-            const nb::gil_scoped_release release;
-            const AlignedCorpus& corpus = self.corpus();
-            corpus.lexicon().write(sink, predict_target, corpus.source_words(),
-                                   corpus.target_words());
-          },
-          "file"_a, "predict_target"_a)
-      .def_prop_ro("sentences", &PhraseExtraction::sentences)
-      .def_prop_ro("pairs", &PhraseExtraction::pairs);
-
   nb::class_<RuleTable>(m, "RuleTable", "Rules indexed by source side, memory-mapped.")
       .def_static(
           "open",
@@ -356,7 +225,8 @@ void bind_rules(nb::module_& m) {
           "write_moses",
           [](const RuleTable& table, nb::object phrases, nb::object reordering) {
             PythonSink phrase_sink(std::move(phrases));
-            const std::unique_ptr<PythonSink> reordering_sink = sink_of(std::move(reordering));
+            const std::unique_ptr<PythonSink> reordering_sink =
+                optional_sink(std::move(reordering));
             const nb::gil_scoped_release release;
             write_moses(table, phrase_sink, reordering_sink.get());
           },

@@ -63,10 +63,9 @@ void CoverageTable::complete(uint32_t set) {
       ++w;
       continue;
     }
-    int32_t gap_end = w + 1;
-    while (!covered(set, gap_end)) ++gap_end;  // ends before info.end, whose last word is covered
-    info.rest += spans_->score(w, gap_end);
-    w = gap_end;
+    const int32_t end = gap_end(set, w);
+    info.rest += spans_->score(w, end);
+    w = end;
   }
   if (info.end < length_) info.rest += spans_->score(info.end, length_);
 }

@@ -27,6 +27,12 @@ class CoverageTable {
   int32_t count(uint32_t set) const { return info_[set].count; }
   int32_t first_gap(uint32_t set) const { return info_[set].first_gap; }
   double rest(uint32_t set) const { return info_[set].rest; }  // future cost of what is left
+  // The end of the gap that the uncovered `word` is in.
+  int32_t gap_end(uint32_t set, int32_t word) const {
+    if (word >= info_[set].end) return length_;
+    while (!covered(set, word)) ++word;  // ends before info.end, whose last word is covered
+    return word;
+  }
   std::span<const uint64_t> words(uint32_t set) const { return {bits(set), width_}; }
 
  private:

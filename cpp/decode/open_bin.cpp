@@ -12,8 +12,8 @@ uint64_t PhraseSearch::OpenBin::hash_of(const NodeKey& key) const {
   // One multiplication per 8 bytes and one good mix at the end.
   constexpr uint64_t kFactor = 0x9fb21c651e98df25ULL;
   uint64_t h = (uint64_t{key.coverage} << 32 | key.forward) * kFactor;
-  h = (h ^ (h >> 29) ^ (uint64_t{static_cast<uint32_t>(key.begin)} << 32 |
-                        static_cast<uint32_t>(key.end))) *
+  h = (h ^ (h >> 29) ^
+       (uint64_t{static_cast<uint32_t>(key.begin)} << 32 | static_cast<uint32_t>(key.end))) *
       kFactor;
   size_t i = 0;
   for (; i + 8 <= state_size_; i += 8) {
@@ -46,7 +46,8 @@ void PhraseSearch::OpenBin::add(const NodeKey& key, int32_t begin, double score,
     if (slots_[slot] == 0) {
       index = static_cast<uint32_t>(nodes_.size());
       slots_[slot] = index + 1;
-      nodes_.push_back({{score, total, key.coverage, key.forward, begin, key.end}, hash, key.begin});
+      nodes_.push_back(
+          {{score, total, key.coverage, key.forward, begin, key.end}, hash, key.begin});
       states_.insert(states_.end(), key.state, key.state + state_size_);
       if (2 * nodes_.size() > slots_.size()) rebuild_slots(2 * slots_.size());
       break;

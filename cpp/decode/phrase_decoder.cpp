@@ -36,6 +36,8 @@ SearchLimits limits_for(const PhraseSettings& settings, size_t words) {
   };
   limits.beam = shrink(limits.beam, kSmallestBeam);
   limits.pop_limit = shrink(limits.pop_limit, kSmallestPopLimit);
+  const auto widest = static_cast<int32_t>(std::min(settings.long_sentence, kLongestSentence));
+  if (limits.distortion < 0 || limits.distortion > widest) limits.distortion = widest;
   return limits;
 }
 
@@ -57,11 +59,12 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
 
 SpanResult best_spans(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                       const PhraseSettings& settings, int32_t width) {
-  check_length(input, settings.limits);
+  const SearchLimits limits = limits_for(settings, input.words.size());
+  check_length(input, limits);
   const PhraseWeights dense(model, weights);
   SpanResult result;
   result.options = collect_options(model, dense, input, settings.table_limit, nullptr);
-  if (width < 0) width = width_of(settings.limits, input);
+  if (width < 0) width = width_of(limits, input);
   result.table = std::make_unique<SpanTable>(*result.options, width);
   return result;
 }

@@ -20,14 +20,14 @@ namespace hopefear::decode {
 
 // Longer sentences are refused: one is held in memory as a whole.
 inline constexpr size_t kLongestSentence = 10000;
-// Without a distortion limit future costs and jumps grow with the square of the length.
+// Without any distortion limit, when future costs and jumps grow with the square of the length.
 inline constexpr size_t kLongestUnlimited = 2000;
 
 struct PhraseSettings {
   SearchLimits limits;
   size_t table_limit = 20;  // options of a source phrase, 0: all
-  // From so many words on beam and pop limit shrink in proportion, so that time and memory of a
-  // sentence do not grow with its length; 0: never.
+  // Beyond so many words beam and pop limit shrink in proportion, and no jump is wider than this,
+  // so that time and memory of a sentence hardly grow with its length; 0: never.
   size_t long_sentence = 250;
 };
 

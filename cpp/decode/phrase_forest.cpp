@@ -41,8 +41,8 @@ class ForestWriter {
  private:
   void start() {
     ForestStorage& f = *out_;
-    f.coverage_begin = f.tail_begin = f.target_begin = f.own_begin = f.row_begin = f.node_edges = {
-        0};
+    f.coverage_begin = f.tail_begin = f.target_begin = f.own_begin = f.row_begin =
+        f.node_edges = {0};
     f.feature_ids.assign(model_.ids().begin(), model_.ids().end());
     for (size_t l = 0; l < model_.lms().size(); ++l) f.edge_columns.push_back(model_.lm_feature(l));
     distortion_ = model_.count_feature(kDistortion);
@@ -131,7 +131,8 @@ class ForestWriter {
         for (const PhraseModel::Stateful& s : model_.stateful()) {
           const std::byte* const state = state_of(*tail_bin, tail, s);
           after_.resize(s.feature->state_size());
-          s.feature->step({&options_.source(), &use, options_.edge_target(o), {&state, 1}}, sink, after_.data());
+          s.feature->step({&options_.source(), &use, options_.edge_target(o), {&state, 1}}, sink,
+                          after_.data());
         }
         add_fired();
       }
@@ -143,8 +144,8 @@ class ForestWriter {
   // The bin and place of a node that is the tail of an edge into `head` by this option.
   std::pair<const SearchBin*, uint32_t> find(uint32_t number, const SearchBin& head,
                                              const PhraseOption& o) const {
-    const size_t bin = static_cast<size_t>(&head - search_.bins().data()) -
-                       static_cast<size_t>(o.end - o.begin);
+    const size_t bin =
+        static_cast<size_t>(&head - search_.bins().data()) - static_cast<size_t>(o.end - o.begin);
     const SearchBin& found = search_.bins()[bin];
     return {&found, number - found.first};
   }
@@ -213,8 +214,7 @@ class ForestWriter {
       own(model_.reordering_feature(orientation), scores[orientation]);
     }
     if (model_.has_forward()) {
-      own(model_.reordering_feature(3 + orientation),
-          options_.forward(last.forward)[orientation]);
+      own(model_.reordering_feature(3 + orientation), options_.forward(last.forward)[orientation]);
     }
   }
 
@@ -290,7 +290,7 @@ class ForestWriter {
   std::shared_ptr<ForestStorage> out_;
   const uint32_t length_;
   uint32_t distortion_ = kNone;
-  std::vector<uint32_t> rows_;  // by option
+  std::vector<uint32_t> rows_;                       // by option
   std::unordered_map<FeatureId, uint32_t> numbers_;  // filled when a template first fires
   std::vector<features::Fired> fired_;
   std::vector<Entry> scratch_;

@@ -1,5 +1,6 @@
 // What phrase search needs of a model: the table, language models, templates, and what the
-// features are called. Made once, shared by all threads, never changed.
+// features are called. Made once, shared by all threads, never changed (but for what the cache of
+// rankings remembers, which shows in no result).
 //
 // Dense features have numbers: language models, translation columns of the table, the four counts,
 // reordering columns, in this order. A forest's local feature numbers begin with them.
@@ -15,6 +16,7 @@
 
 #include "base/vocabulary.hpp"
 #include "base/weights.hpp"
+#include "decode/phrase_ranking.hpp"
 #include "features/feature.hpp"
 #include "lm/model.hpp"
 #include "rules/rule_table.hpp"
@@ -83,6 +85,8 @@ class PhraseModel {
   std::span<const Stateful> stateful() const { return stateful_; }
   size_t state_size() const { return state_size_; }
 
+  RankingCache& rankings() const { return rankings_; }
+
  private:
   uint32_t add_feature(const std::string& name);
   std::shared_ptr<const rules::RuleTable> table_;
@@ -96,6 +100,7 @@ class PhraseModel {
   uint32_t reordering_ = 0;
   std::vector<Stateful> stateful_;
   size_t state_size_ = 0;
+  mutable RankingCache rankings_;
 };
 
 // The weights of the dense features, gathered once per sentence; templates ask the table.
@@ -104,6 +109,7 @@ class PhraseWeights {
   // Neither is owned. InputError for a weight that is not finite.
   PhraseWeights(const PhraseModel& model, const Weights& table);
   const Weights& table() const { return *table_; }
+  std::span<const double> all() const { return dense_; }
   double lm(size_t lm) const { return dense_[model_->lm_feature(lm)]; }
   double translation(size_t column) const { return dense_[model_->translation_feature(column)]; }
   double reordering(size_t column) const { return dense_[model_->reordering_feature(column)]; }

@@ -12,9 +12,7 @@ namespace hopefear::decode {
 
 std::span<const float> OptionTable::translation(const PhraseOption& o) const {
   if (o.rule < 0) return {};
-  return model_->table()
-      .scores(static_cast<uint32_t>(o.rule))
-      .first(model_->translation_columns());
+  return model_->table().scores(static_cast<uint32_t>(o.rule)).first(model_->translation_columns());
 }
 
 std::span<const float> OptionTable::reordering(const PhraseOption& o) const {
@@ -26,8 +24,8 @@ features::RuleUse OptionTable::use(const PhraseOption& o) const {
   features::RuleUse use;
   use.source = &source_;
   use.span = {o.begin, o.end};
-  use.source_side = source_.words.subspan(static_cast<size_t>(o.begin),
-                                          static_cast<size_t>(o.end - o.begin));
+  use.source_side =
+      source_.words.subspan(static_cast<size_t>(o.begin), static_cast<size_t>(o.end - o.begin));
   use.target_side = target(o);
   use.rule = o.rule;
   if (o.rule >= 0) {
@@ -53,8 +51,10 @@ class OptionCollector {
     // A log probability is at most 0, so without negative weights the language models can only
     // lower the score of a phrase: what is too low without them need not be looked up.
     for (size_t l = 0; l < model.lms().size(); ++l) {
-      lm_only_lowers_ &= weights.lm(l) * model.lms()[l].unit >= 0;
+      lm_weights_.push_back(weights.lm(l) * model.lms()[l].unit);
+      lm_only_lowers_ &= lm_weights_.back() >= 0;
     }
+    ranking_ = model.rankings().get(weights.all(), table_limit);
   }
 
   std::unique_ptr<const OptionTable> collect() {
@@ -98,9 +98,8 @@ class OptionCollector {
   void find_forced() {
     blocked_.assign(input_.words.size(), 0);
     for (const ForcedPhrase& f : input_.forced) {
-      const std::string place =
-          "sentence " + input_.id + ": the option for words " + std::to_string(f.begin) + " to " +
-          std::to_string(f.end);
+      const std::string place = "sentence " + input_.id + ": the option for words " +
+                                std::to_string(f.begin) + " to " + std::to_string(f.end);
       if (f.begin < 0 || f.end > length_ || f.begin >= f.end) {
         throw InputError(place + " is outside of its " + std::to_string(length_) +
                          " words; mend the markup");
@@ -112,7 +111,8 @@ class OptionCollector {
       for (const ForcedPhrase& other : input_.forced) {
         const bool same = other.begin == f.begin && other.end == f.end;
         if (!same && other.begin < f.end && f.begin < other.end) {
-          throw InputError(place + " overlaps another one; mend the markup or let the options be "
+          throw InputError(place +
+                           " overlaps another one; mend the markup or let the options be "
                            "inclusive");
         }
       }
@@ -137,7 +137,7 @@ class OptionCollector {
       if (in_table) {
         const rules::RuleTable::Range range = table.rules(node);
         if (range.size() > 0 && end == begin + 1) single = true;
-        if (!blocked) add_rules(range, begin, end);
+        if (!blocked) add_rules(node, begin, end);
       }
       // Exactly when the table has nothing for the word itself, also where longer phrases have it.
       if (end == begin + 1 && !single && !blocked) add_unknown(begin);
@@ -149,50 +149,66 @@ class OptionCollector {
     }
   }
 
-  // The best of a source phrase: a heap of the best so far, with the worst of them on top.
-  void add_rules(rules::RuleTable::Range range, int32_t begin, int32_t end) {
+  void add_rules(rules::RuleTable::Node node, int32_t begin, int32_t end) {
+    const rules::RuleTable::Range range = model_.table().rules(node);
+    if (range.size() <= limit_) {
+      for (uint32_t rule = range.begin; rule < range.end; ++rule) add_rule(rule, begin, end);
+      return;
+    }
+    if (!ranking_->find(node, best_)) {
+      rank(range);
+      ranking_->add(node, best_);
+    }
+    for (const uint32_t rule : best_) add_rule(rule, begin, end);
+  }
+
+  // Fills best_. A heap of the best so far, with the worst of them on top.
+  void rank(rules::RuleTable::Range range) {
     ranked_.clear();
     for (uint32_t number = range.begin; number < range.end; ++number) {
       const rules::RuleView view = model_.table().rule(number);
       Ranked rule{row_score(view), number};
-      const bool full = ranked_.size() >= limit_;
-      if (full && lm_only_lowers_ && !(rule < ranked_.front())) continue;
-      for (size_t l = 0; l < model_.lms().size(); ++l) {
-        rule.score += lm_score(l, score_alone(l, view.target));
-      }
-      if (full && !(rule < ranked_.front())) continue;
-      if (full) {
+      if (ranked_.size() >= limit_) {
+        const Ranked& worst = ranked_.front();
+        if (!add_alone(view.target, lm_only_lowers_ ? &worst : nullptr, rule) || !(rule < worst)) {
+          continue;
+        }
         std::pop_heap(ranked_.begin(), ranked_.end());
         ranked_.pop_back();
+      } else {
+        add_alone(view.target, nullptr, rule);
       }
       ranked_.push_back(rule);
-      if (limit_ < range.size()) std::push_heap(ranked_.begin(), ranked_.end());
+      std::push_heap(ranked_.begin(), ranked_.end());
     }
     std::sort(ranked_.begin(), ranked_.end());
-    for (const Ranked& rule : ranked_) add_rule(rule.rule, begin, end);
+    best_.clear();
+    for (const Ranked& rule : ranked_) best_.push_back(rule.rule);
+  }
+
+  // Adds the language models of the phrase alone to a rule's score; false as soon as it is worse
+  // than `worst`.
+  bool add_alone(std::span<const rules::Symbol> target, const Ranked* worst, Ranked& rule) const {
+    if (worst != nullptr && !(rule < *worst)) return false;
+    for (size_t l = 0; l < model_.lms().size(); ++l) {
+      const lm::Model& model = *model_.lms()[l].model;
+      lm::State state = model.empty();
+      for (const rules::Symbol word : target) {
+        const float log10 = model.look_up(state, model_.lm_word(l, word), state).log10;
+        rule.score += lm_weights_[l] * log10;
+        if (worst != nullptr && !(rule < *worst)) return false;
+      }
+    }
+    return true;
   }
 
   double row_score(const rules::RuleView& view) const {
-    double sum = weights_.one(kPhrases) +
-                 weights_.one(kWords) * static_cast<double>(view.target.size());
+    double sum =
+        weights_.one(kPhrases) + weights_.one(kWords) * static_cast<double>(view.target.size());
     for (size_t c = 0; c < model_.translation_columns(); ++c) {
       sum += weights_.translation(c) * view.scores[c];
     }
     return sum;
-  }
-
-  double lm_score(size_t lm, double log10) const {
-    return weights_.lm(lm) * (log10 * model_.lms()[lm].unit);
-  }
-
-  double score_alone(size_t lm, std::span<const rules::Symbol> target) const {
-    const lm::Model& model = *model_.lms()[lm].model;
-    lm::State state = model.empty();
-    double log10 = 0;
-    for (const rules::Symbol word : target) {
-      log10 += model.look_up(state, model_.lm_word(lm, word), state).log10;
-    }
-    return log10;
   }
 
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
@@ -265,7 +281,7 @@ class OptionCollector {
         part.log10 += model_.lms()[l].model->look_up(state, id, state).log10;
       }
       part.state = rule.state;
-      o.estimate += lm_score(l, part.log10);
+      o.estimate += lm_weights_[l] * part.log10;
     }
     t.options_.push_back(o);
   }
@@ -346,11 +362,14 @@ class OptionCollector {
   const size_t limit_;
   features::NameLog* const names_;
   const int32_t length_;
+  std::vector<double> lm_weights_;  // of a log10
   bool lm_only_lowers_ = true;
+  std::shared_ptr<Ranking> ranking_;
   std::unique_ptr<OptionTable> out_;
   std::vector<rules::Symbol> symbols_;  // source words in the table
   std::vector<char> blocked_;           // words that only forced options may cover
   std::vector<Ranked> ranked_;
+  std::vector<uint32_t> best_;
   std::vector<int32_t> scratch_;
   std::unordered_multimap<uint64_t, uint32_t> classes_;
 };

@@ -43,8 +43,8 @@ struct PhraseOption {
   uint32_t target = 0;         // where its words are, see OptionTable::target
   uint32_t target_size = 0;
   int64_t rule = features::kPassThrough;
-  double row = 0;       // weights . row: what the option always adds
-  double estimate = 0;  // row + language models of the phrase alone
+  double row = 0;                    // weights . row: what the option always adds
+  double estimate = 0;               // row + language models of the phrase alone
   std::array<double, 3> backward{};  // weighted, by orientation
   uint32_t forward = 0;              // class of its forward reordering scores, 0 for all zeros
   bool unknown = false;

@@ -37,8 +37,7 @@ class Replay {
     for (const PhraseUse& phrase : phrases) {
       const std::span<const float> reordering = add_phrase(phrase);
       add(kDistortion, std::abs(phrase.begin - last_end));
-      const size_t orientation =
-          phrase.begin == last_end ? 0 : phrase.end == last_begin ? 1 : 2;
+      const size_t orientation = phrase.begin == last_end ? 0 : phrase.end == last_begin ? 1 : 2;
       if (!reordering.empty()) {
         dense_[model_.reordering_feature(orientation)] += reordering[orientation];
       }
@@ -110,7 +109,8 @@ class Replay {
     for (size_t i = 0; i < states_.size(); ++i) {
       std::vector<std::byte> after(states_[i].size());
       const std::byte* const before = states_[i].data();
-      model_.stateful()[i].feature->step({&source_, &use, target_, {&before, 1}}, sink_, after.data());
+      model_.stateful()[i].feature->step({&source_, &use, target_, {&before, 1}}, sink_,
+                                         after.data());
       states_[i] = std::move(after);
     }
     output_.insert(output_.end(), phrase.target.begin(), phrase.target.end());

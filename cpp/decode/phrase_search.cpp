@@ -36,6 +36,13 @@ double in_context(const lm::Model& model, lm::State context, const lm::ChartStat
 
 }  // namespace
 
+// Uncovered words and their options, in the gap that they are a part of.
+struct PhraseSearch::Span {
+  int32_t begin, end;
+  int32_t gap_begin, gap_end;
+  OptionTable::Range options;
+};
+
 // Nodes of a bin with the same covered words.
 struct PhraseSearch::Group {
   uint32_t coverage;
@@ -44,15 +51,16 @@ struct PhraseSearch::Group {
 
 // A grid: the nodes of a group that may go on at a span, times the options of the span.
 struct PhraseSearch::Cube {
-  double best;           // score of the best row
-  double rest;           // future cost of what is left then
-  uint32_t coverage;     // then
-  uint32_t group;        // where it starts
-  int32_t begin, end;    // the span
+  double best;         // score of the best row
+  double rest;         // future cost of what is left then
+  uint32_t group;      // where it starts
+  int32_t begin, end;  // the span
   OptionTable::Range options;
   int32_t covered;       // by the group
   uint32_t orientation;  // of the best row
-  uint32_t rows = 0, row_count = 0;  // made when the first cell is taken
+  // Made when the first cell is taken; of most cubes none ever is.
+  uint32_t coverage = 0;
+  uint32_t rows = 0, row_count = 0;
 };
 
 // A node on its way over a span: its score, with distortion and its forward reordering.
@@ -74,6 +82,7 @@ PhraseSearch::PhraseSearch(const PhraseModel& model, const PhraseWeights& weight
     : model_(model),
       weights_(weights),
       options_(options),
+      spans_(spans),
       limits_(limits),
       length_(options.length()),
       lms_(model.lms().size()),
@@ -131,19 +140,33 @@ void PhraseSearch::close(int32_t covered) {
   bins_[i].first = static_cast<uint32_t>(first);
 }
 
-// f(begin, end, options) for every span that may come next, whatever the last phrase was.
+// f(span) for every span that may come next, whatever the last phrase was.
 template <typename F>
 void PhraseSearch::for_spans(uint32_t coverage, F&& f) const {
   const int32_t gap = coverage_.first_gap(coverage), limit = limits_.distortion;
   const int32_t last = limit < 0 ? length_ : std::min<int64_t>(length_, int64_t{gap} + limit);
-  for (int32_t begin = gap; begin < length_ && (begin == gap || begin < last); ++begin) {
-    const int32_t farthest = std::min(begin == gap ? length_ : last, begin + options_.longest());
-    for (int32_t end = begin + 1; end <= farthest; ++end) {
-      if (coverage_.covered(coverage, end - 1)) break;
-      const OptionTable::Range range = options_.at(begin, end);
-      if (!range.empty()) f(begin, end, range);
+  Span span{gap, gap, gap, gap, {}};
+  for (; span.begin < length_ && (span.begin == gap || span.begin < last); ++span.begin) {
+    if (coverage_.covered(coverage, span.begin)) continue;
+    if (span.begin >= span.gap_end) {
+      span.gap_begin = span.begin;
+      span.gap_end = coverage_.gap_end(coverage, span.begin);
+    }
+    const int32_t farthest = std::min(
+        {span.gap_end, span.begin == gap ? length_ : last, span.begin + options_.longest()});
+    for (span.end = span.begin + 1; span.end <= farthest; ++span.end) {
+      span.options = options_.at(span.begin, span.end);
+      if (!span.options.empty()) f(span);
     }
   }
+}
+
+// The future cost of what is left when a span is covered too.
+double PhraseSearch::rest_after(uint32_t coverage, const Span& span) const {
+  double rest = coverage_.rest(coverage) - spans_.score(span.gap_begin, span.gap_end);
+  if (span.gap_begin < span.begin) rest += spans_.score(span.gap_begin, span.begin);
+  if (span.end < span.gap_end) rest += spans_.score(span.end, span.gap_end);
+  return rest;
 }
 
 bool PhraseSearch::may_jump(const SearchNode& last, int32_t begin) const {
@@ -233,16 +256,16 @@ void PhraseSearch::expand_all(int32_t covered) {
   const size_t full = 4 * size_t{limits_.beam} + 1000;
   make_groups(bin);
   for (size_t g = groups_here_; g < groups_.size(); ++g) {
-    const Group group = groups_[g];
-    for_spans(group.coverage, [&](int32_t begin, int32_t end, OptionTable::Range range) {
-      const uint32_t coverage = coverage_.extend(group.coverage, begin, end);
-      OpenBin& into = open(covered + end - begin);
+    const Group& group = groups_[g];
+    for_spans(group.coverage, [&](const Span& span) {
+      const uint32_t coverage = coverage_.extend(group.coverage, span.begin, span.end);
+      OpenBin& into = open(covered + span.end - span.begin);
       for (uint32_t m = group.begin; m < group.end; ++m) {
         const SearchNode& node = bin.nodes[members_[m]];
-        if (!may_jump(node, begin)) continue;
-        const double score = node.score + jump_score(node, begin, end);
-        const size_t o = orientation(node, begin, end);
-        for (uint32_t option = range.begin; option < range.end; ++option) {
+        if (!may_jump(node, span.begin)) continue;
+        const double score = node.score + jump_score(node, span.begin, span.end);
+        const size_t o = orientation(node, span.begin, span.end);
+        for (uint32_t option = span.options.begin; option < span.options.end; ++option) {
           evaluate(bin, members_[m], score + options_.option(option).backward[o], option, coverage,
                    into);
         }
@@ -255,31 +278,32 @@ void PhraseSearch::expand_all(int32_t covered) {
 
 void PhraseSearch::make_cubes(int32_t covered) {
   const SearchBin& bin = bins_[static_cast<size_t>(covered)];
+  constexpr double kNoRow = -std::numeric_limits<double>::infinity();
   make_groups(bin);
   for (size_t g = groups_here_; g < groups_.size(); ++g) {
     const Group& group = groups_[g];
-    for_spans(group.coverage, [&](int32_t begin, int32_t end, OptionTable::Range range) {
+    for_spans(group.coverage, [&](const Span& span) {
       Cube cube;
-      cube.best = -std::numeric_limits<double>::infinity();
+      cube.best = kNoRow;
       for (uint32_t m = group.begin; m < group.end; ++m) {
         const SearchNode& node = bin.nodes[members_[m]];
-        if (!may_jump(node, begin)) continue;
-        const double score = node.score + jump_score(node, begin, end);
+        if (!may_jump(node, span.begin)) continue;
+        const double score = node.score + jump_score(node, span.begin, span.end);
         if (score > cube.best) {
           cube.best = score;
-          cube.orientation = static_cast<uint32_t>(orientation(node, begin, end));
+          cube.orientation = static_cast<uint32_t>(orientation(node, span.begin, span.end));
         }
       }
-      if (cube.best == -std::numeric_limits<double>::infinity()) return;
-      cube.coverage = coverage_.extend(group.coverage, begin, end);
-      cube.rest = coverage_.rest(cube.coverage);
+      if (cube.best == kNoRow) return;
+      cube.rest = rest_after(group.coverage, span);
       cube.group = static_cast<uint32_t>(g);
-      cube.begin = begin;
-      cube.end = end;
-      cube.options = range;
+      cube.begin = span.begin;
+      cube.end = span.end;
+      cube.options = span.options;
       cube.covered = covered;
-      cubes_[static_cast<size_t>(covered + end - begin)].push_back(cube);
+      cubes_[static_cast<size_t>(covered + span.end - span.begin)].push_back(cube);
     });
+    if ((++ticks_ & 15) == 0) poll_interrupt();
   }
 }
 
@@ -287,6 +311,7 @@ void PhraseSearch::make_cubes(int32_t covered) {
 void PhraseSearch::make_rows(Cube& cube) {
   const SearchBin& bin = bins_[static_cast<size_t>(cube.covered)];
   const Group& group = groups_[cube.group];
+  cube.coverage = coverage_.extend(group.coverage, cube.begin, cube.end);
   cube.rows = static_cast<uint32_t>(rows_.size());
   for (uint32_t m = group.begin; m < group.end; ++m) {
     const SearchNode& node = bin.nodes[members_[m]];

@@ -86,8 +86,10 @@ class PhraseSearch {
 
   void start();
   void close(int32_t covered);
+  struct Span;
   template <typename F>
   void for_spans(uint32_t coverage, F&& f) const;
+  double rest_after(uint32_t coverage, const Span& span) const;
   bool may_jump(const SearchNode& last, int32_t begin) const;
   double jump_score(const SearchNode& last, int32_t begin, int32_t end) const;
   void evaluate(const SearchBin& from, uint32_t index, double with_jump, uint32_t option,
@@ -104,18 +106,19 @@ class PhraseSearch {
   const PhraseModel& model_;
   const PhraseWeights& weights_;
   const OptionTable& options_;
+  const SpanTable& spans_;
   const SearchLimits limits_;
   const int32_t length_;
   const size_t lms_, state_size_;
   CoverageTable coverage_;
   std::vector<SearchBin> bins_;
-  std::vector<std::unique_ptr<OpenBin>> open_;     // by covered words; null when closed
-  std::vector<std::vector<Cube>> cubes_;           // by covered words of where they lead
+  std::vector<std::unique_ptr<OpenBin>> open_;  // by covered words; null when closed
+  std::vector<std::vector<Cube>> cubes_;        // by covered words of where they lead
   std::vector<Group> groups_;
   std::vector<uint32_t> members_;  // of groups: places in their bin
   std::vector<Row> rows_;          // of the cubes of the bin at hand
   std::vector<Cell> queue_;
-  size_t groups_here_ = 0;          // where those of the bin at hand begin
+  size_t groups_here_ = 0;  // where those of the bin at hand begin
   static constexpr uint32_t kNoGroup = 0xffffffff;
   std::vector<uint32_t> group_of_;  // by coverage, while groups are made
   std::vector<std::byte> state_;    // of the hypothesis at hand

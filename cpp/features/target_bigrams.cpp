@@ -42,7 +42,8 @@ class TargetBigrams : public Template {
       made.last = next.last;
     };
     for (const int32_t symbol : step.target) {
-      append(symbol >= 0 ? Ends{symbol, symbol} : load(step.tails[static_cast<size_t>(-1 - symbol)]));
+      append(symbol >= 0 ? Ends{symbol, symbol}
+                         : load(step.tails[static_cast<size_t>(-1 - symbol)]));
     }
     std::memcpy(state, &made, sizeof made);
   }

@@ -41,13 +41,14 @@ CdecImportReport read_cdec(const std::vector<ByteSource*>& grammars, const CdecI
 RuleTable read_cdec(const std::vector<ByteSource*>& grammars, std::string_view info);
 
 // Every rule as a line; words by table number. A score that is 0 is written too, so that a reader
-// knows the columns. Call flush() at the end.
+// knows the columns; reordering scores are not, as they would fire always. A rule without label
+// gets [X]. Call flush() at the end.
 class CdecWriter : public RuleSink {
  public:
   struct Names {
     std::function<std::string_view(Word)> source, target, label, sparse;
   };
-  CdecWriter(ByteSink& sink, std::vector<std::string> columns, Names names);
+  CdecWriter(ByteSink& sink, Columns columns, Names names);
   void add(const RuleView& rule) override;
   void flush() { sink_.flush(); }
 

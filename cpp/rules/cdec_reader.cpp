@@ -160,8 +160,13 @@ class GrammarReader {
       }
       std::sort(sparse.begin(), sparse.end(),
                 [](const SparseScore& a, const SparseScore& b) { return a.feature < b.feature; });
-      RuleView view = {source,         target, links, scores, {0, 0, 0},
-                       kManySentences, static_cast<uint16_t>(label_order.number[header.label])};
+      RuleView view = {source,
+                       target,
+                       links,
+                       scores,
+                       {0, 0, 0},
+                       kManySentences,
+                       static_cast<uint16_t>(label_order.number[header.label])};
       view.sparse = sparse;
       table.add(view);
       if (++done % 4096 == 0) poll_interrupt();
@@ -231,12 +236,12 @@ class GrammarReader {
 
   uint32_t parse_label(std::string_view field) {
     Bracket bracket;
-    size_t words = 0;
-    bool good = true;
-    for_each_word(field, kBlanks, [&](std::string_view token) {
-      good &= ++words == 1 && parse_bracket(token, bracket) && bracket.number == 0;
-    });
-    if (words != 1 || !good) {
+    const size_t first = field.find_first_not_of(kBlanks);
+    field.remove_prefix(std::min(first, field.size()));
+    field = field.substr(0, field.find_last_not_of(kBlanks) + 1);
+    const bool good = field.find_first_of(kBlanks) == std::string_view::npos &&
+                      parse_bracket(field, bracket) && bracket.number == 0;
+    if (!good) {
       throw wrong("left-hand side " + shown(field) + ", expected a label in brackets such as [X]");
     }
     return add_label(bracket.label);
@@ -280,11 +285,12 @@ class GrammarReader {
           target_.push_back(target_words_.add(token));  // a word such as [sic]
           return;
         }
-        throw wrong(shown(token) + " on the target side, expected a nonterminal with its number "
+        throw wrong(shown(token) +
+                    " on the target side, expected a nonterminal with its number "
                     "such as [1] or [X,1]");
       }
-      const size_t place = static_cast<size_t>(
-          std::find(numbers_.begin(), numbers_.end(), number) - numbers_.begin());
+      const size_t place = static_cast<size_t>(std::find(numbers_.begin(), numbers_.end(), number) -
+                                               numbers_.begin());
       if (place == numbers_.size()) {
         throw wrong(shown(token) + " on the target side, but the source side has no nonterminal " +
                     std::to_string(number) + "; expected each of its " +

@@ -5,8 +5,10 @@
 
 namespace hopefear::rules {
 
-CdecWriter::CdecWriter(ByteSink& sink, std::vector<std::string> columns, Names names)
-    : sink_(sink), columns_(std::move(columns)), names_(std::move(names)) {}
+CdecWriter::CdecWriter(ByteSink& sink, Columns columns, Names names)
+    : sink_(sink), columns_(std::move(columns.names)), names_(std::move(names)) {
+  columns_.resize(columns_.size() - columns.reordering);
+}
 
 // A word that would be read as a nonterminal or as the end of a field is written with entities, as
 // Moses's tokenizer writes it.
@@ -80,7 +82,7 @@ void CdecWriter::add(const RuleView& rule) {
 }
 
 void write_cdec(const RuleTable& table, ByteSink& sink) {
-  CdecWriter writer(sink, table.columns().names,
+  CdecWriter writer(sink, table.columns(),
                     {[&](Word word) { return table.source_words().word(word); },
                      [&](Word word) { return table.target_words().word(word); },
                      [&](Word word) { return table.labels().word(word); },

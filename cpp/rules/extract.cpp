@@ -1,13 +1,14 @@
 #include "rules/extract.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
 
 #include "base/interrupt.hpp"
 #include "base/threads.hpp"
-#include "rules/phrase_pair.hpp"
+#include "rules/rule_counts.hpp"
 
 namespace hopefear::rules {
 namespace {
@@ -22,6 +23,14 @@ uint64_t big_endian(std::string_view bytes, size_t at, size_t width) {
     value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
   }
   return value;
+}
+
+void append_links(std::string& bytes, std::span<const Link> links) {
+  append_big_endian(bytes, links.size(), 2);
+  for (const Link& link : links) {
+    bytes += static_cast<char>(link.target);
+    bytes += static_cast<char>(link.source);
+  }
 }
 
 }  // namespace
@@ -40,38 +49,47 @@ Columns phrase_columns(uint32_t reordering) {
   return columns;
 }
 
-PhraseExtraction::PhraseExtraction(ExtractOptions options) : options_(std::move(options)) {}
-PhraseExtraction::~PhraseExtraction() = default;
+Columns hiero_columns() {
+  Columns columns;
+  columns.names = {"p(f|e)",   "lex(f|e)",   "p(e|f)",       "lex(e|f)",
+                   "count(f)", "count(f,e)", "singleton(f)", "singleton(f,e)"};
+  return columns;
+}
 
-void PhraseExtraction::begin_step(int step) {
+RuleExtraction::RuleExtraction(ExtractOptions options) : options_(std::move(options)) {}
+RuleExtraction::~RuleExtraction() = default;
+
+void RuleExtraction::begin_step(int step) {
   if (steps_ != step) throw std::logic_error("read, extract, count, write: in this order, once");
   ++steps_;
 }
 
-const AlignedCorpus& PhraseExtraction::corpus() const {
+const AlignedCorpus& RuleExtraction::corpus() const {
   if (corpus_ == nullptr) throw std::logic_error("read comes first");
   return *corpus_;
 }
 
-void PhraseExtraction::read(ByteSource& source, ByteSource& target, ByteSource& alignment,
-                            const Progress& progress) {
+void RuleExtraction::read(ByteSource& source, ByteSource& target, ByteSource& alignment,
+                          const Progress& progress) {
   begin_step(0);
   corpus_ = std::make_unique<AlignedCorpus>(source, target, alignment, options_.scratch_directory,
                                             progress);
-  source_codec_ = std::make_unique<PhraseCodec>(corpus_->source_words());
-  target_codec_ = std::make_unique<PhraseCodec>(corpus_->target_words());
+  // On the source side one label, on the target side which nonterminal it is.
+  const uint32_t labels = options_.hierarchical ? 1 : 0, places = options_.hierarchical ? 2 : 0;
+  source_codec_ = std::make_unique<PhraseCodec>(corpus_->source_words(), labels);
+  target_codec_ = std::make_unique<PhraseCodec>(corpus_->target_words(), places);
 }
 
 // What sorting may take: what was asked for, less what has to stay in memory.
-uint64_t PhraseExtraction::budget() const {
+uint64_t RuleExtraction::budget() const {
   constexpr uint64_t kLeast = uint64_t{1} << 20;
   const uint64_t held = corpus_->bytes() + (uint64_t{4} << 20);  // and the buffers of streams
   return std::max(kLeast, options_.memory > held ? options_.memory - held : 0);
 }
 
 // A record: source, end mark, target, end mark, number of links (2 bytes), links as target and
-// source, orientations (1), sentence (4).
-void PhraseExtraction::add_occurrences(RecordSorter::Shard& shard, size_t block) const {
+// source, orientations (1) or count (8), sentence (4).
+void RuleExtraction::add_phrases(RecordSorter::Shard& shard, size_t block) const {
   PhraseExtractor extractor(options_.max_length);
   const size_t source_width = source_codec_->width(), target_width = target_codec_->width();
   std::string source, target, record;
@@ -83,11 +101,7 @@ void PhraseExtraction::add_occurrences(RecordSorter::Shard& shard, size_t block)
       record += source_codec_->end_mark();
       record.append(target, found.e0 * target_width, (found.e1 - found.e0 + 1) * target_width);
       record += target_codec_->end_mark();
-      append_big_endian(record, found.links.size(), 2);
-      for (const Link& link : found.links) {
-        record += static_cast<char>(link.target);
-        record += static_cast<char>(link.source);
-      }
+      append_links(record, found.links);
       record +=
           static_cast<char>(3 * static_cast<int>(found.backward) + static_cast<int>(found.forward));
       append_big_endian(record, sentence, 4);
@@ -96,7 +110,36 @@ void PhraseExtraction::add_occurrences(RecordSorter::Shard& shard, size_t block)
   });
 }
 
-void PhraseExtraction::extract(const Progress& progress) {
+// A rule is found again and again in one sentence, with larger and smaller phrases in its holes:
+// what is equal within a sentence becomes one record, less than half as many in all.
+void RuleExtraction::add_rules(RecordSorter::Shard& shard, size_t block) const {
+  HieroExtractor extractor(options_.hiero);
+  WordCollector keys;
+  std::vector<double> counts;  // by number of key
+  std::string record;
+  corpus_->read(block, [&](uint64_t sentence, const SentencePair& pair) {
+    keys.clear();
+    counts.clear();
+    extractor(pair, [&](const HieroOccurrence& found) {
+      source_codec_->encode(found.source, record);
+      record += source_codec_->end_mark();
+      target_codec_->append(found.target, record);
+      record += target_codec_->end_mark();
+      append_links(record, found.links);
+      const Word key = keys.add(record);
+      if (key == counts.size()) counts.push_back(0);
+      counts[key] += 1.0 / found.siblings;
+    });
+    for (Word key = 0; key < counts.size(); ++key) {
+      record = keys.word(key);
+      append_big_endian(record, std::bit_cast<uint64_t>(counts[key]), 8);
+      append_big_endian(record, sentence, 4);
+      shard.add(record);
+    }
+  });
+}
+
+void RuleExtraction::extract(const Progress& progress) {
   begin_step(1);
   occurrences_ =
       std::make_unique<RecordSorter>(budget() / 2, options_.threads, options_.scratch_directory);
@@ -112,7 +155,11 @@ void PhraseExtraction::extract(const Progress& progress) {
       shard = free.back();
       free.pop_back();
     }
-    add_occurrences(occurrences_->shard(shard), block);
+    if (options_.hierarchical) {
+      add_rules(occurrences_->shard(shard), block);
+    } else {
+      add_phrases(occurrences_->shard(shard), block);
+    }
     const std::lock_guard lock(mutex);
     free.push_back(shard);
     const bool last = block + 1 == corpus_->blocks();
@@ -123,17 +170,17 @@ void PhraseExtraction::extract(const Progress& progress) {
   occurrences_->sort(options_.threads);
 }
 
-void PhraseExtraction::count(const Progress& progress) {
+void RuleExtraction::count(const Progress& progress) {
   begin_step(2);
   pair_stream_ = std::make_unique<ScratchStream>(options_.scratch_directory);
   targets_ =
       std::make_unique<RecordSorter>(budget() / 4, options_.threads, options_.scratch_directory);
-  PhrasePair pair;
+  RuleCounts pair;
   AlignmentVotes votes;
   std::string key, target_record;
   size_t source_bytes = 0, source_length = 0, target_length = 0;
   const auto finish = [&] {
-    if (pair.joint == 0) return;
+    if (pair.occurrences == 0) return;
     pair.source.clear();
     pair.target.clear();
     source_codec_->decode(key, source_length, pair.source);
@@ -142,7 +189,7 @@ void PhraseExtraction::count(const Progress& progress) {
     pair.write(*pair_stream_);
     target_record.assign(key, source_bytes);
     append_big_endian(target_record, pairs_, 8);
-    append_big_endian(target_record, pair.joint, 4);
+    append_big_endian(target_record, std::bit_cast<uint64_t>(pair.joint), 8);
     targets_->shard(pairs_ % targets_->shards()).add(target_record);
     if (++pairs_ % 4096 == 0) {
       poll_interrupt();
@@ -161,21 +208,29 @@ void PhraseExtraction::count(const Progress& progress) {
       key = record.substr(0, source_bytes + (target_length + 1) * target_codec_->width());
       votes.clear();
       pair.joint = 0;
+      pair.occurrences = 0;
       pair.backward = pair.forward = {};
     }
     const size_t links = big_endian(record, key.size(), 2);
-    votes.add(record.substr(key.size() + 2, 2 * links));
-    const size_t rest = key.size() + 2 + 2 * links;
-    const uint8_t orientations = static_cast<uint8_t>(record[rest]);
-    ++pair.backward[orientations / 3];
-    ++pair.forward[orientations % 3];
-    const uint32_t sentence = static_cast<uint32_t>(big_endian(record, rest + 1, 4));
-    if (pair.joint == 0) {
+    size_t rest = key.size() + 2 + 2 * links;
+    double weight = 1;
+    if (options_.hierarchical) {
+      weight = std::bit_cast<double>(big_endian(record, rest, 8));
+      rest += 8;
+    } else {
+      const uint8_t orientations = static_cast<uint8_t>(record[rest++]);
+      ++pair.backward[orientations / 3];
+      ++pair.forward[orientations % 3];
+    }
+    votes.add(record.substr(key.size() + 2, 2 * links), weight);
+    const uint32_t sentence = static_cast<uint32_t>(big_endian(record, rest, 4));
+    if (pair.occurrences == 0) {
       pair.sentence = sentence;
     } else if (pair.sentence != sentence) {
       pair.sentence = kManySentences;
     }
-    ++pair.joint;
+    ++pair.occurrences;
+    pair.joint += weight;
   }
   finish();
   occurrences_->clear();
@@ -184,25 +239,25 @@ void PhraseExtraction::count(const Progress& progress) {
 }
 
 // For each pair, in the order of pairs, how often its target side was extracted.
-void PhraseExtraction::count_targets() {
+void RuleExtraction::count_targets() {
   target_counts_ =
       std::make_unique<RecordSorter>(budget() / 2, options_.threads, options_.scratch_directory);
   targets_->sort(options_.threads);
   std::string key, out;
   std::vector<uint64_t> members;  // the pairs with this target side
-  uint64_t total = 0;
+  double total = 0;
   const auto finish = [&] {
     for (const uint64_t member : members) {
       out.clear();
       append_big_endian(out, member, 8);
-      append_big_endian(out, total, 8);
+      append_big_endian(out, std::bit_cast<uint64_t>(total), 8);
       target_counts_->shard(member % target_counts_->shards()).add(out);
     }
     poll_interrupt();
   };
   std::string_view record;
   while (targets_->next(record)) {
-    const std::string_view target = record.substr(0, record.size() - 12);
+    const std::string_view target = record.substr(0, record.size() - 16);
     if (target != key) {
       finish();
       key = target;
@@ -210,7 +265,7 @@ void PhraseExtraction::count_targets() {
       total = 0;
     }
     members.push_back(big_endian(record, target.size(), 8));
-    total += big_endian(record, target.size() + 8, 4);
+    total += std::bit_cast<double>(big_endian(record, target.size() + 8, 8));
   }
   finish();
   targets_->clear();

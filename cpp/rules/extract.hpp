@@ -1,13 +1,15 @@
-// Phrase pairs with their scores, from a word-aligned bitext, in bounded memory.
+// Phrase pairs or hierarchical rules with their scores, from a word-aligned bitext, in bounded
+// memory. Below, a pair is a source and a target side, with or without nonterminals.
 //
 //   read      three texts -> numbers in a scratch file, words, lexicon
-//   extract   every occurrence of a phrase pair -> a record, sorted by (source, target)
+//   extract   every occurrence of a pair -> a record, sorted by (source, target)
 //   count     records of one pair -> counts, inner alignment, orientations, one after the other in
 //             a scratch file; its target side -> a record, sorted by target; the count of each
 //             target side -> a record, sorted back into the order of the pairs
 //   write     both together -> scores -> filters -> the table, and text if wanted
 //
-// The result depends on the texts and the options, not on `memory` and `threads`. [koehn2003]
+// The result depends on the texts and the options, not on `memory` and `threads`. [koehn2003,
+// chiang2007]
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "rules/aligned_corpus.hpp"
+#include "rules/hiero.hpp"
 #include "rules/phrase_codec.hpp"
 #include "rules/phrases.hpp"
 #include "rules/record_sorter.hpp"
@@ -26,10 +29,12 @@
 namespace hopefear::rules {
 
 struct ExtractOptions {
+  bool hierarchical = false;
+  HieroOptions hiero;       // used if so; `max_length`, `reordering` and `significance` if not
   uint32_t max_length = 7;  // words of each side; at most 100
   uint32_t reordering = 6;  // 0, 3 (backward) or 6 (backward and forward) scores
   uint32_t limit = 20;      // options per source side in the table; 0: all
-  double min_count = 1;     // of a pair, to be kept
+  double min_count = 1;     // occurrences of a pair, to be kept
   // The least -ln p of Fisher's exact test to be kept, and how it was meant.
   enum class Significance { off, value, alpha_plus, alpha_minus } significance = Significance::off;
   double significance_value = 0;
@@ -48,12 +53,16 @@ struct ExtractReport {
 
 // The names of the columns in our own models.
 Columns phrase_columns(uint32_t reordering);
+// p and lex of both directions; ln(1 + occurrences) of the source side and of the pair; whether
+// each was seen once.
+Columns hiero_columns();
+inline constexpr std::string_view kHieroLabel = "X";
 
-class PhraseExtraction {
+class RuleExtraction {
  public:
   using Progress = std::function<void(uint64_t)>;
-  explicit PhraseExtraction(ExtractOptions options);
-  ~PhraseExtraction();
+  explicit RuleExtraction(ExtractOptions options);
+  ~RuleExtraction();
 
   // In this order, each once. Progress is in sentences, sentences, pairs, pairs.
   void read(ByteSource& source, ByteSource& target, ByteSource& alignment,
@@ -65,6 +74,9 @@ class PhraseExtraction {
   ExtractReport write(const std::string& path, std::string_view info, RuleSink* text,
                       const Progress& progress);
 
+  Columns columns() const {
+    return options_.hierarchical ? hiero_columns() : phrase_columns(options_.reordering);
+  }
   uint64_t sentences() const { return corpus().sentences(); }
   uint64_t pairs() const { return pairs_; }
   const AlignedCorpus& corpus() const;
@@ -75,7 +87,8 @@ class PhraseExtraction {
   class PairReader;
   void begin_step(int step);
   uint64_t budget() const;
-  void add_occurrences(RecordSorter::Shard& shard, size_t block) const;
+  void add_phrases(RecordSorter::Shard& shard, size_t block) const;
+  void add_rules(RecordSorter::Shard& shard, size_t block) const;
   void count_targets();
 
   ExtractOptions options_;

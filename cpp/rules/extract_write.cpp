@@ -1,11 +1,13 @@
-// The last step of PhraseExtraction: counts become scores, scores a table.
+// The last step of RuleExtraction: counts become scores, scores a table.
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "base/interrupt.hpp"
 #include "rules/extract.hpp"
-#include "rules/phrase_pair.hpp"
 #include "rules/ranked_sink.hpp"
+#include "rules/rule_counts.hpp"
 #include "rules/significance.hpp"
 #include "rules/table_writer.hpp"
 
@@ -20,10 +22,19 @@ void add_orientations(const std::array<uint32_t, 3>& counts, std::vector<float>&
   }
 }
 
+// A side in the collector's numbers of words, which the lexicon knows.
+void collected(std::span<const Symbol> side, const std::vector<Word>& order,
+               std::vector<Word>& out) {
+  out.clear();
+  for (const Symbol symbol : side) {
+    out.push_back(is_nonterminal(symbol) ? symbol : order[symbol]);
+  }
+}
+
 }  // namespace
 
 // The pairs of one source side with their target counts, in order.
-class PhraseExtraction::PairReader {
+class RuleExtraction::PairReader {
  public:
   PairReader(ScratchStream& pairs, RecordSorter& target_counts, uint64_t total)
       : pairs_(pairs), target_counts_(target_counts), left_(total) {
@@ -31,7 +42,7 @@ class PhraseExtraction::PairReader {
     read();
   }
   struct Counted {
-    PhrasePair pair;
+    RuleCounts pair;
     double target_count;
   };
   // Fills the front of `group`, whose size only grows; returns how many there are, 0 at the end.
@@ -55,7 +66,7 @@ class PhraseExtraction::PairReader {
     if (!target_counts_.next(record)) throw std::logic_error("a pair without target count");
     uint64_t count = 0;
     for (size_t i = 8; i < 16; ++i) count = count << 8 | static_cast<unsigned char>(record[i]);
-    next_.target_count = static_cast<double>(count);
+    next_.target_count = std::bit_cast<double>(count);
   }
   ScratchStream& pairs_;
   RecordSorter& target_counts_;
@@ -64,21 +75,21 @@ class PhraseExtraction::PairReader {
   bool has_next_ = false;
 };
 
-ExtractReport PhraseExtraction::write(const std::string& path, std::string_view info,
-                                      RuleSink* text, const Progress& progress) {
+ExtractReport RuleExtraction::write(const std::string& path, std::string_view info, RuleSink* text,
+                                    const Progress& progress) {
   begin_step(3);
   ExtractReport report;
   report.sentences = corpus_->sentences();
   report.occurrences = occurrences_->records();
   report.pairs = pairs_;
   std::unique_ptr<SignificanceTest> test;
-  if (options_.significance != ExtractOptions::Significance::off) {
+  if (!options_.hierarchical && options_.significance != ExtractOptions::Significance::off) {
     test = std::make_unique<SignificanceTest>(*corpus_, *source_codec_, *target_codec_, options_);
     report.significance = test->threshold();
   }
-  const Columns columns = phrase_columns(options_.reordering);
-  TableWriter table(columns, options_.scratch_directory);
-  RankedSink ranked(table, columns.translation(), 2, options_.limit);
+  const Columns names = columns();
+  TableWriter table(names, options_.scratch_directory);
+  RankedSink ranked(table, names.translation(), 2, options_.limit);
   const Lexicon& lexicon = corpus_->lexicon();
   PairReader reader(*pair_stream_, *target_counts_, pairs_);
   std::vector<PairReader::Counted> group;
@@ -87,14 +98,20 @@ ExtractReport PhraseExtraction::write(const std::string& path, std::string_view 
   uint64_t done = 0;
   for (size_t n = reader.next(group); n > 0; n = reader.next(group)) {
     double source_count = 0;
-    for (size_t i = 0; i < n; ++i) source_count += group[i].pair.joint;
-    source.clear();
-    for (const Word word : group[0].pair.source) source.push_back(source_codec_->order()[word]);
+    uint64_t source_occurrences = 0;
+    for (size_t i = 0; i < n; ++i) {
+      source_count += group[i].pair.joint;
+      source_occurrences += group[i].pair.occurrences;
+    }
+    collected(group[0].pair.source, source_codec_->order(), source);
+    const bool gaps = std::ranges::any_of(source, is_nonterminal);
+    const double least =
+        gaps ? std::max(options_.min_count, options_.hiero.min_count) : options_.min_count;
     if (test != nullptr) test->set_source(group[0].pair.source);
     for (size_t i = 0; i < n; ++i) {
-      const PhrasePair& pair = group[i].pair;
+      const RuleCounts& pair = group[i].pair;
       const double joint = pair.joint;
-      if (joint < options_.min_count) {
+      if (pair.occurrences < least) {
         ++report.below_min_count;
         continue;
       }
@@ -102,16 +119,23 @@ ExtractReport PhraseExtraction::write(const std::string& path, std::string_view 
         ++report.not_significant;
         continue;
       }
-      target.clear();
-      for (const Word word : pair.target) target.push_back(target_codec_->order()[word]);
+      collected(pair.target, target_codec_->order(), target);
       scores.clear();
       for (const double p :
            {joint / group[i].target_count, lexicon.source_weight(source, target, pair.source_links),
             joint / source_count, lexicon.target_weight(source, target, pair.links)}) {
         scores.push_back(static_cast<float>(std::log(p)));
       }
-      if (options_.reordering >= 3) add_orientations(pair.backward, scores);
-      if (options_.reordering == 6) add_orientations(pair.forward, scores);
+      if (options_.hierarchical) {
+        for (const uint64_t seen : {source_occurrences, uint64_t{pair.occurrences}}) {
+          scores.push_back(static_cast<float>(std::log1p(static_cast<double>(seen))));
+        }
+        scores.push_back(source_occurrences == 1 ? 1 : 0);
+        scores.push_back(pair.occurrences == 1 ? 1 : 0);
+      } else {
+        if (options_.reordering >= 3) add_orientations(pair.backward, scores);
+        if (options_.reordering == 6) add_orientations(pair.forward, scores);
+      }
       const RuleView view = {pair.source,
                              pair.target,
                              pair.links,
@@ -119,7 +143,7 @@ ExtractReport PhraseExtraction::write(const std::string& path, std::string_view 
                              {static_cast<float>(group[i].target_count),
                               static_cast<float>(source_count), static_cast<float>(joint)},
                              pair.sentence,
-                             kNoLabel};
+                             static_cast<uint16_t>(options_.hierarchical ? 0 : kNoLabel)};
       if (text != nullptr) text->add(view);
       ranked.add(view);
     }
@@ -130,7 +154,12 @@ ExtractReport PhraseExtraction::write(const std::string& path, std::string_view 
     done += n;
   }
   ranked.flush();
-  table.finish(path, {source_codec_->words(), target_codec_->words()}, info);
+  const std::string_view labels[] = {kHieroLabel};
+  table.finish(path,
+               {source_codec_->words(),
+                target_codec_->words(),
+                {labels, static_cast<size_t>(options_.hierarchical)}},
+               info);
   progress(done);
   report.over_limit = ranked.dropped();
   report.rules = table.rules();

@@ -9,6 +9,8 @@
 namespace hopefear::rules {
 namespace {
 
+constexpr Word kNotWord = 0x80000000;  // and above: nonterminals
+
 void count(std::vector<uint64_t>& totals, uint64_t& null, Word word) {
   if (word == kNoWord) {
     ++null;
@@ -68,6 +70,7 @@ double Lexicon::target_weight(std::span<const Word> source, std::span<const Word
                               std::span<const Link> links) const {
   double product = 1;
   for (size_t t = 0; t < target.size(); ++t) {
+    if (target[t] >= kNotWord) continue;
     double sum = 0;
     int linked = 0;
     for (const Link& link : links) {
@@ -84,6 +87,7 @@ double Lexicon::source_weight(std::span<const Word> source, std::span<const Word
                               std::span<const Link> links) const {
   double product = 1;
   for (size_t s = 0; s < source.size(); ++s) {
+    if (source[s] >= kNotWord) continue;
     double sum = 0;
     int linked = 0;
     for (const Link& link : links) {

@@ -2,6 +2,8 @@
 //
 //   phrase table      source ||| target ||| scores ||| alignment ||| c(e) c(f) c(f,e) ||| |||
 //   reordering table  source ||| target ||| three or six scores
+//   rule table        a phrase table of hierarchical rules: nonterminals are [X][X], each side ends
+//                     with the label of the left-hand side, the alignment links nonterminals, too
 #pragma once
 
 #include <cstdint>
@@ -21,25 +23,25 @@ namespace hopefear::rules {
 // tokenizer writes it. Words are by table number.
 class MosesWriter : public RuleSink {
  public:
-  // `reordering` may be null. Call flush() at the end.
+  using Spelling = std::function<std::string_view(Word)>;
+  // `reordering` may be null, `label` is only asked for hierarchical rules. The first
+  // `translation_columns` scores are probabilities, and written. Call flush() at the end.
   MosesWriter(ByteSink& phrases, ByteSink* reordering, size_t translation_columns,
-              std::function<std::string_view(Word)> source_word,
-              std::function<std::string_view(Word)> target_word);
+              Spelling source_word, Spelling target_word, Spelling label = {});
   void add(const RuleView& rule) override;
   void flush();
 
  private:
-  void add_words(std::span<const Symbol> words,
-                 const std::function<std::string_view(Word)>& spelling);
+  void add_words(std::span<const Symbol> words, const Spelling& spelling, const RuleView& rule);
   void add_number(double value);
   BufferedSink phrases_;
   std::unique_ptr<BufferedSink> reordering_;
   size_t translation_;
-  std::function<std::string_view(Word)> source_word_, target_word_;
+  Spelling source_word_, target_word_, label_;
   std::string line_;
 };
 
-// All rules of a table as text. InputError if it has nonterminals.
+// All rules of a table as text; of our own hierarchical tables the four probabilities only.
 void write_moses(const RuleTable& table, ByteSink& phrases, ByteSink* reordering);
 
 struct MosesImport {

@@ -4,8 +4,10 @@
 
 namespace hopefear::rules {
 
-PhraseCodec::PhraseCodec(const WordCollector& words) : order_(words.sorted()) {
-  width_ = words.size() < 0xffff ? 2 : words.size() < 0xffffff ? 3 : 4;
+PhraseCodec::PhraseCodec(const WordCollector& words, uint32_t nonterminals)
+    : order_(words.sorted()) {
+  const size_t values = words.size() + nonterminals;
+  width_ = values < 0xffff ? 2 : values < 0xffffff ? 3 : 4;
   words_.reserve(order_.size());
   for (const Word id : order_) words_.push_back(words.word(id));
   end_ = static_cast<uint32_t>(
@@ -16,6 +18,9 @@ PhraseCodec::PhraseCodec(const WordCollector& words) : order_(words.sorted()) {
   for (uint32_t place = 0; place < order_.size(); ++place) {
     bytes_[order_[place]] = encoded(place + (place >= end_ ? 1 : 0));
   }
+  for (uint32_t i = 0; i < nonterminals; ++i) {
+    bytes_.push_back(encoded(static_cast<uint32_t>(order_.size() + 1 + i)));
+  }
 }
 
 std::string PhraseCodec::encoded(uint32_t value) const {
@@ -24,9 +29,10 @@ std::string PhraseCodec::encoded(uint32_t value) const {
   return bytes;
 }
 
-void PhraseCodec::encode(const std::vector<Word>& words, std::string& bytes) const {
-  bytes.clear();
-  for (const Word word : words) bytes += bytes_[word];
+void PhraseCodec::append(std::span<const Symbol> symbols, std::string& bytes) const {
+  for (const Symbol symbol : symbols) {
+    bytes += bytes_[is_nonterminal(symbol) ? order_.size() + nonterminal(symbol) : symbol];
+  }
 }
 
 size_t PhraseCodec::length(std::string_view bytes) const {
@@ -35,10 +41,15 @@ size_t PhraseCodec::length(std::string_view bytes) const {
   return n;
 }
 
-void PhraseCodec::decode(std::string_view bytes, size_t length, std::vector<Word>& words) const {
+void PhraseCodec::decode(std::string_view bytes, size_t length,
+                         std::vector<Symbol>& symbols) const {
   for (size_t i = 0; i < length; ++i) {
     const uint32_t value = at(bytes.data() + i * width_);
-    words.push_back(value - (value > end_ ? 1 : 0));
+    if (value > order_.size()) {
+      symbols.push_back(kNonterminal | static_cast<Symbol>(value - order_.size() - 1));
+    } else {
+      symbols.push_back(value - (value > end_ ? 1 : 0));
+    }
   }
 }
 

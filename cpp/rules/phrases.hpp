@@ -2,8 +2,10 @@
 // koehn2005]
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "rules/aligned_corpus.hpp"
@@ -19,10 +21,42 @@ struct PhraseOccurrence {
   std::vector<Link> links;        // inside the pair, ordered by target, then source
 };
 
+// Where the points of one sentence pair are, and which pairs of spans they make. Keeps its buffers
+// between sentences.
+class InitialPhrases {
+ public:
+  struct Span {
+    uint32_t f0, f1, e0, e1;  // both ends included
+  };
+  void read(const SentencePair& pair);
+  // Every pair of spans of at most `max_length` words each that has a point, whose points stay
+  // inside, and whose unaligned edges may grow; tight: not grow. O(words * max_length^2) and what
+  // comes out.
+  template <typename F>
+  void visit(uint32_t max_length, bool tight, F&& found) const;
+
+  uint32_t source_size() const { return source_size_; }
+  uint32_t target_size() const { return target_size_; }
+  // The points of target words first..last, ordered by target, then source.
+  std::span<const Point> points(uint32_t first, uint32_t last) const {
+    return {by_target_.data() + target_begin_[first], by_target_.data() + target_begin_[last + 1]};
+  }
+
+ private:
+  struct Reach {
+    uint32_t low, high;  // the outermost points of a word; low > high if it has none
+  };
+  bool free_source(uint32_t f) const { return source_reach_[f].low > source_reach_[f].high; }
+  bool free_target(uint32_t e) const { return target_reach_[e].low > target_reach_[e].high; }
+  uint32_t source_size_ = 0, target_size_ = 0;
+  std::vector<Reach> source_reach_, target_reach_;
+  std::vector<Point> by_target_;        // the points, ordered by target, then source
+  std::vector<uint32_t> target_begin_;  // where each target word's points begin
+};
+
 // Calls `visit` for every pair of spans of at most `max_length` words each that has a point, whose
 // points stay inside, and whose unaligned edges may grow; the same as Moses's extract. The
-// orientation is word-based (one look at the corner point, Moses's wbe). O(words * max_length^2)
-// and what comes out. Keeps its buffers between sentences; one per thread.
+// orientation is word-based (one look at the corner point, Moses's wbe). One per thread.
 class PhraseExtractor {
  public:
   explicit PhraseExtractor(uint32_t max_length) : max_length_(max_length) {}
@@ -30,19 +64,43 @@ class PhraseExtractor {
                   const std::function<void(const PhraseOccurrence&)>& visit);
 
  private:
-  struct Reach {
-    uint32_t low, high;  // the outermost points of a word; low > high if it has none
-  };
   bool aligned(int64_t source, int64_t target) const;
   Orientation orientation(bool straight, bool crossed) const;
-  void emit(uint32_t f0, uint32_t f1, uint32_t e0, uint32_t e1,
+  void emit(const InitialPhrases::Span& span,
             const std::function<void(const PhraseOccurrence&)>& visit);
   uint32_t max_length_;
-  int64_t source_size_ = 0, target_size_ = 0;
-  std::vector<Reach> source_reach_, target_reach_;
-  std::vector<Point> by_target_;        // the points, ordered by target, then source
-  std::vector<uint32_t> target_begin_;  // where each target word's points begin
+  InitialPhrases phrases_;
   PhraseOccurrence found_;
 };
+
+template <typename F>
+void InitialPhrases::visit(uint32_t max_length, bool tight, F&& found) const {
+  for (uint32_t e0 = 0; e0 < target_size_; ++e0) {
+    if (tight && free_target(e0)) continue;
+    uint32_t low = source_size_, high = 0;  // the source words that e0..e1 is aligned to
+    for (uint32_t e1 = e0; e1 < target_size_ && e1 - e0 < max_length; ++e1) {
+      if (!free_target(e1)) {
+        low = std::min(low, target_reach_[e1].low);
+        high = std::max(high, target_reach_[e1].high);
+      } else if (tight) {
+        continue;
+      }
+      if (low == source_size_) continue;
+      if (high - low >= max_length) break;  // a longer target span only makes it longer
+      bool inside = true;
+      for (uint32_t f = low; f <= high && inside; ++f) {
+        inside = free_source(f) || (source_reach_[f].low >= e0 && source_reach_[f].high <= e1);
+      }
+      if (!inside) continue;
+      for (uint32_t f0 = low;; --f0) {
+        for (uint32_t f1 = high; f1 - f0 < max_length; ++f1) {
+          found(Span{f0, f1, e0, e1});
+          if (tight || f1 + 1 == source_size_ || !free_source(f1 + 1)) break;
+        }
+        if (tight || f0 == 0 || !free_source(f0 - 1) || high - (f0 - 1) >= max_length) break;
+      }
+    }
+  }
+}
 
 }  // namespace hopefear::rules

@@ -41,6 +41,12 @@ Word WordCollector::add(std::string_view text) {
   return slots_[slot];
 }
 
+void WordCollector::clear() {
+  text_.clear();
+  offsets_.resize(1);
+  std::fill(slots_.begin(), slots_.end(), kNoWord);
+}
+
 Word WordCollector::find(std::string_view text) const {
   return slots_.empty() ? kNoWord : slots_[slot_of(text)];
 }

@@ -26,6 +26,7 @@ bool word_less(std::string_view a, std::string_view b);
 class WordCollector {
  public:
   Word add(std::string_view word);
+  void clear();                            // keeps the memory
   Word find(std::string_view word) const;  // kNoWord if it was never added
   std::string_view word(Word id) const {
     return std::string_view(text_).substr(offsets_[id], offsets_[id + 1] - offsets_[id]);

@@ -62,6 +62,22 @@ TEST(checksum_does_not_depend_on_the_pieces) {
   CHECK(shorter.digest() != padded.digest());
 }
 
+TEST(binary_container_in_memory) {
+  const BinaryKind kind{"test", 3, "make it again"};
+  const std::vector<uint64_t> numbers = {1, 2, 3};
+  BinaryWriter writer(kind);
+  writer.add("one", std::span<const char>("a", 1));
+  writer.add("numbers", std::span<const uint64_t>(numbers));
+  BinaryFile made = BinaryFile::from_memory(writer.finish_in_memory(), "here", kind);
+  const auto read = made.section<uint64_t>("numbers");
+  const BinaryFile moved = std::move(made);
+  CHECK((std::vector<uint64_t>(read.begin(), read.end()) == numbers));
+  CHECK(moved.section<uint64_t>("numbers").data() == read.data());
+  CHECK(!moved.has("two"));
+  CHECK_THROWS(InputError, moved.section<uint64_t>("two"));
+  CHECK_EQUAL(moved.path(), std::string("here"));
+}
+
 TEST(binary_file_refuses_every_flipped_byte_and_every_truncation) {
   const BinaryKind kind{"test", 3, "make it again"};
   const test::TemporaryFile file;

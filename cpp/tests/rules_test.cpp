@@ -6,8 +6,8 @@
 #include <random>
 
 #include "base/binary_file.hpp"
-#include "rules/phrase_pair.hpp"
 #include "rules/record_sorter.hpp"
+#include "rules/rule_counts.hpp"
 #include "rules/rule_table.hpp"
 #include "rules/significance.hpp"
 #include "rules/table_writer.hpp"
@@ -74,13 +74,13 @@ TEST(ties_of_alignments) {
   // Over target words {{0},{1}} < {{0,1},{}}; over source words {{0},{1}} > {{0},{0}}.
   const std::vector<Link> straight = {{0, 0}, {1, 1}}, both = {{0, 0}, {1, 0}};
   AlignmentVotes votes;
-  PhrasePair pair;
-  votes.add(bytes_of(straight));
-  votes.add(bytes_of(both));
+  RuleCounts pair;
+  votes.add(bytes_of(straight), 1);
+  votes.add(bytes_of(both), 1);
   votes.decide(pair);
   CHECK(pair.links == both);
   CHECK(pair.source_links == straight);
-  votes.add(bytes_of(both));
+  votes.add(bytes_of(both), 1);
   votes.decide(pair);
   CHECK(pair.source_links == both);
 }
@@ -96,25 +96,27 @@ TEST(fisher_exact_test) {
 constexpr Symbol X1 = kNonterminal, X2 = kNonterminal | 1;
 
 // S -> a X b / c X d, X -> X a Y / Y e X (labels X, Y), and X -> a / c e.
-void write_small(const std::string& path) {
+RuleTable write_small(const std::string& path) {
   TableWriter writer({{"p", "q"}, 0}, "");
   const std::vector<Symbol> first = {0}, second = {0, X1, 1}, third = {X1, 0, X2};
   const std::vector<Symbol> target1 = {0, 2}, target2 = {0, X1, 1}, target3 = {X2, 2, X1};
   const std::vector<float> scores = {-1, -2};
   const std::vector<Link> links = {{0, 0}}, links2 = {{0, 0}, {1, 1}, {2, 2}}, links3 = {{1, 1}};
   writer.add({first, target1, links, scores, {1, 2, 0.5}, 7, 0});
-  writer.add({second, target2, links2, scores, {1, 1, 1}, kManySentences, 1});
+  const std::vector<SparseScore> sparse = {{0, 0.5}, {1, -3}};
+  RuleView sparse_rule = {second, target2, links2, scores, {1, 1, 1}, kManySentences, 1};
+  sparse_rule.sparse = sparse;
+  writer.add(sparse_rule);
   writer.add({third, target3, links3, scores, {1, 1, 1}, 0, 0});
   const std::vector<std::string_view> source = {"a", "b"}, target = {"c", "d", "e"},
-                                      labels = {"X", "Y"};
-  writer.finish(path, {source, target, labels}, "{}");
+                                      labels = {"X", "Y"}, features = {"r", "s"};
+  const TableWriter::Names names = {source, target, labels, features};
+  if (path.empty()) return writer.finish_in_memory("small", names, "{}");
+  writer.finish(path, names, "{}");
+  return RuleTable::open(path);
 }
 
-TEST(nonterminals_in_a_table) {
-  const test::TemporaryFile file;
-  write_small(file.path);
-  const RuleTable table = RuleTable::open(file.path);
-  CHECK_EQUAL(table.size(), 3u);
+void check_nonterminals(const RuleTable& table) {
   RuleTable::Node node = table.child(table.root(), X1);
   CHECK_EQUAL(table.rules(node).size(), 0u);
   node = table.child(table.child(node, 0), X2);
@@ -130,14 +132,30 @@ TEST(nonterminals_in_a_table) {
   CHECK((lengths == std::vector<size_t>{1, 3, 3}));
 }
 
+TEST(nonterminals_in_a_table) {
+  const test::TemporaryFile file;
+  for (const bool in_memory : {false, true}) {
+    RuleTable made = write_small(in_memory ? "" : file.path);
+    const RuleTable table = std::move(made);  // its spans stay where they are
+    CHECK_EQUAL(table.size(), 3u);
+    CHECK_EQUAL(table.sparse(0).size(), 0u);
+    CHECK_EQUAL(table.sparse(1).size(), 2u);
+    CHECK_EQUAL(table.sparse(1)[1].value, -3.0f);
+    CHECK(table.sparse_names().word(table.sparse(1)[1].feature) == "s");
+    CHECK_EQUAL(table.sparse(2).size(), 0u);
+    check_nonterminals(table);
+  }
+}
+
 TEST(damaged_tables_are_refused_or_read_within_bounds) {
   const test::TemporaryFile good, bad;
   write_small(good.path);
   const BinaryFile original = BinaryFile::open(good.path, kRulesKind);
-  const std::vector<std::string> sections = {"columns",   "layout",      "source.at", "source.text",
-                                             "target.at", "target.text", "label.at",  "label.text",
-                                             "nodes",     "edge.symbol", "edge.node", "rules",
-                                             "counts",    "scores",      "bodies",    "info"};
+  const std::vector<std::string> sections = {
+      "columns",     "layout",        "source.at",    "source.text", "target.at",
+      "target.text", "label.at",      "label.text",   "nodes",       "edge.symbol",
+      "edge.node",   "rules",         "counts",       "scores",      "bodies",
+      "info",        "sparse.places", "sparse.score", "sparse.at",   "sparse.text"};
   std::mt19937 random(3);
   int refused = 0;
   for (int round = 0; round < 600; ++round) {
@@ -169,6 +187,9 @@ TEST(damaged_tables_are_refused_or_read_within_bounds) {
         for (const Link& link : rule.links)
           sum += rule.source[link.source] + rule.target[link.target];
         for (const float score : rule.scores) sum += score < 0;
+        for (const SparseScore& score : rule.sparse) {
+          sum += table.sparse_names().word(score.feature).size();
+        }
       });
       CHECK(sum < ~size_t{0});
     } catch (const InputError&) {

@@ -143,7 +143,11 @@ class Model:
                     f"{suggestion(key, fields)}"
                 )
             values[key] = config.convert_value(fields[key], value, key)
-        return cls.load(self.decoder_parts(), config.from_mapping(cls.options_class, values))
+        chosen: Any = config.from_mapping(cls.options_class, values)
+        try:
+            return cls.load(self.decoder_parts(), chosen)
+        except OptionError as error:  # a feature that is not known, for instance
+            raise OptionError(f"{self.directory / MODEL_FILE}: {error}") from None
 
     @property
     def decoder_class(self) -> type[Decoder]:

@@ -65,7 +65,8 @@ class TrainOptions(CleanRules, ExtractOptions):
     threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        CleanRules.__post_init__(self)
+        ExtractOptions.__post_init__(self)
         if self.folds == 1:
             raise OptionError("--folds 1 would leave all of the text out; give 2 or more")
 
@@ -194,7 +195,6 @@ class _Training:
     def _steps(self, hashes: dict[str, str]) -> list[Step]:
         options = self.options
         rules = part_of(CleanRules, options)
-        extraction = part_of(ExtractOptions, options, without=("memory", "threads", "tmp"))
         text = {
             "inputs": hashes,
             "languages": {side: self._language(side) for side in SIDES},
@@ -203,7 +203,7 @@ class _Training:
         }
         aligned = {"text": text, "version": 1}
         lm = {"text": text, "order": options.order, "version": 1}
-        table = {"alignment": aligned, "options": extraction, "version": 1}
+        table = {"alignment": aligned, "options": options.content(), "version": 1}
         names = [f"{WORK}/{side}.txt" for side in SIDES]
         names += [f"{WORK}/given.align"] if options.align is not None else []
         if not options.tokenized and options.casing != "none":
@@ -379,7 +379,7 @@ class _Training:
 
         path = self.directory / WEIGHTS_FILE
         columns = RuleTable.open(self.directory / TABLE_FILE).columns
-        wanted = default_weights("phrase", columns, ["lm"])
+        wanted = default_weights(self.options.system, columns, ["lm"])
         if path.is_file():
             with contextlib.suppress(InputError):
                 there = Weights.load(path)
@@ -393,7 +393,7 @@ class _Training:
         write_settings(
             self.directory,
             {
-                "system": "phrase",
+                "system": self.options.system,
                 "made_by": f"hopefear {hopefear.__version__}",
                 "text": self._texts(),
                 "training": {

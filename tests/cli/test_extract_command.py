@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import resource
 import signal
@@ -47,6 +48,27 @@ def test_table_and_text(hopefear: Run, folder: Path) -> None:
     assert "read: 2 sentences" in shown.stderr
 
 
+def test_hierarchical_rules(hopefear: Run, folder: Path) -> None:
+    words = [word if word != "phrase" else "hiero" for word in WORDS]
+    done = hopefear(*words, "--export", "cdec", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["system"] == "hiero"
+    assert {path.name for path in (folder / "out").iterdir()} == {"rules.bin", "grammar.gz"}
+    lines = gzip.decompress((folder / "out" / "grammar.gz").read_bytes()).decode().splitlines()
+    assert len(lines) == report["rules"]
+    assert any(line.startswith("[X] ||| maison [X,1] ||| [1] house ||| p(f|e)=") for line in lines)
+    shown = hopefear("inspect", "out/rules.bin", "--phrase", "la [X,1]", cwd=folder).stdout
+    assert "the [X,1]" in shown
+    moses = hopefear(*words, "--export", "moses", cwd=folder)
+    assert "rules in 2 sentence pairs" in moses.stdout
+    lines = gzip.decompress((folder / "out" / "rule-table.gz").read_bytes()).decode().splitlines()
+    begin = "maison [X][X] [X] ||| [X][X] house [X] ||| "
+    assert [line for line in lines if line.startswith(begin) and "||| 0-1 1-0 |||" in line]
+    both = hopefear(*words, "--export", "cdec", "--boundaries", "tight", "--adjacent", cwd=folder)
+    assert both.returncode == 0, both.stderr
+
+
 def test_no_reordering(hopefear: Run, folder: Path) -> None:
     done = hopefear(*WORDS, "--export", "moses", "--reordering", "none", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -61,7 +83,10 @@ def test_one_side_from_stdin(hopefear: Run, folder: Path) -> None:
 
 
 BAD = [
-    (["--system", "hiero"], "--system: 'hiero' is not valid; give one of phrase"),
+    (["--system", "tree"], "--system: 'tree' is not valid; give one of phrase, hiero"),
+    (["--max-span", "5"], "--max-span is an option of hiero rules; leave it out or give"),
+    (["--system", "hiero", "--significance", "3"], "--significance is an option of phrase rules"),
+    (["--system", "hiero", "--max-nonterminals", "3"], "--max-nonterminals: 3 is out of range"),
     (["--max-length", "0"], "--max-length: 0 is out of range"),
     (["--significance", "alpha"], "--significance: 'alpha' is not valid; give off, alpha+epsilon"),
     (["--tmp", "none"], "tmp: none is no directory"),

@@ -48,6 +48,22 @@ def test_inspect_looks_up_a_phrase(model: Path, hopefear: Run) -> None:
     assert "no rule for 'blah'" in hopefear("inspect", model, "--phrase", "blah").stdout
 
 
+def test_hierarchical_model_with_folds(model: Path, hopefear: Run, tmp_path: Path) -> None:
+    texts = [model.parent / f"train.{side}" for side in ("zh", "en")]
+    words = ("train", *texts, "--model", tmp_path / "m", "--tokenized", "--order", "3")
+    words = (*words, "--system", "hiero", "--folds", "2", "--max-span", "6")
+    result = hopefear(*words, "--json")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert list(report["steps"])[-2:] == ["fold 0", "fold 1"]
+    assert report["steps"]["fold 0"]["rules"] < report["steps"]["rules"]["rules"]
+    again = json.loads(hopefear(*words, "--json").stdout)
+    assert all(step["reused"] for step in again["steps"].values())
+    shown = hopefear("inspect", tmp_path / "m").stdout
+    assert "a hiero model" in shown
+    assert "singleton(f,e)" in shown
+
+
 def test_inspect_tells_files_apart(model: Path, hopefear: Run, tmp_path: Path) -> None:
     assert json.loads(hopefear("inspect", model / "lm.bin", "--json").stdout)["order"] == 3
     for name in ("w.tsv", "w.bin"):

@@ -28,6 +28,8 @@ def fields_of(path: Path, name: str) -> dict[str, config.Field]:
 def test_example(path: Path) -> None:
     mentioned = set(re.findall(r"^# (\w+) = ", path.read_text(encoding="utf-8"), re.MULTILINE))
     ((name, table),) = config.load_toml(path).items()
+    if name == "decoder" and path.name.split(".")[1] not in registry.names("decoder"):
+        pytest.skip(f"{path.name}: this version has no such decoder")
     fields = fields_of(path, name)
     assert table.keys() | mentioned == fields.keys()
     for key, value in table.items():

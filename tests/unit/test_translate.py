@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from decoder_toy import toy_model
 
-from hopefear.errors import InputError, OptionError
+from hopefear.errors import HopefearError, InputError, OptionError
 from hopefear.forest.io import read_nbest
 from hopefear.model import Model
 from hopefear.translate import TranslateOptions, Translator
@@ -146,3 +146,23 @@ def test_a_line_that_cannot_be_decoded_stays_empty(model: Model) -> None:
 
 def test_words_end_at_blanks_and_tabs_only(model: Model) -> None:
     assert texts(tokenized(model), "haus\u00a0haus\u3000 \t maus") == ["haus\u00a0haus\u3000 mouse"]
+
+
+def test_faults_of_model_toml(tmp_path: Path) -> None:
+    directory = toy_model(tmp_path / "model").directory
+    path = directory / "model.toml"
+    whole = path.read_text()
+    for table, message in (
+        ("[decoder]\nbeem = 3", "decoder.beem: a toy model has no such option; did you mean"),
+        ("[decoder]\nbeam = 0", "decoder: beam: 0 is out of range"),
+        ("[decoder.features]\nwords = 3", "expected {name = …, factor = …}"),
+        ("[decoder.features.words]\nname = 'x'\nfactor = nan", "expected a number"),
+        ("[lms]\nlm = 'other.bin'", "no such file"),
+    ):
+        path.write_text(f"{whole}\n{table}\n")
+        with pytest.raises(HopefearError) as caught:
+            Model.load(directory).decoder()
+        assert message in str(caught.value)
+    path.write_text(f"decoder = 3\n{whole}")
+    with pytest.raises(InputError, match="expected a table"):
+        Model.load(directory)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from hopefear.cli.command import Command, Console
 from hopefear.config import argument, option, part_of
 from hopefear.registry import register
-from hopefear.rules.extract import ExtractOptions
+from hopefear.rules.extract import ExtractOptions, System
 
 
 @register("command", "extract")
@@ -21,7 +21,9 @@ class Extract(ExtractOptions, Command):
 
     Writes DIR/rules.bin, the table that decoders read. With --export moses also
     DIR/phrase-table.gz, DIR/reordering-table.gz, DIR/lex.f2e.gz and DIR/lex.e2f.gz, as Moses
-    has them; they hold every pair that passed the filters, whatever --limit says.
+    has them (of hierarchical rules DIR/rule-table.gz and the last two); with --export cdec
+    DIR/grammar.gz. They hold every rule that passed the filters, whatever --limit says. Options
+    whose text begins with 'phrase:' or 'hiero:' are for that system.
     --memory bounds what is sorted; beside it stay the words, their translation probabilities
     and, for --significance, an index of the text (12 bytes a word).
     """
@@ -30,16 +32,21 @@ class Extract(ExtractOptions, Command):
     examples = (
         "hopefear extract train.fr train.en train.align --system phrase -o tables",
         "hopefear extract a.fr a.en a.align --system phrase -o tables --export moses --json",
+        "hopefear extract train.fr train.en train.align --system hiero -o tables --export cdec",
     )
 
     source: Path = argument(help="source sentences, words between blanks")
     target: Path = argument(help="target sentences")
     alignment: Path = argument(help="their word alignment, lines such as '0-0 1-2'")
-    system: Literal["phrase"] = option(help="kind of rules")
+    system: System = option(
+        metavar="KIND", help="kind of rules: phrase, phrase pairs, or hiero, hierarchical rules"
+    )
     output: Path = option(
         flags=("-o",), metavar="DIR", help="directory to write into; made if it is not there"
     )
-    export: Literal["moses"] | None = option(None, help="also write text tables of this format")
+    export: Literal["moses", "cdec"] | None = option(
+        None, help="also write text tables of this format"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.files import check_writable
@@ -51,11 +58,15 @@ class Extract(ExtractOptions, Command):
         self.output.mkdir(exist_ok=True)
         files = {"table": self.output / TABLE_FILE}
         if self.export == "moses":
-            files["phrase_table"] = self.output / "phrase-table.gz"
-            if self.reordering != "none":
+            hiero = self.system == "hiero"
+            name = "rule-table.gz" if hiero else "phrase-table.gz"
+            files["phrase_table"] = self.output / name
+            if self.reordering != "none" and not hiero:
                 files["reordering_table"] = self.output / "reordering-table.gz"
             files["lex_f2e"] = self.output / "lex.f2e.gz"
             files["lex_e2f"] = self.output / "lex.e2f.gz"
+        elif self.export == "cdec":
+            files["grammar"] = self.output / "grammar.gz"
         options = ExtractOptions(**part_of(ExtractOptions, self))
         try:
             report = extract(
@@ -75,19 +86,20 @@ class Extract(ExtractOptions, Command):
         return {"system": self.system, "files": {k: str(v) for k, v in files.items()}, **report}
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
+        noun = "phrase pairs" if self.system == "phrase" else "rules"
         console.print(f"wrote {', '.join(report['files'].values())}")
         console.print(
-            f"{report['occurrences']:,} occurrences of {report['pairs']:,} phrase pairs in "
+            f"{report['occurrences']:,} occurrences of {report['pairs']:,} {noun} in "
             f"{report['sentences']:,} sentence pairs"
         )
         for key, why in (
             ("below_min_count", "with too few occurrences"),
             ("not_significant", f"with -ln p below {report['significance']:.2f}"),
-            ("over_limit", f"beyond the best {self.limit} of their source phrase"),
+            ("over_limit", f"beyond the best {self.limit} of their source side"),
         ):
             if report[key]:
                 console.print(f"left out {report[key]:,} {why}")
         console.print(
-            f"kept {report['rules']:,} of {report['source_sides']:,} source phrases, "
+            f"kept {report['rules']:,} of {report['source_sides']:,} source sides, "
             f"{report['one_sentence']:,} of them seen in one sentence only"
         )

@@ -24,13 +24,15 @@ class Inspect(Command):
     """Describe a model directory, a rule table, a language model or weights.
 
     What PATH is, is found out from its content. --phrase looks up the translations of a source
-    phrase in a model or rule table. --derivation translates a sentence with a model and shows how
-    the translation came about: the rules, what they cover, and what each feature adds.
+    phrase in a model or rule table; nonterminals are written [X,1]. --derivation translates a
+    sentence with a model and shows how the translation came about: the rules, what they cover, and
+    what each feature adds.
     """
 
     examples = (
         "hopefear inspect fr-en",
         "hopefear inspect fr-en --phrase 'la maison' --json",
+        "hopefear inspect fr-en.hiero --phrase 'ne [X,1] pas'",
         "hopefear inspect fr-en --derivation 'la maison est petite'",
         "hopefear inspect weights.tsv --top 20",
     )
@@ -124,9 +126,13 @@ class Inspect(Command):
             found["translations"] = [
                 {
                     "target": " ".join(rule.target),
+                    "label": rule.label,
                     "count": rule.counts.joint,
                     "alignment": " ".join(f"{i}-{j}" for i, j in rule.alignment),
-                    "scores": dict(zip(rules.columns, rule.scores, strict=True)),
+                    "scores": {
+                        **dict(zip(rules.columns, rule.scores, strict=True)),
+                        **dict(rule.sparse),
+                    },
                 }
                 for rule in rules.lookup(self.phrase.split())[: self.top]
             ]
@@ -230,8 +236,13 @@ def _show_translations(rules: Mapping[str, Any], console: Console) -> None:
         console.print(f"no rule for '{rules['phrase']}'")
         return
     columns = [name for name in rules["columns"] if not name.startswith("reorder")]
+    labels = {found["label"] for found in rules["translations"]} - {None, "X"}
     rows = [
-        (found["target"], f"{found['count']:g}", *(f"{found['scores'][c]:.3f}" for c in columns))
+        (
+            f"[{found['label']}] {found['target']}" if labels else found["target"],
+            f"{found['count']:.4g}",
+            *(f"{found['scores'][c]:.3f}" for c in columns),
+        )
         for found in rules["translations"]
     ]
     console.print(table(rows, (rules["phrase"], "count", *columns)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hopefear.cli.command import Command, Console, table
 from hopefear.config import argument, option, part_of
@@ -29,13 +29,13 @@ class Train(TrainOptions, Command):
     examples = (
         "hopefear train train.fr train.en --model fr-en",
         "hopefear train train.zh train.en --model zh-en --tokenized --order 3",
+        "hopefear train train.zh train.en --model zh-en --system hiero",
         "hopefear train train.fr train.en --model fr-en --align train.align --lm-text news.en.gz",
     )
 
     source: Path = argument(metavar="SRC", help="source text, one sentence per line")
     target: Path = argument(metavar="TGT", help="its translation, line by line")
     model: Path = option(metavar="DIR", help="the model directory to make")
-    system: Literal["phrase"] = option("phrase", help="kind of rules")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.train import train

@@ -1,1 +1,8 @@
 """Decoders: a sentence and weights become a forest."""
+
+from __future__ import annotations
+
+from hopefear.decode.decoder import Decoder, ForcedOption, Sentence
+from hopefear.decode.phrase import PhraseDecoder, PhraseOptions, PhraseUse
+
+__all__ = ["Decoder", "ForcedOption", "PhraseDecoder", "PhraseOptions", "PhraseUse", "Sentence"]

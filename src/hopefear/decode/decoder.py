@@ -114,7 +114,9 @@ class Decoder(ABC):
         """Everything that search kept; with a target all of its derivations."""
 
     def note(self, sentence: Sentence | Tokens) -> str | None:
-        """What is done otherwise for this sentence than the options say, as for a long one."""
+        """What a person should know of how this sentence is searched, before it is: that a limit
+        is lowered because it is so long, and the like. None: nothing.
+        """
         return None
 
     def decode_all(

@@ -14,14 +14,14 @@ phrase pair in the table, -1 for a word that was passed through or an option of 
 Features. `words`: target words; `phrases`: phrases, a word passed through is one; `distortion`:
 minus the sum of |start of a phrase - end of the one before|, nothing at the end; `unknown`: words
 passed through, namely those for which the table has no phrase of that one word; `lm`: natural log
-probability of the output, `<s>` and `</s>` included; the table's own columns; reordering columns by
-the orientation of a phrase to the one before (backward: of the current phrase pair, forward: of the
-previous one; no forward score for the last phrase). An imported model has names and units of its
-own (`FeatureSpec`).
+probability of the output, `<s>` and `</s>` included; the table's own columns; reordering columns
+by the orientation of a phrase to the one before (backward: of the current phrase pair, forward: of
+the previous one; no forward score for the last phrase). An imported model has names and units of
+its own (`FeatureSpec`).
 
-Long sentences: from `long_sentence` words on the beam and the pop limit shrink in proportion, down
-to 10 and 30, so that neither time nor memory grows faster than reading it; `note` says so. More
-than 10,000 words, or 2,000 without a distortion limit, are refused with a message.
+Long sentences: beyond `long_sentence` words the beam and the pop limit shrink in proportion (to no
+less than 10 and 30), and no jump is wider than that many words, so that neither time nor memory
+runs away; `note` says so. More than 10,000 words are refused with a message.
 
 Weights must not change while a sentence is being decoded with them.
 """
@@ -54,9 +54,9 @@ class PhraseOptions:
     search: Literal["cube", "stack"] = option(
         "cube", help="cube pruning, or every hypothesis with every option (slow, to compare with)"
     )
-    beam: int = option(200, min=1, max=1_000_000, help="hypotheses kept for each number of words")
+    beam: int = option(100, min=1, max=1_000_000, help="hypotheses kept for each number of words")
     pop_limit: int = option(
-        1000, min=1, max=100_000_000, help="hypotheses that cube pruning makes for each bin"
+        500, min=1, max=100_000_000, help="hypotheses that cube pruning makes for each bin"
     )
     threshold: float = option(
         0.0, min=0, help="drop what is so much below the best of its bin; 0: nothing"
@@ -66,7 +66,7 @@ class PhraseOptions:
         20, min=0, help="translations of a source phrase, best by the weights at hand; 0: all"
     )
     long_sentence: int = option(
-        250, min=0, help="shrink beam and pop limit for sentences of more words; 0: never"
+        250, min=0, help="shrink beam, pop limit and jumps for sentences of more words; 0: never"
     )
 
     def settings(self) -> PhraseSettings:
@@ -157,7 +157,7 @@ class PhraseDecoder(Decoder):
         if target is not None:
             raise OptionError("the phrase decoder has no forced decoding yet; leave the target out")
         forest, spans = self._engine.decode(
-            *_input(sentence), weights=weights.table, settings=self._settings, names=self.names
+            **_input(sentence), weights=weights.table, settings=self._settings, names=self.names
         )
         return forest, spans
 
@@ -169,7 +169,7 @@ class PhraseDecoder(Decoder):
         algorithm 1). By default all that search needs: as wide as the distortion limit.
         """
         return self._engine.best_spans(
-            *_input(sentence),
+            **_input(sentence),
             weights=weights.table,
             settings=self._settings,
             width=-1 if width is None else width,
@@ -185,24 +185,35 @@ class PhraseDecoder(Decoder):
             (begin, end, target.split() if isinstance(target, str) else tuple(target))
             for begin, end, target in phrases
         ]
-        return self._engine.score_derivation(*_input(sentence), phrases=uses, names=self.names)
+        return self._engine.score_derivation(**_input(sentence), phrases=uses, names=self.names)
 
     def note(self, sentence: Sentence | Tokens) -> str | None:
         """What is done otherwise than the options say because the sentence is so long."""
         words = len(Sentence.of(sentence).words)
-        beam, pop_limit = self._settings.limits(words)
-        if (beam, pop_limit) == (self.options.beam, self.options.pop_limit):
-            return None
+        limits = dict(
+            zip(
+                ("beam", "pop_limit", "distortion_limit"), self._settings.limits(words), strict=True
+            )
+        )
         if self.options.search == "stack":
-            return f"{words} words: searched with beam {beam}"
-        return f"{words} words: searched with beam {beam} and pop limit {pop_limit}"
+            del limits["pop_limit"]
+        changed = [
+            f"{name.replace('_', ' ')} {value}"
+            for name, value in limits.items()
+            if value != getattr(self.options, name)
+        ]
+        return f"{words} words: searched with {', '.join(changed)}" if changed else None
 
 
-def _input(text: Sentence | Tokens) -> tuple[Any, ...]:
-    """As the engine takes it: words, id, options, whether they are exclusive."""
+def _input(text: Sentence | Tokens) -> dict[str, Any]:
+    """As the engine takes it."""
     sentence = Sentence.of(text)
-    options = [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options]
-    return sentence.words, sentence.id, options, sentence.exclusive
+    return {
+        "words": sentence.words,
+        "id": sentence.id,
+        "options": [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
+        "exclusive": sentence.exclusive,
+    }
 
 
 def _check(features: Mapping[str, FeatureSpec]) -> None:

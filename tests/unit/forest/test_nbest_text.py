@@ -13,7 +13,9 @@ from hopefear.weights import Weights
 
 def test_groups() -> None:
     writer = NbestWriter(["LM0", "TM0_1", "TM0_2", "A_1", "B_1", "B_3", "p(f|e)"])
-    text = writer.features({"TM0_2": -0.1, "TM0_1": 1e-7, "z:a|b": 2, "p(f|e)": -3.5})
+    text = writer.features(
+        {"TM0_2": -0.1, "TM0_1": 1e-7, "z:a|b": 2.0, "p(f|e)": -3.5, "LM0": -0.0}
+    )
     assert text == "LM0= 0 TM0= 0.0000001 -0.1 A_1= 0 B_1= 0 B_3= 0 p(f|e)= -3.5 z:a|b= 2"
 
 

@@ -76,8 +76,9 @@ def _groups(names: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 def _number(value: float) -> str:
     """The shortest text that is read as the same float."""
-    text = np.format_float_positional(np.float32(value), unique=True, trim="-")
-    return "0" if text == "-0" else text
+    if value.is_integer() and abs(value) < 1e6:  # most are, and numpy takes its time
+        return str(int(value))
+    return np.format_float_positional(np.float32(value), unique=True, trim="-")
 
 
 def _escape(word: str) -> str:

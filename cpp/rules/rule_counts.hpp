@@ -1,4 +1,4 @@
-// What is known of one phrase pair before it is scored: counts, orientations, inner alignment.
+// What is known of one phrase pair or rule before it is scored: counts, orientations, alignment.
 #pragma once
 
 #include <array>
@@ -12,9 +12,10 @@
 
 namespace hopefear::rules {
 
-struct PhrasePair {
-  std::vector<Word> source, target;  // numbers of the table
-  uint32_t joint = 0;                // occurrences
+struct RuleCounts {
+  std::vector<Symbol> source, target;  // numbers of the table
+  uint32_t occurrences = 0;            // of a hierarchical rule: sentences
+  double joint = 0;                    // the sum of their counts
   uint32_t sentence = kManySentences;
   std::array<uint32_t, 3> backward = {}, forward = {};  // by Orientation
   // The most frequent inner alignment, ordered by target, then source. Where several are, Moses
@@ -29,15 +30,17 @@ struct PhrasePair {
 class AlignmentVotes {
  public:
   void clear() { size_ = 0; }
-  void add(std::string_view links);  // as bytes: target, source, target, source, …
-  // The winners. Ties go to the larger one, compared as vectors over target words (for `links`)
-  // or source words (`source_links`) of sorted lists of what each is linked to.
-  void decide(PhrasePair& pair) const;
+  // `links` as bytes: target, source, target, source, …
+  void add(std::string_view links, double count);
+  // The winners: those with the highest count. Ties go to the larger one, compared as vectors over
+  // target words (for `links`) or source words (`source_links`) of sorted lists of what each is
+  // linked to.
+  void decide(RuleCounts& pair) const;
 
  private:
   struct Vote {
     std::vector<Link> links;
-    uint32_t count;
+    double count;
   };
   std::vector<Vote> votes_;  // the first size_ are in use; the others keep their memory
   size_t size_ = 0;

@@ -1,4 +1,4 @@
-#include "rules/phrase_pair.hpp"
+#include "rules/rule_counts.hpp"
 
 #include <algorithm>
 
@@ -6,11 +6,11 @@ namespace hopefear::rules {
 namespace {
 
 struct Header {
-  uint32_t joint, sentence;
-  std::array<uint32_t, 3> backward, forward;
+  double joint;
+  uint32_t occurrences, sentence;
   uint8_t source, target;
   uint16_t links, source_links;
-  uint16_t reserved = 0;
+  uint16_t oriented;
 };
 
 template <typename T>
@@ -49,30 +49,33 @@ std::vector<Link> by_source(std::vector<Link> links) {
 
 }  // namespace
 
-void PhrasePair::write(ScratchStream& stream) const {
+void RuleCounts::write(ScratchStream& stream) const {
   const bool same = links == source_links;
+  const bool oriented = backward != std::array<uint32_t, 3>{} || forward != backward;
   const Header header = {joint,
+                         occurrences,
                          sentence,
-                         backward,
-                         forward,
                          static_cast<uint8_t>(source.size()),
                          static_cast<uint8_t>(target.size()),
                          static_cast<uint16_t>(links.size()),
-                         static_cast<uint16_t>(same ? 0 : source_links.size())};
+                         static_cast<uint16_t>(same ? 0 : source_links.size()),
+                         static_cast<uint16_t>(oriented)};
   stream.write({reinterpret_cast<const char*>(&header), sizeof(header)});
   stream.write(bytes_of(source));
   stream.write(bytes_of(target));
   stream.write(bytes_of(links));
   if (!same) stream.write(bytes_of(source_links));
+  for (const auto& counts : {backward, forward}) {
+    if (oriented) stream.write({reinterpret_cast<const char*>(counts.data()), sizeof(counts)});
+  }
 }
 
-void PhrasePair::read(ScratchStream& stream) {
+void RuleCounts::read(ScratchStream& stream) {
   Header header;
   stream.read(&header, sizeof(header));
   joint = header.joint;
+  occurrences = header.occurrences;
   sentence = header.sentence;
-  backward = header.backward;
-  forward = header.forward;
   read_into(stream, header.source, source);
   read_into(stream, header.target, target);
   read_into(stream, header.links, links);
@@ -81,9 +84,14 @@ void PhrasePair::read(ScratchStream& stream) {
   } else {
     source_links = links;
   }
+  backward = forward = {};
+  if (header.oriented != 0) {
+    stream.read(backward.data(), sizeof(backward));
+    stream.read(forward.data(), sizeof(forward));
+  }
 }
 
-void AlignmentVotes::add(std::string_view bytes) {
+void AlignmentVotes::add(std::string_view bytes, double count) {
   const auto same = [&](const std::vector<Link>& links) {
     if (2 * links.size() != bytes.size()) return false;
     for (size_t i = 0; i < links.size(); ++i) {
@@ -96,19 +104,19 @@ void AlignmentVotes::add(std::string_view bytes) {
   };
   // Occurrences come sorted by alignment: it is the last one, or new.
   if (size_ > 0 && same(votes_[size_ - 1].links)) {
-    ++votes_[size_ - 1].count;
+    votes_[size_ - 1].count += count;
     return;
   }
   if (size_ == votes_.size()) votes_.emplace_back();
   Vote& vote = votes_[size_++];
-  vote.count = 1;
+  vote.count = count;
   vote.links.clear();
   for (size_t i = 0; i < bytes.size(); i += 2) {
     vote.links.push_back({static_cast<uint8_t>(bytes[i + 1]), static_cast<uint8_t>(bytes[i])});
   }
 }
 
-void AlignmentVotes::decide(PhrasePair& pair) const {
+void AlignmentVotes::decide(RuleCounts& pair) const {
   const Vote* best = &votes_[0];
   const Vote* source_best = best;
   for (size_t i = 1; i < size_; ++i) {

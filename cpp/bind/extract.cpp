@@ -1,0 +1,232 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "bind/bind.hpp"
+#include "rules/cdec_grammar.hpp"
+#include "rules/extract.hpp"
+#include "rules/moses_table.hpp"
+
+namespace hopefear::bind {
+namespace {
+
+using namespace rules;
+
+HieroOptions make_hiero(uint32_t max_span, uint32_t max_symbols, uint32_t max_nonterminals,
+                        uint32_t min_hole, bool adjacent, bool aligned, bool tight, bool fractional,
+                        double min_count) {
+  if (max_span < 1 || max_span > 100) throw nb::value_error("max_span: from 1 to 100");
+  if (max_nonterminals > 2) throw nb::value_error("max_nonterminals: from 0 to 2");
+  return {max_span, max_symbols, max_nonterminals, min_hole, adjacent,
+          aligned,  tight,       fractional,       min_count};
+}
+
+// The rules of one sentence pair: (source, target, links, count) for each occurrence. Nonterminals
+// are None on the source side and numbers on the target side. For tests and for looking at.
+nb::list hiero_rules(const HieroOptions& options, const std::vector<std::string>& source,
+                     const std::vector<std::string>& target,
+                     const std::vector<std::pair<uint32_t, uint32_t>>& points) {
+  SentencePair pair;
+  for (Word i = 0; i < source.size(); ++i) pair.source.push_back(i);
+  for (Word i = 0; i < target.size(); ++i) pair.target.push_back(i);
+  for (const auto& [f, e] : points) {
+    if (f >= source.size() || e >= target.size()) throw nb::value_error("a point lies outside");
+    pair.points.push_back({f, e});
+  }
+  std::sort(pair.points.begin(), pair.points.end());
+  pair.points.erase(std::unique(pair.points.begin(), pair.points.end()), pair.points.end());
+  nb::list result;
+  HieroExtractor extractor(options);
+  extractor(pair, [&](const HieroOccurrence& found) {
+    nb::list left, right, links;
+    for (const Symbol symbol : found.source) {
+      if (is_nonterminal(symbol)) {
+        left.append(nb::none());
+      } else {
+        left.append(nb::str(source[symbol].c_str()));
+      }
+    }
+    for (const Symbol symbol : found.target) {
+      if (is_nonterminal(symbol)) {
+        right.append(nb::int_(nonterminal(symbol)));
+      } else {
+        right.append(nb::str(target[symbol].c_str()));
+      }
+    }
+    for (const Link& link : found.links) {
+      links.append(nb::make_tuple(static_cast<int>(link.source), static_cast<int>(link.target)));
+    }
+    result.append(
+        nb::make_tuple(nb::tuple(left), nb::tuple(right), nb::tuple(links), 1.0 / found.siblings));
+  });
+  return result;
+}
+
+ExtractOptions make_options(const HieroOptions* hiero, uint32_t max_length, uint32_t reordering,
+                            uint32_t limit, double min_count, const std::string& significance,
+                            uint64_t memory, size_t threads, const std::string& scratch) {
+  if (max_length < 1 || max_length > 100) throw nb::value_error("max_length: from 1 to 100");
+  if (reordering != 0 && reordering != 3 && reordering != 6) {
+    throw nb::value_error("reordering: 0, 3 or 6");
+  }
+  if (threads < 1) throw nb::value_error("threads: at least 1");
+  ExtractOptions options;
+  options.hierarchical = hiero != nullptr;
+  if (hiero != nullptr) options.hiero = *hiero;
+  options.max_length = max_length;
+  options.reordering = reordering;
+  options.limit = limit;
+  options.min_count = min_count;
+  options.memory = memory;
+  options.threads = threads;
+  options.scratch_directory = scratch;
+  using Significance = ExtractOptions::Significance;
+  if (significance == "off") {
+    options.significance = Significance::off;
+  } else if (significance == "alpha+epsilon") {
+    options.significance = Significance::alpha_plus;
+  } else if (significance == "alpha-epsilon") {
+    options.significance = Significance::alpha_minus;
+  } else {
+    options.significance = Significance::value;
+    options.significance_value = std::stod(significance);
+  }
+  return options;
+}
+
+using Numbers = nb::typed<nb::dict, nb::str, nb::float_>;
+
+Numbers report_of(const ExtractReport& report) {
+  Numbers result;
+  result["sentences"] = report.sentences;
+  result["occurrences"] = report.occurrences;
+  result["pairs"] = report.pairs;
+  result["below_min_count"] = report.below_min_count;
+  result["not_significant"] = report.not_significant;
+  result["significance"] = report.significance;
+  result["over_limit"] = report.over_limit;
+  result["rules"] = report.rules;
+  result["source_sides"] = report.source_sides;
+  result["one_sentence"] = report.one_sentence;
+  result["spilled_bytes"] = report.spilled;
+  return result;
+}
+
+// The text writer gets what `phrases` and `reordering` (Moses) or `grammar` (cdec) can be written
+// to.
+Numbers write_table(RuleExtraction& extraction, const std::string& path, const std::string& info,
+                    nb::object phrases, nb::object reordering, nb::object grammar,
+                    nb::object progress) {
+  const std::unique_ptr<PythonSink> phrase_sink = optional_sink(std::move(phrases));
+  const std::unique_ptr<PythonSink> reordering_sink = optional_sink(std::move(reordering));
+  const std::unique_ptr<PythonSink> grammar_sink = optional_sink(std::move(grammar));
+  const auto report_progress = progress_callback(std::move(progress));
+  ExtractReport report;
+  {
+    const nb::gil_scoped_release release;
+    const auto source = [&](Word word) { return extraction.source_codec().words()[word]; };
+    const auto target = [&](Word word) { return extraction.target_codec().words()[word]; };
+    std::unique_ptr<MosesWriter> text;
+    std::unique_ptr<CdecWriter> lines;
+    if (phrase_sink != nullptr) {
+      text = std::make_unique<MosesWriter>(*phrase_sink, reordering_sink.get(),
+                                           phrase_columns(0).size(), source, target,
+                                           [](Word) { return kHieroLabel; });
+    } else if (grammar_sink != nullptr) {
+      lines = std::make_unique<CdecWriter>(
+          *grammar_sink, extraction.columns(),
+          CdecWriter::Names{source, target, [](Word) { return kHieroLabel; },
+                            [](Word) { return std::string_view(); }});
+    }
+    RuleSink* sink = text.get();
+    if (lines != nullptr) sink = lines.get();
+    report = extraction.write(path, info, sink, report_progress);
+    if (text != nullptr) text->flush();
+    if (lines != nullptr) lines->flush();
+  }
+  return report_of(report);
+}
+
+}  // namespace
+
+void bind_extract(nb::module_& m) {
+  nb::class_<HieroOptions>(m, "HieroOptions", "Which hierarchical rules are extracted.")
+      .def(
+          "__init__",
+          [](HieroOptions* self, uint32_t max_span, uint32_t max_symbols, uint32_t max_nonterminals,
+             uint32_t min_hole, bool adjacent, bool aligned, bool tight, bool fractional,
+             double min_count) {
+            new (self) HieroOptions(make_hiero(max_span, max_symbols, max_nonterminals, min_hole,
+                                               adjacent, aligned, tight, fractional, min_count));
+          },
+          "max_span"_a, "max_symbols"_a, "max_nonterminals"_a, "min_hole"_a, "adjacent"_a,
+          "aligned"_a, "tight"_a, "fractional"_a, "min_count"_a);
+  m.def("hiero_rules", hiero_rules, "options"_a, "source"_a, "target"_a, "points"_a,
+        nb::sig("def hiero_rules(options: HieroOptions, source: collections.abc.Sequence[str], "
+                "target: collections.abc.Sequence[str], "
+                "points: collections.abc.Sequence[tuple[int, int]]) -> "
+                "list[tuple[tuple[str | None, ...], tuple[str | int, ...], "
+                "tuple[tuple[int, int], ...], float]]"));
+
+  nb::class_<RuleExtraction>(
+      m, "RuleExtraction", "Phrase pairs or hierarchical rules of an aligned bitext, step by step.")
+      .def(
+          "__init__",
+          [](RuleExtraction* self, const HieroOptions* hiero, uint32_t max_length,
+             uint32_t reordering, uint32_t limit, double min_count, const std::string& significance,
+             uint64_t memory, size_t threads, const std::string& scratch) {
+            new (self) RuleExtraction(make_options(hiero, max_length, reordering, limit, min_count,
+                                                   significance, memory, threads, scratch));
+          },
+          "hiero"_a.none(), "max_length"_a, "reordering"_a, "limit"_a, "min_count"_a,
+          "significance"_a, "memory"_a, "threads"_a, "scratch"_a)
+      .def(
+          "read",
+          [](RuleExtraction& self, nb::object source, const std::string& source_name,
+             nb::object target, const std::string& target_name, nb::object alignment,
+             const std::string& alignment_name, nb::object progress) {
+            PythonSource source_file(std::move(source), source_name);
+            PythonSource target_file(std::move(target), target_name);
+            PythonSource alignment_file(std::move(alignment), alignment_name);
+            const auto report_progress = progress_callback(std::move(progress));
+            const nb::gil_scoped_release release;
+            self.read(source_file, target_file, alignment_file, report_progress);
+          },
+          "source"_a, "source_name"_a, "target"_a, "target_name"_a, "alignment"_a,
+          "alignment_name"_a, "progress"_a.none())
+      .def(
+          "extract",
+          [](RuleExtraction& self, nb::object progress) {
+            const auto report_progress = progress_callback(std::move(progress));
+            const nb::gil_scoped_release release;
+            self.extract(report_progress);
+          },
+          "progress"_a.none())
+      .def(
+          "count",
+          [](RuleExtraction& self, nb::object progress) {
+            const auto report_progress = progress_callback(std::move(progress));
+            const nb::gil_scoped_release release;
+            self.count(report_progress);
+          },
+          "progress"_a.none())
+      .def("write", write_table, "path"_a, "info"_a, "phrases"_a.none(), "reordering"_a.none(),
+           "grammar"_a.none(), "progress"_a.none())
+      .def(
+          "write_lexicon",
+          [](const RuleExtraction& self, nb::object file, bool predict_target) {
+            PythonSink sink(std::move(file));
+            const nb::gil_scoped_release release;
+            const AlignedCorpus& corpus = self.corpus();
+            corpus.lexicon().write(sink, predict_target, corpus.source_words(),
+                                   corpus.target_words());
+          },
+          "file"_a, "predict_target"_a)
+      .def_prop_ro("sentences", &RuleExtraction::sentences)
+      .def_prop_ro("pairs", &RuleExtraction::pairs);
+}
+
+}  // namespace hopefear::bind

@@ -1,0 +1,63 @@
+// The hierarchical rules of one aligned sentence pair: initial phrases, and what is left of them
+// when phrases inside become nonterminals. [chiang2007]
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "rules/phrases.hpp"
+#include "rules/rule.hpp"
+
+namespace hopefear::rules {
+
+// Chiang 2007, section 3.2. With `tight` false and the other defaults, the rules and counts are
+// those of Moses's extract-rules --MaxSpan 10 --MinHoleSource 1 --FractionalCounting.
+struct HieroOptions {
+  uint32_t max_span = 10;         // words of an initial phrase, on either side; at most 100
+  uint32_t max_symbols = 5;       // of a rule's source side
+  uint32_t max_nonterminals = 2;  // 0, 1 or 2
+  uint32_t min_hole = 1;          // source words behind a nonterminal
+  bool adjacent = false;          // nonterminals may be neighbours on the source side
+  bool aligned = true;            // a rule needs a pair of aligned words; else a word on each side
+  bool tight = false;             // initial phrases do not begin or end with unaligned words
+  bool fractional = true;         // the rules of an initial phrase share a count of 1; else 1 each
+  double min_count = 1;           // occurrences of a rule with nonterminals, to get into a table
+};
+
+// One occurrence of a rule.
+struct HieroOccurrence {
+  std::vector<Symbol> source, target;  // words of the corpus; nonterminals, all with label 0
+  std::vector<Link> links;             // between words, ordered by target, then source
+  uint32_t siblings = 1;               // its count is one over this
+};
+
+// One per thread; keeps its buffers. O(initial phrases * (phrases inside)^2) at worst, in practice
+// what comes out.
+class HieroExtractor {
+ public:
+  explicit HieroExtractor(const HieroOptions& options) : options_(options) {}
+  void operator()(const SentencePair& pair,
+                  const std::function<void(const HieroOccurrence&)>& visit);
+
+ private:
+  using Span = InitialPhrases::Span;
+  struct Rule {
+    uint32_t size = 0;
+    Span holes[2];  // in the order of the source side
+  };
+  void collect(const Span& phrase);
+  void add_rule(const Span& phrase, const Rule& rule);
+  void fill(const SentencePair& pair, const Span& phrase, const Rule& rule);
+  static constexpr uint8_t kHole = 0xff;
+  HieroOptions options_;
+  InitialPhrases phrases_;
+  std::vector<Span> all_;
+  std::vector<std::vector<Span>> by_start_;           // initial phrases by their first source word
+  std::vector<Span> inside_;                          // candidates for holes, by first source word
+  std::vector<Rule> rules_;                           // of the current initial phrase
+  std::vector<uint8_t> source_place_, target_place_;  // of the words of the phrase, or kHole
+  HieroOccurrence found_;
+};
+
+}  // namespace hopefear::rules

@@ -1,0 +1,101 @@
+"""What every registered feature template promises (see features/feature.py)."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from phrase_small import SmallModel, named, phrases_of, random_model, random_weights
+
+from hopefear import registry
+from hopefear.config import fields_of
+from hopefear.decode.phrase import PhraseOptions
+from hopefear.features.feature import Feature, make_feature
+from hopefear.forest import kbest, viterbi
+from hopefear.weights import Weights
+
+pytestmark = pytest.mark.engine
+
+SENTENCES = ["", "d", "neu", "d e u d", "e e e neu d f d u d e", "d " * 70]
+OPTIONS = PhraseOptions(beam=30, pop_limit=100, distortion_limit=3)
+
+
+@pytest.fixture(params=registry.names("feature"))
+def feature(request: pytest.FixtureRequest) -> Feature:
+    return make_feature(request.param)
+
+
+@pytest.fixture
+def model(feature: Feature) -> SmallModel:
+    return random_model(4, templates=(feature,))
+
+
+def weights_for(model: SmallModel) -> Weights:
+    """The template's features count too."""
+    decoder = model.decoder(OPTIONS)
+    weights = random_weights(1, model)
+    for derivation in kbest(decoder.decode("d e u d", weights), weights, 100):
+        for name in named(derivation.features, decoder):
+            if name not in decoder.dense:
+                weights[name] = (sum(map(ord, name)) % 7 - 3) / 4
+    return weights
+
+
+def test_names_begin_with_the_registered_one(feature: Feature, model: SmallModel) -> None:
+    decoder = model.decoder(OPTIONS)
+    weights = random_weights(2, model)
+    found = set()
+    for sentence in SENTENCES:
+        for derivation in kbest(decoder.decode(sentence, weights), weights, 20):
+            found |= set(named(derivation.features, decoder)) - set(decoder.dense)
+    assert found, "it fires somewhere"
+    assert all(name.split(":")[0] == feature.label for name in found)
+    assert registry.get("feature", feature.label) is type(feature)
+    assert feature.make().name == feature.label
+
+
+def test_search_and_replay_agree(model: SmallModel) -> None:
+    decoder = model.decoder(OPTIONS)
+    weights = weights_for(model)
+    for sentence in SENTENCES:
+        for derivation in kbest(decoder.decode(sentence, weights), weights, 10):
+            assert derivation.score == pytest.approx(weights.dot(derivation.features), abs=1e-3)
+            vector = decoder.score_derivation(sentence, phrases_of(derivation))
+            assert named(vector, decoder) == pytest.approx(
+                named(derivation.features, decoder), rel=1e-4, abs=1e-3
+            )
+            assert all(math.isfinite(value) for value in vector.values.tolist())
+
+
+def test_recombination_hides_nothing(model: SmallModel) -> None:
+    """Without limits the best derivation is the best of all that there are."""
+    exact = PhraseOptions(beam=10**6, pop_limit=10**8, distortion_limit=-1, table_limit=0)
+    decoder = model.decoder(exact)
+    weights = weights_for(model)
+    words = ["d", "e", "u", "d"]
+    best = viterbi(decoder.decode(words, weights), weights)
+    assert best is not None
+    scores = [
+        weights.dot(decoder.score_derivation(words, phrases))
+        for phrases in model.derivations(words)
+    ]
+    assert best.score == pytest.approx(max(scores), abs=1e-4)
+
+
+def test_equal_calls_fire_equal_features(model: SmallModel) -> None:
+    decoder = model.decoder(OPTIONS)
+    weights = random_weights(3, model)
+
+    def once(threads: int) -> list[bytes]:
+        forests = decoder.decode_all(SENTENCES, weights, threads=threads)
+        return [
+            f.own_values.tobytes() + f.row_values.tobytes() + f.target.tobytes() for f in forests
+        ]
+
+    assert once(1) == once(1) == once(3)
+
+
+def test_options_have_defaults_and_help(feature: Feature) -> None:
+    for field in fields_of(type(feature)):
+        assert not field.required
+        assert field.option.help
