@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from hopefear.decode.decoder import Decoder, ForcedOption, Sentence
+from hopefear.decode.hiero import HieroDecoder, HieroOptions
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions, PhraseUse
 
-__all__ = ["Decoder", "ForcedOption", "PhraseDecoder", "PhraseOptions", "PhraseUse", "Sentence"]
+__all__ = [
+    "Decoder",
+    "ForcedOption",
+    "HieroDecoder",
+    "HieroOptions",
+    "PhraseDecoder",
+    "PhraseOptions",
+    "PhraseUse",
+    "Sentence",
+]

@@ -1,0 +1,142 @@
+// The hierarchical decoder for Python.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+
+#include "bind/forest_arrays.hpp"
+#include "decode/chart_decoder.hpp"
+
+namespace hopefear::bind {
+namespace {
+
+using decode::ChartDecoder;
+using decode::ChartFeature;
+
+// The name of a feature ("" for one that the model lacks) and its factor.
+using Feature = std::pair<std::string, double>;
+
+ChartFeature feature_of(const Feature& feature, FeatureNames& names) {
+  if (feature.first.empty()) return {};
+  return {names.intern(feature.first), static_cast<float>(feature.second)};
+}
+
+std::vector<ChartFeature> features_of(const std::vector<Feature>& features, FeatureNames& names) {
+  std::vector<ChartFeature> result;
+  for (const Feature& feature : features) result.push_back(feature_of(feature, names));
+  return result;
+}
+
+void intern_columns(const rules::RuleTable& table, FeatureNames& names) {
+  for (const std::string& column : table.columns().names) names.intern(column);
+  for (size_t i = 0; i < table.sparse_names().size(); ++i) {
+    names.intern(table.sparse_names().word(static_cast<rules::Word>(i)));
+  }
+}
+
+std::vector<std::string> words_of(nb::handle words) {
+  std::vector<std::string> result;
+  for (const nb::handle word : words) {
+    nb::object held;
+    result.emplace_back(text_of(word, held));
+  }
+  return result;
+}
+
+// (forest, span limit, nodes and edges before the language model, edges scored, dropped unary
+// rules)
+nb::tuple tuple_of(ChartDecoder::Output&& output) {
+  nb::list dropped;
+  for (const std::string& rule : output.dropped) dropped.append(to_python(rule));
+  return nb::make_tuple(std::move(output.forest), output.span_limit, output.nodes, output.edges,
+                        output.scored, dropped);
+}
+
+// Runs `f(input, names)` without the GIL, then hands new names over with it.
+template <typename F>
+nb::tuple run(const ChartDecoder& decoder, nb::handle words, const std::string& id,
+              std::shared_ptr<rules::RuleTable> grammar, F&& f) {
+  const std::vector<std::string> text = words_of(words);
+  if (grammar != nullptr) intern_columns(*grammar, *decoder.model().names);
+  features::NameLog names;
+  ChartDecoder::Output output;
+  {
+    const nb::gil_scoped_release release;
+    output = f(ChartDecoder::Input{text, id, std::move(grammar)}, names);
+  }
+  names.move_to(*decoder.model().names);
+  return tuple_of(std::move(output));
+}
+
+}  // namespace
+
+void bind_chart(nb::module_& m) {
+  nb::class_<ChartDecoder>(m, "ChartDecoder", "Use hopefear.decode.HieroDecoder.")
+      .def(
+          "__init__",
+          [](ChartDecoder* self, const std::vector<std::shared_ptr<rules::RuleTable>>& tables,
+             const std::vector<std::shared_ptr<lm::Model>>& lms, const std::vector<Feature>& lm,
+             const std::vector<Feature>& lm_unknown, const std::vector<Feature>& arity,
+             const Feature& words, const Feature& source_words, const Feature& rules,
+             const Feature& glue_feature, const Feature& pass_through,
+             const std::vector<std::shared_ptr<features::Template>>& templates,
+             std::shared_ptr<FeatureNames> names, int32_t span_limit, uint32_t rule_limit,
+             bool glue, bool pass_through_all, uint64_t edge_limit, const std::string& label,
+             const std::string& glue_label, const std::string& goal_label) {
+            decode::ChartFeatures features;
+            if (lm.size() != lms.size()) throw nb::value_error("as many features as models");
+            features.lm = features_of(lm, *names);
+            features.lm_unknown = features_of(lm_unknown, *names);
+            features.arity = features_of(arity, *names);
+            features.words = feature_of(words, *names);
+            features.source_words = feature_of(source_words, *names);
+            features.rules = feature_of(rules, *names);
+            features.glue = feature_of(glue_feature, *names);
+            features.pass_through = feature_of(pass_through, *names);
+            for (const auto& table : tables) intern_columns(*table, *names);
+            const decode::ChartOptions options = {span_limit,       rule_limit, glue,
+                                                  pass_through_all, edge_limit, label,
+                                                  glue_label,       goal_label};
+            const nb::gil_scoped_release release;
+            new (self) ChartDecoder(options, std::move(features), {tables.begin(), tables.end()},
+                                    {lms.begin(), lms.end()}, {templates.begin(), templates.end()},
+                                    std::move(names));
+          },
+          "tables"_a, "lms"_a, "lm"_a, "lm_unknown"_a, "arity"_a, "words"_a, "source_words"_a,
+          "rules"_a, "glue_feature"_a, "pass_through"_a, "templates"_a, "names"_a, "span_limit"_a,
+          "rule_limit"_a, "glue"_a, "pass_through_all"_a, "edge_limit"_a, "label"_a, "glue_label"_a,
+          "goal_label"_a)
+      .def(
+          "parse",
+          [](const ChartDecoder& self, nb::handle words, const std::string& id,
+             const Weights& weights, std::shared_ptr<rules::RuleTable> grammar,
+             bool target_features) {
+            return run(self, words, id, std::move(grammar), [&](const auto& input, auto& names) {
+              return self.parse(input, weights, target_features, names);
+            });
+          },
+          "words"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target_features"_a)
+      .def(
+          "decode",
+          [](const ChartDecoder& self, nb::handle words, const std::string& id,
+             const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, size_t beam) {
+            return run(self, words, id, std::move(grammar), [&](const auto& input, auto& names) {
+              return self.decode(input, weights, beam, names);
+            });
+          },
+          "words"_a, "id"_a, "weights"_a, "grammar"_a.none(), "beam"_a)
+      .def(
+          "constrain",
+          [](const ChartDecoder& self, nb::handle words, const std::string& id,
+             const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, nb::handle target) {
+            const std::vector<std::string> wanted = words_of(target);
+            return run(self, words, id, std::move(grammar), [&](const auto& input, auto& names) {
+              return self.constrain(input, weights, wanted, names);
+            });
+          },
+          "words"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target"_a);
+}
+
+}  // namespace hopefear::bind

@@ -1,0 +1,100 @@
+#include "decode/chart_decoder.hpp"
+
+#include "decode/chart_target.hpp"
+
+namespace hopefear::decode {
+namespace {
+
+ChartDecoder::Output output_of(const ChartSentence& sentence, const ChartForest& chart) {
+  ChartDecoder::Output output;
+  output.span_limit = chart.span_limit;
+  output.nodes = chart.forest.nodes();
+  output.edges = chart.forest.edges();
+  for (const auto& [child, parent] : sentence.unaries.dropped()) {
+    std::string& rule = output.dropped.emplace_back("[");
+    rule.append(sentence.vocabulary->word(parent)).append("] -> [");
+    rule.append(sentence.vocabulary->word(child)).append("]");
+  }
+  return output;
+}
+
+void expand_into(ChartDecoder::Output& output, const ChartSentence& sentence, const Forest& forest,
+                 const Weights& weights, size_t beam, features::NameLog& names) {
+  const std::vector<double> scores = edge_scores(forest, weights);
+  ChartScorer scorer(sentence, forest, weights, names);
+  ExpandOptions options;
+  options.beam = beam;
+  // Every edge is scored before it is queued, as in cdec, whose main cost that is. Here a score
+  // takes about 130 ns: with guesses instead (what the rule's words cost without a context) search
+  // takes 15 % less time, and its best score is below cdec's in 7 of 30 sentences instead of none.
+  options.eager = true;
+  Expanded expanded = expand(forest, scores, scorer, options);
+  output.forest = std::move(expanded.forest);
+  output.scored = expanded.scored;
+}
+
+}  // namespace
+
+ChartDecoder::ChartDecoder(ChartOptions options, ChartFeatures features,
+                           std::vector<std::shared_ptr<const rules::RuleTable>> tables,
+                           std::vector<std::shared_ptr<const lm::Model>> lms,
+                           features::Templates templates, std::shared_ptr<FeatureNames> names) {
+  model_.options = std::move(options);
+  model_.features = std::move(features);
+  model_.lms = std::move(lms);
+  model_.templates = std::move(templates);
+  model_.vocabulary = std::make_shared<Vocabulary>();
+  model_.names = std::move(names);
+  for (auto& table : tables) {
+    model_.tables.push_back(
+        std::make_unique<ChartTable>(std::move(table), *model_.vocabulary, model_.options));
+  }
+  model_.vocabulary->intern(model_.options.label);
+  model_.vocabulary->intern(model_.options.glue_label);
+  model_.vocabulary->intern(model_.options.goal_label);
+  for (const auto& lm : model_.lms) {
+    std::vector<lm::WordId>& words = model_.lm_words.emplace_back();
+    words.reserve(static_cast<size_t>(model_.vocabulary->size()));
+    for (int32_t w = 0; w < model_.vocabulary->size(); ++w) {
+      words.push_back(lm->find(model_.vocabulary->word(w)));
+    }
+  }
+}
+
+ChartDecoder::Output ChartDecoder::parse(const Input& input, const Weights& weights,
+                                         bool target_features, features::NameLog& names) const {
+  const ChartSentence sentence(model_, input.words, input.id, input.grammar);
+  ParseOptions options;
+  options.target_features = target_features;
+  const ChartForest chart = decode::parse(sentence, weights, options, names);
+  Output output = output_of(sentence, chart);
+  output.forest = chart.forest;
+  return output;
+}
+
+ChartDecoder::Output ChartDecoder::decode(const Input& input, const Weights& weights, size_t beam,
+                                          features::NameLog& names) const {
+  const ChartSentence sentence(model_, input.words, input.id, input.grammar);
+  const ChartForest chart = decode::parse(sentence, weights, {}, names);
+  Output output = output_of(sentence, chart);
+  expand_into(output, sentence, chart.forest, weights, beam, names);
+  return output;
+}
+
+ChartDecoder::Output ChartDecoder::constrain(const Input& input, const Weights& weights,
+                                             std::span<const std::string> target,
+                                             features::NameLog& names) const {
+  ChartSentence sentence(model_, input.words, input.id, input.grammar);
+  std::vector<int32_t> words;
+  for (const std::string& word : target) words.push_back(sentence.vocabulary->intern(word));
+  sentence.number_lm_words();
+  ParseOptions options;
+  options.target = &words;
+  const ChartForest chart = decode::parse(sentence, weights, options, names);
+  Output output = output_of(sentence, chart);
+  const Forest matched = derivations_of(chart.forest, words);
+  expand_into(output, sentence, matched, weights, 0, names);
+  return output;
+}
+
+}  // namespace hopefear::decode

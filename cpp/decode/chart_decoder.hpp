@@ -1,0 +1,57 @@
+// The hierarchical decoder: parse, then expand by language models and stateful templates.
+// [chiang2007, huang2007]; with a target sentence in two parses [dyer2010].
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/chart_scorer.hpp"
+
+namespace hopefear::decode {
+
+// Immutable; any number of threads may decode at once.
+class ChartDecoder {
+ public:
+  // Features of `names` that the forests may have are interned there; only by the thread that
+  // constructs.
+  ChartDecoder(ChartOptions options, ChartFeatures features,
+               std::vector<std::shared_ptr<const rules::RuleTable>> tables,
+               std::vector<std::shared_ptr<const lm::Model>> lms, features::Templates templates,
+               std::shared_ptr<FeatureNames> names);
+
+  ChartDecoder(const ChartDecoder&) = delete;
+  ChartDecoder& operator=(const ChartDecoder&) = delete;
+
+  struct Input {
+    std::span<const std::string> words;
+    std::string id;
+    std::shared_ptr<const rules::RuleTable> grammar;  // of its own, or null
+  };
+  struct Output {
+    Forest forest;
+    int32_t span_limit = 0;  // of the chart; smaller than the option's if that made too many edges
+    uint32_t nodes = 0, edges = 0;     // of the forest before the language model
+    size_t scored = 0;                 // edges that the language model scored
+    std::vector<std::string> dropped;  // unary rules that would have closed a cycle, as "A -> B"
+  };
+
+  // The forest before the language model, with all features that need no state. `target_features`:
+  // also the number of words and of unknown ones.
+  Output parse(const Input& input, const Weights& weights, bool target_features,
+               features::NameLog& names) const;
+  // `beam`: pops per node; 0 for all derivations.
+  Output decode(const Input& input, const Weights& weights, size_t beam,
+                features::NameLog& names) const;
+  // All derivations of a target, whatever the limits of the search.
+  Output constrain(const Input& input, const Weights& weights, std::span<const std::string> target,
+                   features::NameLog& names) const;
+
+  const ChartModel& model() const { return model_; }
+
+ private:
+  ChartModel model_;
+};
+
+}  // namespace hopefear::decode

@@ -1,0 +1,152 @@
+#include "decode/chart_scorer.hpp"
+
+#include <cstring>
+
+namespace hopefear::decode {
+namespace {
+
+size_t aligned(size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+// Words of the left state, their estimates, right context, length and fullness of the left state:
+// 8 * order bytes. What is behind the left state's end is zero, so equal states have equal bytes
+// (the estimates are a function of the words).
+void pack(const lm::ChartState& state, unsigned context, std::byte* to) {
+  std::memcpy(to, state.left, 4 * size_t{context});
+  std::memcpy(to + 4 * size_t{context}, state.estimate, 4 * size_t{context});
+  const uint32_t rest[] = {state.right.context, state.left_length * 2U + (state.full ? 1U : 0U)};
+  std::memcpy(to + 8 * size_t{context}, rest, sizeof(rest));
+}
+
+void unpack(const std::byte* from, unsigned context, lm::ChartState& state) {
+  uint32_t rest[2];
+  std::memcpy(rest, from + 8 * size_t{context}, sizeof(rest));
+  state.right.context = rest[0];
+  state.left_length = static_cast<uint8_t>(rest[1] / 2);
+  state.full = (rest[1] & 1) != 0;
+  std::memcpy(state.left, from, 4 * size_t{context});
+  std::memcpy(state.estimate, from + 4 * size_t{context}, 4 * size_t{context});
+}
+
+}  // namespace
+
+ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
+                         const Weights& weights, features::NameLog& names)
+    : sentence_(sentence),
+      forest_(forest),
+      a_(forest.arrays()),
+      goal_(forest.goal().has_value() ? int64_t{*forest.goal()} : -1),
+      sum_(weights),
+      recorder_(fired_, &names),
+      use_(sentence) {
+  const ChartModel& model = sentence.model;
+  for (size_t k = 0; k < model.lms.size(); ++k) {
+    const ChartFeature& feature = model.features.lm[k];
+    const double weight = double{weights.get(feature.id)} * feature.factor;
+    lms_.push_back(
+        {k, model.lms[k].get(), model.lms[k]->order() - 1, state_size_, weight, feature});
+    state_size_ += 8 * size_t{model.lms[k]->order()};
+  }
+  payload_size_ = aligned(sizeof(float) * lms_.size());
+  for (const auto& each : model.templates) {
+    if (each->state_size() == 0) continue;
+    templates_.push_back({each.get(), state_size_});
+    state_size_ += aligned(each->state_size());
+  }
+  scratch_.resize(state_size_);
+}
+
+float ChartScorer::lm_score(const Lm& lm, uint32_t edge, std::span<const std::byte* const> tails,
+                            std::byte* state) {
+  const std::span<const int32_t> target = forest_.target(edge);
+  const bool goal = a_.heads[edge] == goal_;
+  if (!goal && target.size() == 1 && target[0] < 0) {  // S -> X
+    std::memcpy(state + lm.offset, tails[0] + lm.offset, 8 * (size_t{lm.context} + 1));
+    return 0;
+  }
+  lm::RuleScore rule(*lm.model);
+  if (goal) rule.begin_sentence();
+  for (const int32_t symbol : target) {
+    if (symbol >= 0) {
+      rule.terminal(sentence_.lm_word(lm.number, symbol));
+    } else {
+      lm::ChartState tail;
+      unpack(tails[static_cast<size_t>(-1 - symbol)] + lm.offset, lm.context, tail);
+      rule.nonterminal(tail, 0);
+    }
+  }
+  if (goal) {
+    rule.terminal(lm.model->eos());
+    std::memset(state + lm.offset, 0, 8 * (size_t{lm.context} + 1));
+  } else {
+    pack(rule.state, lm.context, state + lm.offset);
+  }
+  return rule.score();
+}
+
+double ChartScorer::score(uint32_t edge, std::span<const std::byte* const> tails,
+                          std::byte* state) {
+  double sum = 0;
+  for (const Lm& lm : lms_) {
+    const float natural = lm_score(lm, edge, tails, state);
+    std::memcpy(state + state_size_ + sizeof(float) * lm.number, &natural, sizeof(natural));
+    sum += lm.weight * natural;
+  }
+  if (lms_.size() % 2 == 1) {  // the payload's end
+    std::memset(state + state_size_ + sizeof(float) * lms_.size(), 0, sizeof(float));
+  }
+  if (!templates_.empty()) {
+    sum_.reset();
+    step_templates(edge, tails, sum_, state);
+    sum += sum_.score();
+  }
+  return sum;
+}
+
+void ChartScorer::step_templates(uint32_t edge, std::span<const std::byte* const> tails,
+                                 features::Sink& sink, std::byte* state) {
+  const uint32_t head = a_.heads[edge];
+  const bool goal = head == goal_;
+  features::Step step;
+  step.source = &use_.source();
+  step.target = forest_.target(edge);
+  const bool has_rule = a_.rules[edge] != kNoRule || (tails.empty() && !step.target.empty());
+  if (has_rule) {
+    gaps_.clear();
+    for (const uint32_t tail : forest_.tails(edge)) {
+      gaps_.push_back({a_.spans[2 * tail], a_.spans[2 * tail + 1]});
+    }
+    step.use =
+        &use_.of(a_.rules[edge], {a_.spans[2 * head], a_.spans[2 * head + 1]}, gaps_, step.target);
+  }
+  tail_states_.resize(tails.size());
+  for (const Stateful& each : templates_) {
+    for (size_t i = 0; i < tails.size(); ++i) tail_states_[i] = tails[i] + each.offset;
+    step.tails = tail_states_;
+    const size_t size = each.made_of->state_size();
+    std::byte* const to = state + each.offset;
+    std::memset(to + size, 0, aligned(size) - size);
+    each.made_of->step(step, sink, to);
+    if (goal) {
+      each.made_of->finish(use_.source(), to, false, sink);
+      std::memset(to, 0, size);
+    }
+  }
+}
+
+void ChartScorer::record(uint32_t edge, std::span<const std::byte* const> tails,
+                         const std::byte* payload, FeatureNumbers& features,
+                         std::vector<FeatureEntry>& own) {
+  for (const Lm& lm : lms_) {
+    float natural;
+    std::memcpy(&natural, payload + sizeof(float) * lm.number, sizeof(natural));
+    if (natural != 0 && lm.feature.id != 0) {
+      own.push_back({features.feature(lm.feature.id), natural * lm.feature.factor});
+    }
+  }
+  if (templates_.empty()) return;
+  fired_.clear();
+  step_templates(edge, tails, recorder_, scratch_.data());
+  for (const features::Fired& f : fired_) own.push_back({features.feature(f.id), f.value});
+}
+
+}  // namespace hopefear::decode

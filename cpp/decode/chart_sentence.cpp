@@ -1,0 +1,233 @@
+#include "decode/chart_sentence.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "lm/chart_state.hpp"
+
+namespace hopefear::decode {
+
+using rules::RuleTable;
+using rules::RuleView;
+
+ChartSentence::ChartSentence(const ChartModel& m, std::span<const std::string> text,
+                             std::string sentence_id,
+                             std::shared_ptr<const rules::RuleTable> grammar)
+    : model(m), id(std::move(sentence_id)), vocabulary(std::make_shared<Vocabulary>(m.vocabulary)) {
+  for (const auto& table : model.tables) tables.push_back(table.get());
+  if (grammar != nullptr) {
+    grammar_ = std::make_unique<ChartTable>(std::move(grammar), *vocabulary, model.options);
+    tables.push_back(grammar_.get());
+  }
+  for (const std::string& word : text) words.push_back(vocabulary->intern(word));
+  for (const ChartTable* table : tables) {
+    std::vector<rules::Symbol>& numbers = source.emplace_back();
+    for (const std::string& word : text) {
+      numbers.push_back(table->rules().source_words().find(word));
+    }
+  }
+  label = vocabulary->intern(model.options.label);
+  glue_label = vocabulary->intern(model.options.glue_label);
+  goal_label = vocabulary->intern(model.options.goal_label);
+  if (model.options.glue) {
+    glued = {label};
+    for (const ChartTable* table : tables) {
+      glued.insert(glued.end(), table->heads().begin(), table->heads().end());
+    }
+    std::sort(glued.begin(), glued.end());
+    glued.erase(std::unique(glued.begin(), glued.end()), glued.end());
+    std::erase_if(glued, [&](Label l) { return l == glue_label || l == goal_label; });
+  }
+  unaries = UnaryOrder(tables, glued, glue_label);
+  own_lm_words_.resize(model.lms.size());
+  number_lm_words();
+}
+
+void ChartSentence::number_lm_words() {
+  const int32_t all = vocabulary->size();
+  for (size_t k = 0; k < model.lms.size(); ++k) {
+    std::vector<lm::WordId>& own = own_lm_words_[k];
+    const size_t base = model.lm_words[k].size();
+    while (base + own.size() < static_cast<size_t>(all)) {
+      const auto word = static_cast<int32_t>(base + own.size());
+      own.push_back(model.lms[k]->find(vocabulary->word(word)));
+    }
+  }
+}
+
+ChartRules::ChartRules(const ChartSentence& sentence, const Weights& weights,
+                       ForestBuilder& builder, const std::vector<int32_t>* target, bool whole)
+    : sentence_(sentence), wanted_(target), whole_(whole), weights_(weights), builder_(builder) {
+  const auto number = [&](FeatureId feature) {
+    if (feature != 0) local_.try_emplace(feature, builder.feature(feature));
+  };
+  // The order of local numbers is the one in which features() writes, which spares sorting them.
+  for (const ChartTable* table : sentence.tables) {
+    std::vector<uint32_t>& columns = columns_.emplace_back();
+    std::vector<double>& column_weights = column_weights_.emplace_back();
+    for (const FeatureId column : table->columns()) {
+      number(column);
+      columns.push_back(local_.at(column));
+      column_weights.push_back(weights.get(column));
+    }
+  }
+  const ChartFeatures& f = sentence.model.features;
+  for (const ChartFeature& each : f.arity) number(each.id);
+  number(f.rules.id);
+  number(f.source_words.id);
+  number(f.words.id);
+  for (const ChartFeature& each : f.lm_unknown) number(each.id);
+  number(f.glue.id);
+  number(f.pass_through.id);
+  for (const ChartFeature& each : f.lm) lm_weights_.push_back(weights.get(each.id) * each.factor);
+  words_weight_ = f.words.id == 0 ? 0 : weights.get(f.words.id) * f.words.factor;
+}
+
+ChartRules::Range ChartRules::at(uint32_t table, RuleTable::Node node, size_t depth, size_t arity) {
+  const auto [found, is_new] = known_.try_emplace(uint64_t{table} << 32 | node);
+  if (!is_new) return found->second;
+  const RuleTable::Range range = sentence_.tables[table]->rules().rules(node);
+  const auto begin = static_cast<uint32_t>(options.size());
+  for (uint32_t rule = range.begin; rule < range.end; ++rule) {
+    const size_t targets = targets_.size();
+    const Option option = option_of(table, rule, depth, arity);
+    if (wanted_ == nullptr || occurs(target(option))) {
+      options.push_back(option);
+    } else {
+      targets_.resize(targets);
+    }
+  }
+  const uint32_t limit = sentence_.model.options.rule_limit;
+  if (wanted_ == nullptr && limit > 0 && options.size() - begin > limit) {
+    ranked_.clear();
+    for (uint32_t i = begin; i < options.size(); ++i) ranked_.emplace_back(score_of(options[i]), i);
+    std::stable_sort(ranked_.begin(), ranked_.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    ranked_.resize(limit);
+    std::sort(ranked_.begin(), ranked_.end(),
+              [](const auto& a, const auto& b) { return a.second < b.second; });
+    for (uint32_t i = 0; i < limit; ++i) options[begin + i] = options[ranked_[i].second];
+    options.resize(begin + limit);
+  }
+  return found->second = {begin, static_cast<uint32_t>(options.size())};
+}
+
+ChartRules::Option ChartRules::option_of(uint32_t table, uint32_t rule, size_t depth,
+                                         size_t arity) {
+  const ChartTable& from = *sentence_.tables[table];
+  const RuleView view = from.rules().rule(rule);
+  if (view.source_size != depth || view.arity != arity) {
+    throw from.rules().file().damaged("a rule is at a wrong node");
+  }
+  Option option = {table,
+                   rule,
+                   from.head(view.label),
+                   static_cast<uint32_t>(targets_.size()),
+                   static_cast<uint8_t>(view.target.size()),
+                   view.arity,
+                   kNoRow};
+  uint64_t slots = 0;
+  bool good = arity <= 64;
+  for (const rules::Symbol symbol : view.target) {
+    if (rules::is_nonterminal(symbol)) {
+      const uint32_t slot = rules::nonterminal(symbol);
+      good = good && (slots >> slot & 1) == 0;
+      slots |= uint64_t{1} << (slot & 63);
+      targets_.push_back(-1 - static_cast<int32_t>(slot));
+    } else {
+      targets_.push_back(from.target_word(symbol));
+    }
+  }
+  const uint64_t all = arity == 64 ? ~uint64_t{0} : (uint64_t{1} << (arity & 63)) - 1;
+  if (!good || slots != all) {
+    throw InputError(from.rules().file().path() + ": rule " + std::to_string(rule) +
+                     ": its target side must have each nonterminal of the source side once; "
+                     "correct the grammar");
+  }
+  return option;
+}
+
+// By dense features and language models; a nonterminal hides what comes before it.
+double ChartRules::score_of(const Option& option) const {
+  const std::span<const float> scores = sentence_.tables[option.table]->rules().scores(option.rule);
+  const std::vector<double>& weights = column_weights_[option.table];
+  double sum = 0;
+  for (size_t c = 0; c < weights.size(); ++c) sum += weights[c] * scores[c];
+  for (const rules::SparseScore& score :
+       sentence_.tables[option.table]->rules().sparse(option.rule)) {
+    sum += weights_.get(sentence_.tables[option.table]->sparse(score.feature)) * score.value;
+  }
+  for (const int32_t symbol : target(option)) sum += symbol >= 0 ? words_weight_ : 0;
+  for (size_t k = 0; k < lm_weights_.size(); ++k) {
+    if (lm_weights_[k] == 0) continue;
+    const lm::Model& model = *sentence_.model.lms[k];
+    lm::State state = model.empty();
+    float natural = 0;
+    for (const int32_t symbol : target(option)) {
+      if (symbol < 0) {
+        state = model.empty();
+      } else {
+        natural += model.score(state, sentence_.lm_word(k, symbol), state);
+      }
+    }
+    sum += lm_weights_[k] * natural;
+  }
+  return sum;
+}
+
+// Whether every run of words of a target side occurs in the wanted target.
+bool ChartRules::occurs(std::span<const int32_t> side) const {
+  for (size_t begin = 0; begin < side.size();) {
+    if (side[begin] < 0) {
+      ++begin;
+      continue;
+    }
+    size_t end = begin;
+    while (end < side.size() && side[end] >= 0) ++end;
+    const auto run = side.subspan(begin, end - begin);
+    if (std::search(wanted_->begin(), wanted_->end(), run.begin(), run.end()) == wanted_->end()) {
+      return false;
+    }
+    begin = end;
+  }
+  return true;
+}
+
+void ChartRules::add(const ChartFeature& feature, float value,
+                     std::vector<FeatureEntry>& entries) const {
+  if (feature.id != 0 && value != 0) entries.push_back({local(feature), feature.factor * value});
+}
+
+void ChartRules::features(size_t arity, int32_t source_words, std::span<const int32_t> side,
+                          std::vector<FeatureEntry>& entries) const {
+  const ChartFeatures& f = sentence_.model.features;
+  if (!f.arity.empty()) add(f.arity[std::min(arity, f.arity.size() - 1)], 1, entries);
+  add(f.rules, 1, entries);
+  add(f.source_words, static_cast<float>(source_words), entries);
+  if (!whole_) return;
+  const auto words = std::count_if(side.begin(), side.end(), [](int32_t s) { return s >= 0; });
+  add(f.words, static_cast<float>(words), entries);
+  for (size_t k = 0; k < f.lm_unknown.size(); ++k) {
+    const auto unknown = std::count_if(side.begin(), side.end(), [&](int32_t s) {
+      return s >= 0 && sentence_.lm_word(k, s) == lm::kUnknown;
+    });
+    add(f.lm_unknown[k], static_cast<float>(unknown), entries);
+  }
+}
+
+void ChartRules::features(const Option& option, std::vector<FeatureEntry>& entries) const {
+  const RuleTable& table = sentence_.tables[option.table]->rules();
+  const std::span<const float> scores = table.scores(option.rule);
+  const std::vector<uint32_t>& columns = columns_[option.table];
+  for (size_t c = 0; c < columns.size(); ++c) {
+    if (scores[c] != 0) entries.push_back({columns[c], scores[c]});
+  }
+  for (const rules::SparseScore& score : table.sparse(option.rule)) {
+    const FeatureId id = sentence_.tables[option.table]->sparse(score.feature);
+    entries.push_back({builder_.feature(id), score.value});
+  }
+  const int32_t source_words = table.rule(option.rule).source_size - option.arity;
+  features(option.arity, source_words, target(option), entries);
+}
+
+}  // namespace hopefear::decode
