@@ -71,6 +71,7 @@ void bind_inference(nb::module_& m);
 void bind_forest_files(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_phrase(nb::module_& m);
+void bind_tune(nb::module_& m);
 
 }  // namespace hopefear::bind
 

@@ -15,4 +15,5 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_rules(m);
   hopefear::bind::bind_features(m);
   hopefear::bind::bind_phrase(m);
+  hopefear::bind::bind_tune(m);
 }

@@ -19,6 +19,7 @@ import argparse
 import dataclasses
 import inspect
 import math
+import textwrap
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -352,7 +353,8 @@ def usage(prog: str, cls: type) -> str:
             words.append(name if field.required else f"[{name}]")
         elif field.required:
             words.append(f"{[*field.option.flags, field.flag][0]} {name}")
-    return " ".join([*words, "[options]"]).replace("%", "%%")
+    line = " ".join([*words, "[options]"]).replace("%", "%%")
+    return textwrap.fill(line, 72, subsequent_indent=" " * 10, break_on_hyphens=False)
 
 
 class _TextType:

@@ -15,6 +15,10 @@
         def run(self, console): … return {"ngrams": …}
         def show(self, report, console): console.print(…)
 
+A field may name a registered component (`tuner`, `metric`): `components` says so, and then the
+component's own options come from `--set` and from a table of the config file with the component's
+name (`[tune.mert]`); `self.component("tuner")` makes it.
+
 `--json` prints the report as one JSON object instead of calling `show`. Modules of this package
 import what does the work inside `run`, so that `hopefear --help` stays fast.
 """
@@ -28,6 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from hopefear import config, registry
 from hopefear.config import option
 from hopefear.progress import Display, Mode, Progress
 
@@ -90,6 +95,16 @@ class Command:
     section: ClassVar[Section] = "Use and look"
     examples: ClassVar[tuple[str, ...]] = ()
     reports: ClassVar[bool] = True  # has --json
+    #: fields that name a component -> its kind
+    components: ClassVar[Mapping[str, str]] = {}
+    #: such a field -> the options given for its component
+    settings: Mapping[str, Mapping[str, Any]] = {}
+
+    def component(self, field: str) -> Any:
+        """The component that a field names, with the options given for it."""
+        kind, name = self.components[field], getattr(self, field)
+        cls = registry.get(kind, name)
+        return config.from_mapping(cls, self.settings.get(field, {}), f"{kind} {name}")
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
         """Do the work; the return value is the report (JSON-able)."""

@@ -90,8 +90,9 @@ def _run(words: list[str]) -> int:
         return 0
     name, rest = _find(words)
     cls = _command(name)
-    common, values = _parse(name, cls, rest)
+    common, values, settings = _parse(name, cls, rest)
     command = config.from_mapping(cls, values)
+    command.settings = settings
     as_json = isinstance(common, Reporting) and common.json
     console = Console(display(common.progress), json=as_json)
     with warnings.catch_warnings():
@@ -138,6 +139,7 @@ def _parser(name: str, cls: type[Command]) -> argparse.ArgumentParser:
     epilog = ""
     if cls.examples:
         epilog = "examples:\n" + "\n".join(f"  {example}" for example in cls.examples)
+    epilog = "".join(map(_component_options, cls.components.values())) + epilog
     parser = _Parser(
         prog=f"hopefear {name}",
         usage=config.usage(f"hopefear {name}", cls),
@@ -150,6 +152,24 @@ def _parser(name: str, cls: type[Command]) -> argparse.ArgumentParser:
     group = parser.add_argument_group("common options")
     config.add_arguments(group, Reporting if cls.reports else Common)
     return parser
+
+
+def _component_options(kind: str) -> str:
+    """The options that --set takes for each component of a kind, with their defaults."""
+    lines = [f"options of each {kind} (--set KEY=VALUE):\n"]
+    for name in registry.names(kind):
+        shown = [
+            f"{field.name}={field.default}"
+            for field in config.fields_of(registry.get(kind, name))
+            if not field.required
+        ]
+        text = ", ".join(shown) or "none"
+        start = f"  {name}: "
+        lines.append(
+            textwrap.fill(text, _columns(), initial_indent=start, subsequent_indent=" " * 6)
+        )
+        lines.append("\n")
+    return "".join(lines).replace("%", "%%") + "\n"
 
 
 def _reflow(text: str) -> str:
@@ -167,7 +187,12 @@ def _columns() -> int:
     return max(40, min(100, shutil.get_terminal_size().columns - 2))
 
 
-def _parse(name: str, cls: type[Command], words: list[str]) -> tuple[Common, dict[str, Any]]:
+Settings = dict[str, dict[str, Any]]  # field -> the options of the component that it names
+
+
+def _parse(
+    name: str, cls: type[Command], words: list[str]
+) -> tuple[Common, dict[str, Any], Settings]:
     """Values in the order of precedence: config file, --set, command line."""
     parser = _parser(name, cls)
     given, unknown = parser.parse_known_args(words)
@@ -186,15 +211,57 @@ def _parse(name: str, cls: type[Command], words: list[str]) -> tuple[Common, dic
         common_class, {key: value for key, value in options.items() if key in common_names}
     )
     values: dict[str, Any] = {}
+    tables: dict[str, Any] = {}  # of components, by their names
     if common.config is not None:
-        values.update(_from_file(common.config, name, cls))
-    values.update(config.parse_pairs(cls, common.set))
+        values, tables = _from_file(common.config, name, cls)
+    own = {field.name for field in config.fields_of(cls)}
+    pairs: dict[bool, list[str]] = {True: [], False: []}
+    for pair in common.set:
+        mine = not cls.components or pair.partition("=")[0].strip().replace("-", "_") in own
+        pairs[mine].append(pair)
+    values.update(config.parse_pairs(cls, pairs[True]))
     values.update({key: value for key, value in options.items() if key not in common_names})
-    return common, values
+    return common, values, _settings(cls, values, tables, pairs[False])
 
 
-def _from_file(path: Any, name: str, cls: type[Command]) -> dict[str, Any]:
-    """The table of this command in a config file: `[world]`, `[lm.estimate]`."""
+def _settings(
+    cls: type[Command], values: dict[str, Any], tables: dict[str, Any], pairs: list[str]
+) -> Settings:
+    """The options of the components that the values name: of the config file, then of --set.
+
+    `--set KEY=VALUE` belongs to the first component that has the key, `metric.KEY=VALUE` to that
+    one.
+    """
+    given = {f.name: values.get(f.name, f.default) for f in config.fields_of(cls)}
+    if not all(isinstance(given[field], str) for field in cls.components):
+        return {}  # one is missing, which is said next
+    named = {field: registry.get(kind, given[field]) for field, kind in cls.components.items()}
+    settings: Settings = {field: dict(tables.get(given[field], {})) for field in named}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals:
+            raise OptionError(f"--set {pair}: expected key=value")
+        field, dot, rest = key.strip().partition(".")
+        if not dot:
+            rest = field.replace("-", "_")
+            having = [f for f, c in named.items() if rest in {x.name for x in config.fields_of(c)}]
+            if not having:
+                known = {x.name for c in (cls, *named.values()) for x in config.fields_of(c)}
+                raise OptionError(f"--set: unknown key {rest!r}; {suggestion(rest, known)}")
+            field = having[0]
+        elif field not in named:
+            raise OptionError(
+                f"--set: unknown part {field!r} in {key!r}; {suggestion(field, named)}"
+            )
+        settings[field].update(config.parse_pairs(named[field], [f"{rest}={text}"]))
+    return settings
+
+
+def _from_file(path: Any, name: str, cls: type[Command]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The table of this command in a config file: `[world]`, `[lm.estimate]`.
+
+    And those in it that have the name of a component.
+    """
     mapping: Any = config.load_toml(path)
     place = f"{path}"
     for part in name.split(" "):
@@ -202,11 +269,18 @@ def _from_file(path: Any, name: str, cls: type[Command]) -> dict[str, Any]:
     if not isinstance(mapping, dict):
         raise OptionError(f"{place}: no table [{name.replace(' ', '.')}] in it; add one")
     fields = {field.name: field for field in config.fields_of(cls)}
+    kinds = {n: kind for kind in cls.components.values() for n in registry.names(kind)}
+    values, tables = {}, {}
     for key, value in mapping.items():
-        if key not in fields:
+        if key in kinds and isinstance(value, dict):
+            component = registry.get(kinds[key], key)
+            config.from_mapping(component, value, f"{place}: [{name}.{key}]")
+            tables[key] = value
+        elif key in fields:
+            values[key] = config.convert_value(fields[key], value, f"{place}: {key}")
+        else:
             raise OptionError(f"{place}: unknown key {key!r}; {suggestion(key, fields)}")
-        mapping[key] = config.convert_value(fields[key], value, f"{place}: {key}")
-    return dict(mapping)
+    return values, tables
 
 
 def _command(name: str) -> type[Command]:

@@ -1,0 +1,334 @@
+#include "tune/line_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/interrupt.hpp"
+
+namespace hopefear {
+
+LineSearch::LineSearch(std::span<const int64_t> begin, std::span<const float> dense, size_t columns,
+                       std::vector<int32_t> statistics, size_t width)
+    : rows_(static_cast<size_t>(begin.back())),
+      columns_(columns),
+      width_(width),
+      begin_(begin.begin(), begin.end()),
+      values_(rows_ * columns),
+      statistics_(std::move(statistics)),
+      order_(rows_ * columns),
+      sorted_(rows_ * columns) {
+  for (size_t g = 0; g + 1 < begin_.size(); ++g) {
+    largest_ = std::max<size_t>(largest_, begin_[g + 1] - begin_[g]);
+  }
+  for (size_t c = 0; c < columns_; ++c) {
+    poll_interrupt();
+    float* values = values_.data() + c * rows_;
+    uint32_t* order = order_.data() + c * rows_;
+    for (size_t r = 0; r < rows_; ++r) values[r] = dense[r * columns_ + c];
+    std::iota(order, order + rows_, 0U);
+    for (size_t g = 0; g + 1 < begin_.size(); ++g) {
+      std::sort(order + begin_[g], order + begin_[g + 1], [values](uint32_t a, uint32_t b) {
+        return values[a] != values[b] ? values[a] < values[b] : a < b;
+      });
+    }
+    float* sorted = sorted_.data() + c * rows_;
+    for (size_t i = 0; i < rows_; ++i) sorted[i] = values[order[i]];
+    for (size_t g = 0; g + 1 < begin_.size(); ++g) {
+      uint32_t distinct = begin_[g] < begin_[g + 1] ? 1 : 0;
+      for (size_t i = begin_[g] + 1; i < begin_[g + 1]; ++i) {
+        distinct += sorted[i] != sorted[i - 1] ? 1 : 0;
+      }
+      distinct_.push_back(distinct);
+    }
+  }
+}
+
+void LineSearch::scores(std::span<const double> base, std::span<const double> weights,
+                        std::span<double> out) const {
+  std::copy(base.begin(), base.end(), out.begin());
+  for (size_t c = 0; c < columns_; ++c) {
+    const float* values = values_.data() + c * rows_;
+    const double weight = weights[c];
+    for (size_t r = 0; r < rows_; ++r) out[r] += weight * values[r];
+  }
+}
+
+void LineSearch::slopes(std::span<const double> direction, std::span<double> out) const {
+  std::fill(out.begin(), out.end(), 0.0);
+  for (size_t c = 0; c < columns_; ++c) {
+    if (direction[c] == 0) continue;
+    const float* values = values_.data() + c * rows_;
+    const double weight = direction[c];
+    for (size_t r = 0; r < rows_; ++r) out[r] += weight * values[r];
+  }
+}
+
+namespace {
+
+// Lines of one group. The upper envelope of lines is the upper hull of the points (slope, score).
+// Room for all is made once: adding is writing, so that a line can be added "if", without a branch.
+struct Lines {
+  explicit Lines(size_t room) : scores(room), slopes(room), rows(room) {}
+  std::vector<double> scores, slopes;
+  std::vector<uint32_t> rows;
+  size_t size = 0;
+
+  void add(double score, double slope, uint32_t row, bool really = true) {
+    scores[size] = score;
+    slopes[size] = slope;
+    rows[size] = row;
+    size += really ? 1 : 0;
+  }
+};
+
+// Is a point above the chord between two others? Those below are under the envelope, and that is
+// nearly all of them: what is left is so little that walking along it costs nothing.
+class Chord {
+ public:
+  Chord(double slope_1, double score_1, double slope_2, double score_2)
+      : slope_(slope_1), score_(score_1), run_(slope_2 - slope_1), rise_(score_2 - score_1) {}
+  bool above(double slope, double score) const {
+    return (score - score_) * run_ > (slope - slope_) * rise_;
+  }
+
+ private:
+  double slope_, score_, run_, rise_;
+};
+
+// One step along the envelope: of the lines steeper than `at` the one that it meets first.
+// Fractions are compared by their products. Of lines that meet in one point the steepest goes on,
+// of equal lines the first one.
+size_t next_line(const Lines& lines, size_t at) {
+  size_t best = lines.size;
+  double rise = 0, run = 0;  // the corner is at rise / run
+  for (size_t j = 0; j < lines.size; ++j) {
+    const double q = lines.slopes[j] - lines.slopes[at];
+    if (q <= 0) continue;
+    const double p = lines.scores[at] - lines.scores[j];
+    const double left = p * run, right = rise * q;
+    if (best == lines.size || left < right || (left == right && q > run)) {
+      best = j;
+      rise = p;
+      run = q;
+    }
+  }
+  return best;
+}
+
+// Walks along the envelope from lines[0], the one with the smallest slope.
+void walk(const Lines& lines, std::vector<LineSearch::Corner>& corners) {
+  double last = -std::numeric_limits<double>::infinity();
+  size_t at = 0;
+  while (true) {
+    const size_t next = next_line(lines, at);
+    if (next == lines.size) return;
+    // Rounding could put a corner in front of the one before it.
+    const double rise = lines.scores[at] - lines.scores[next];
+    last = std::max(last, rise / (lines.slopes[next] - lines.slopes[at]));
+    corners.push_back({last, lines.rows[at], lines.rows[next]});
+    at = next;
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// The highest of lines with equal slope, of equal ones the first row; they are neighbours in order.
+template <typename Slope>
+uint32_t highest(const double* scores, const uint32_t* order, const Slope* sorted, size_t& i,
+                 size_t count) {
+  const Slope slope = sorted[i];
+  uint32_t row = order[i];
+  for (++i; i < count && sorted[i] == slope; ++i) {
+    if (scores[order[i]] > scores[row]) row = order[i];
+  }
+  return row;
+}
+
+// Of a group's rows those that may be on the envelope, the leftmost first, given the leftmost, the
+// rightmost and the one that is best at 0.
+template <typename Slope>
+void select(const double* scores, const Slope* slopes, uint32_t first, uint32_t last, uint32_t left,
+            uint32_t right, uint32_t top, Lines& lines) {
+  const Chord rising(slopes[left], scores[left], slopes[top], scores[top]);
+  const Chord falling(slopes[top], scores[top], slopes[right], scores[right]);
+  const double middle = slopes[top];
+  lines.size = 0;
+  lines.add(scores[left], slopes[left], left);
+  for (uint32_t r = first; r < last; ++r) {
+    const double slope = slopes[r], score = scores[r];
+    // The two chords are a roof, so what is above either line is above it. No branch here: which
+    // side a row is on cannot be foreseen.
+    const bool above = rising.above(slope, score) | falling.above(slope, score);
+    lines.add(score, slope, r, above);
+  }
+  if (top != left) lines.add(scores[top], middle, top);
+  if (right != left && right != top) lines.add(scores[right], slopes[right], right);
+}
+
+}  // namespace
+
+LineSearch::Envelopes LineSearch::along_column(std::span<const double> scores,
+                                               size_t column) const {
+  Envelopes out = empty();
+  Lines lines(largest_ + 3);
+  std::vector<uint32_t> lefts;
+  lefts.reserve(begin_.size());
+  const double* s = scores.data();
+  const float* values = values_.data() + column * rows_;
+  for (size_t g = 0; g + 1 < begin_.size(); ++g) {
+    const uint32_t first = begin_[g], last = begin_[g + 1];
+    const size_t count = last - first;
+    if (count == 0) continue;
+    const uint32_t* order = order_.data() + column * rows_ + first;
+    const float* sorted = sorted_.data() + column * rows_ + first;
+    if (distinct_[column * (begin_.size() - 1) + g] * 4 < count) {
+      // A count: of lines with equal slope only the highest is of interest, and few are left.
+      lines.size = 0;
+      for (size_t i = 0; i < count;) {
+        const double slope = sorted[i];
+        const uint32_t row = highest(s, order, sorted, i, count);
+        lines.add(s[row], slope, row);
+      }
+      lefts.push_back(lines.rows[0]);
+    } else {
+      size_t i = 0;
+      const uint32_t left = highest(s, order, sorted, i, count);
+      for (i = count - 1; i > 0 && sorted[i - 1] == sorted[i];) --i;
+      const uint32_t right = highest(s, order, sorted, i, count);
+      uint32_t top = first;
+      for (uint32_t r = first + 1; r < last; ++r) {
+        if (s[r] > s[top]) top = r;
+      }
+      lefts.push_back(left);
+      select(s, values, first, last, left, right, top, lines);
+    }
+    walk(lines, out.corners);
+  }
+  finish(lefts, out);
+  return out;
+}
+
+LineSearch::Envelopes LineSearch::along(std::span<const double> scores,
+                                        std::span<const double> slopes) const {
+  Envelopes out = empty();
+  Lines lines(largest_ + 3);
+  std::vector<uint32_t> lefts;
+  lefts.reserve(begin_.size());
+  for (size_t g = 0; g + 1 < begin_.size(); ++g) {
+    const uint32_t first = begin_[g], last = begin_[g + 1];
+    if (first == last) continue;
+    uint32_t left = first, right = first, top = first;
+    for (uint32_t r = first + 1; r < last; ++r) {
+      if (slopes[r] <= slopes[left]) {
+        if (slopes[r] < slopes[left] || scores[r] > scores[left]) left = r;
+      }
+      if (slopes[r] >= slopes[right]) {
+        if (slopes[r] > slopes[right] || scores[r] > scores[right]) right = r;
+      }
+      if (scores[r] > scores[top]) top = r;
+    }
+    lefts.push_back(left);
+    select(scores.data(), slopes.data(), first, last, left, right, top, lines);
+    walk(lines, out.corners);
+  }
+  finish(lefts, out);
+  return out;
+}
+
+LineSearch::Envelopes LineSearch::empty() const {
+  Envelopes out;
+  out.start.assign(width_, 0);
+  out.corners.reserve(begin_.size() * 8);
+  return out;
+}
+
+void LineSearch::moved(std::span<const double> scores, size_t column, double x, double factor,
+                       std::span<double> out) const {
+  const float* values = values_.data() + column * rows_;
+  for (size_t r = 0; r < rows_; ++r) out[r] = (scores[r] + x * values[r]) * factor;
+}
+
+void LineSearch::finish(std::span<const uint32_t> lefts, Envelopes& out) const {
+  for (size_t i = 0; i < lefts.size(); ++i) {
+    if (i + 12 < lefts.size()) __builtin_prefetch(statistics(lefts[i + 12]));
+    for (size_t k = 0; k < width_; ++k) out.start[k] += statistics(lefts[i])[k];
+  }
+  std::sort(out.corners.begin(), out.corners.end(), [](const Corner& a, const Corner& b) {
+    return a.x != b.x ? a.x < b.x : a.to < b.to;  // sums do not depend on the order of equals
+  });
+}
+
+double BleuObjective::power(const int64_t* s) const {
+  double matches = 1, totals = 1;
+  bool matched = false;
+  int zeros = 0;
+  for (size_t n = 0; n < order; ++n) {
+    const int64_t match = s[2 * n];
+    matched |= match > 0;
+    // The k-th order without a match counts 1 / 2^k of one.
+    matches *= match > 0 ? static_cast<double>(match) : std::ldexp(1.0, -++zeros);
+    totals *= static_cast<double>(s[2 * n + 1]);
+  }
+  if (!matched || totals == 0) return 0;
+  const double length = static_cast<double>(s[1]);
+  const double reference = static_cast<double>(s[2 * order]) / length_unit;
+  const double precision = matches / totals;
+  if (length >= reference) return precision;
+  return precision * std::exp(static_cast<double>(order) * (1 - reference / length));
+}
+
+double BleuObjective::score(double power) const {
+  return std::pow(power, 1 / static_cast<double>(order));
+}
+
+LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes& envelopes,
+                          const BleuObjective& objective, double narrow, double margin) {
+  const std::vector<LineSearch::Corner>& corners = envelopes.corners;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr size_t kAhead = 12;  // rows of statistics are all over memory
+  std::vector<int64_t> sums = envelopes.start;
+  double best = -1, here = 0, best_low = -kInfinity, best_high = kInfinity, low = -kInfinity;
+  for (size_t i = 0; i <= corners.size(); ++i) {
+    const double high = i < corners.size() ? corners[i].x : kInfinity;
+    const bool wide = high - low >= narrow, contains = low <= 0 && 0 < high;
+    if (wide || contains) {
+      const double power = objective.power(sums.data());
+      if (contains) here = power;
+      if (wide && power > best) {
+        best = power;
+        best_low = low;
+        best_high = high;
+      }
+    }
+    if (i == corners.size()) break;
+    if (i + kAhead < corners.size()) search.prefetch(corners[i + kAhead]);
+    search.move(corners[i], sums.data());
+    low = high;
+  }
+  LineOptimum found;
+  found.here = objective.score(here);
+  found.score = objective.score(std::max(best, here));
+  if (best <= here) return found;  // where nothing is gained there is no reason to move
+  // The interval is on one side of 0, or 0 is in a narrow part of it.
+  const double half = std::min((best_high - best_low) / 2, margin);
+  found.x = best_high <= 0 || std::isinf(best_low) ? best_high - half : best_low + half;
+  return found;
+}
+
+std::vector<int64_t> interval_statistics(const LineSearch& search,
+                                         const LineSearch::Envelopes& envelopes) {
+  const size_t width = search.width();
+  std::vector<int64_t> sums = envelopes.start, all;
+  all.reserve((envelopes.corners.size() + 1) * width);
+  all.insert(all.end(), sums.begin(), sums.end());
+  for (const LineSearch::Corner& corner : envelopes.corners) {
+    search.move(corner, sums.data());
+    all.insert(all.end(), sums.begin(), sums.end());
+  }
+  return all;
+}
+
+}  // namespace hopefear

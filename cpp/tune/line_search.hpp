@@ -1,0 +1,107 @@
+// Exact line search over candidates for MERT [och2003mert]: along w + x * direction every
+// candidate's score is a line in x, the best candidate of a group changes at the corners of the
+// upper envelope of its lines, and between neighbouring corners of all groups the corpus score is
+// constant.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace hopefear {
+
+// Groups, statistics and the columns that may move. Owns copies in the layout that the search
+// wants: 4 bytes per row and column for values, as much again for their order. Immutable after
+// construction: any number of threads may search at once.
+class LineSearch {
+ public:
+  // `begin`: groups + 1; `dense`: rows x columns; `statistics`: rows x width.
+  LineSearch(std::span<const int64_t> begin, std::span<const float> dense, size_t columns,
+             std::vector<int32_t> statistics, size_t width);
+
+  size_t rows() const { return rows_; }
+  size_t columns() const { return columns_; }
+  size_t width() const { return width_; }
+
+  // Where the best row of a group changes, ascending in x.
+  struct Corner {
+    double x;
+    uint32_t from, to;  // rows
+  };
+  struct Envelopes {
+    std::vector<int64_t> start;  // summed statistics left of all corners
+    std::vector<Corner> corners;
+  };
+
+  // Summed statistics on the other side of a corner.
+  void move(const Corner& corner, int64_t* sums) const {
+    const int32_t *from = statistics(corner.from), *to = statistics(corner.to);
+    for (size_t k = 0; k < width_; ++k) sums[k] += to[k] - from[k];
+  }
+
+  void prefetch(const Corner& corner) const {
+    __builtin_prefetch(statistics(corner.from));
+    __builtin_prefetch(statistics(corner.to));
+  }
+
+  // scores[r] = base[r] + sum over columns of weights * values. Always summed in the same order.
+  void scores(std::span<const double> base, std::span<const double> weights,
+              std::span<double> out) const;
+  // The scores after a step x along a column and a scaling: a tenth of the work of `scores`.
+  void moved(std::span<const double> scores, size_t column, double x, double factor,
+             std::span<double> out) const;
+  // Slopes of all rows along a direction.
+  void slopes(std::span<const double> direction, std::span<double> out) const;
+
+  // Along a single column the slopes never change, so they were sorted when this was made.
+  // About O(rows), as `along`: lines under the chords between the outermost lines and the best one
+  // at 0 are dropped at once, and few are left.
+  Envelopes along_column(std::span<const double> scores, size_t column) const;
+  // Along any direction, without sorting.
+  Envelopes along(std::span<const double> scores, std::span<const double> slopes) const;
+
+ private:
+  Envelopes empty() const;
+  // Sums the statistics of the leftmost rows, sorts the corners.
+  void finish(std::span<const uint32_t> lefts, Envelopes& out) const;
+  const int32_t* statistics(uint32_t row) const {
+    return statistics_.data() + size_t{row} * width_;
+  }
+
+  size_t rows_, columns_, width_;
+  size_t largest_ = 0;  // group
+  std::vector<uint32_t> begin_;
+  std::vector<float> values_;  // column after column
+  std::vector<int32_t> statistics_;
+  std::vector<uint32_t> order_;     // column after column: rows of each group by ascending value
+  std::vector<float> sorted_;       // their values
+  std::vector<uint32_t> distinct_;  // column after column: different values of each group
+};
+
+// Corpus BLEU of summed statistics (match1, total1, …, reference length), equal to the Python
+// metric's with smooth=exp.
+struct BleuObjective {
+  size_t order = 4;
+  double length_unit = 1;
+  // BLEU^order: the same order of values, without the logarithms.
+  double power(const int64_t* statistics) const;
+  double score(double power) const;
+};
+
+// The best interval: the middle of it, but no further than `margin` behind its end that is nearer
+// to 0 (where slopes are nearly equal corners are far out, and the middle between two such would
+// leave nothing of the other weights). Intervals narrower than `narrow` are passed over (many
+// groups have corners at the same place, but for rounding); the first of equally good ones wins; if
+// none is better than the one around 0, x is 0.
+struct LineOptimum {
+  double x = 0, score = 0, here = 0;  // the place, the corpus score there, and the one at 0
+};
+LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes& envelopes,
+                          const BleuObjective& objective, double narrow, double margin);
+
+// Summed statistics of every interval, from left to right: (corners + 1) x width.
+std::vector<int64_t> interval_statistics(const LineSearch& search,
+                                         const LineSearch::Envelopes& envelopes);
+
+}  // namespace hopefear

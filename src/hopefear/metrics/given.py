@@ -1,0 +1,70 @@
+"""The mean of scores that somebody else computed: COMET, human judgements, anything.
+
+Goes in: one score per candidate, higher is better. Comes out: a metric with additive statistics
+like any other (whole numbers: steps of a scale from the lowest to the highest score, and a count),
+so that every tuner and every significance test takes it. It is not in the registry, because it
+cannot score new text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hopefear.errors import InputError
+from hopefear.metrics.metric import FloatArray, IntArray, Metric, References, safe_divide
+from hopefear.metrics.prepared import PreparedReferences
+
+STEPS = 1 << 22  # from the lowest to the highest score: what rounding loses is a four-millionth
+
+
+@dataclass(kw_only=True)
+class GivenScore(Metric):
+    """The mean of given scores; `low` and `high` are the lowest and the highest of them."""
+
+    name: ClassVar[str] = "given"
+    title: ClassVar[str] = "given score"
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, scores: ArrayLike) -> GivenScore:
+        """The metric for these scores; all of them must be finite."""
+        values = np.asarray(scores, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise InputError(
+                f"score {values[~np.isfinite(values)][0]} of a candidate: expected a finite number"
+            )
+        if not values.size:
+            return cls(low=0.0, high=0.0)
+        return cls(low=float(values.min()), high=float(values.max()))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ("steps", "count")
+
+    def rows(self, scores: ArrayLike) -> IntArray:
+        """Statistics of candidates with these scores."""
+        share = (np.asarray(scores, dtype=np.float64) - self.low) / self._range
+        steps = np.rint(STEPS * share).astype(np.int32)
+        return np.stack([steps, np.ones_like(steps)], axis=-1)
+
+    def prepare(self, references: References) -> PreparedReferences:
+        raise InputError("given scores cannot score text; choose another metric")
+
+    def score(self, statistics: ArrayLike) -> FloatArray:
+        values = np.asarray(statistics, dtype=np.float64)
+        mean = safe_divide(values[..., 0], values[..., 1], 0.0)
+        return self.low + mean / STEPS * self._range
+
+    def shown(self, statistics: ArrayLike) -> FloatArray:
+        """As they were given."""
+        return self.score(statistics)
+
+    @property
+    def _range(self) -> float:
+        return self.high - self.low or 1.0

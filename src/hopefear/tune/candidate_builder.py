@@ -1,0 +1,338 @@
+"""Candidates that grow: k-best lists of iteration after iteration, merged without repetitions.
+
+Goes in: derivations of sentences (of a decoder's forests, of n-best lists), or rows that were
+counted elsewhere. Comes out: `Candidates`. A derivation with the same string and the same features
+as an earlier one of its group is left out; the others keep the order in which they came, so that
+the result depends on nothing but what was added.
+
+    builder = CandidateBuilder(metric, references, names=decoder_names)
+    builder.add(sentence, kbest(forest, weights, 100))     # returns how many were new
+    candidates = builder.candidates()
+
+With a `directory` all large arrays are files there, mapped into memory; what is held is a hash per
+candidate, the offsets of rows, and pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopefear._engine import Derivation, Forest, collect_rows
+from hopefear.errors import InputError
+from hopefear.files import PathLike, atomic_path
+from hopefear.metrics.metric import Metric, References
+from hopefear.tune.candidates import Candidates, FeatureTable, grouped
+from hopefear.weights import FeatureNames
+
+S = TypeVar("S", bound=np.generic)
+
+_PIECE = 1 << 16  # rows that are put in order at once
+
+
+class CandidateBuilder:
+    """Collects candidates; see the module's docstring.
+
+    Features that a share of at least `dense_share` of the rows has become columns, the others are
+    sparse; so do all if there are no more than `dense_limit`, and in any case those of `dense`.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        references: References = (),
+        *,
+        names: FeatureNames | None = None,
+        dense: Iterable[int] = (),
+        dense_share: float = 0.25,
+        dense_limit: int = 64,
+        directory: PathLike | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.metric, self.threads = metric, threads
+        self.names = names if names is not None else FeatureNames()
+        self._prepared = metric.prepare(references) if len(references) else None
+        self._dense = frozenset(dense)
+        self._share, self._limit = dense_share, dense_limit
+        self._directory = None if directory is None else Path(directory)
+        self._seen: dict[tuple[int, int], set[int]] = {}
+        self._features: dict[int, int] = {}  # id -> its number, in order of appearance
+        self._count = 0
+        columns = len(metric.columns)
+        self._keys = self._column("keys", np.uint64)
+        self._sentences = self._column("sentences", np.int32)
+        self._bins = self._column("bins", np.int32)
+        self._sizes = self._column("sizes", np.int32)  # entries of each row's vector
+        self._numbers = self._column("numbers", np.int32)  # features, row after row
+        self._values = self._column("values", np.float32)
+        self._statistics = self._column("statistics", np.int32, columns)
+
+    def __len__(self) -> int:
+        """Number of candidates."""
+        return self._count
+
+    def add(self, sentence: int, derivations: Sequence[Derivation], *, bin: int = 0) -> int:
+        """Add a sentence's k-best list; returns how many of them were new."""
+        if self._prepared is None:
+            raise ValueError("no references were given: use add_rows")
+        keys, begin, ids, values = collect_rows(derivations)
+        new = self._new(sentence, bin, keys)
+        texts = [derivations[i].text for i in new]
+        rows = self._prepared.statistics(
+            texts, np.full(len(texts), sentence, np.int32), self.threads
+        )
+        self._append(sentence, bin, new, keys, begin, ids, values, rows)
+        return len(new)
+
+    def add_list(self, sentence: int, forest: Forest, *, bin: int = 0) -> int:
+        """Add an n-best list that is a forest of one node; its entries are its edges."""
+        return self.add(sentence, entries(forest), bin=bin)
+
+    def add_rows(
+        self,
+        sentence: int,
+        derivations: Sequence[Derivation],
+        statistics: ArrayLike,
+        *,
+        bin: int = 0,
+    ) -> int:
+        """Add derivations, complete or partial, whose statistics the caller counted."""
+        rows = np.asarray(statistics)
+        if rows.shape != (len(derivations), len(self.metric.columns)):
+            raise ValueError(f"statistics of shape {rows.shape} for {len(derivations)} derivations")
+        keys, begin, ids, values = collect_rows(derivations)
+        new = self._new(sentence, bin, keys)
+        self._append(sentence, bin, new, keys, begin, ids, values, rows[new])
+        return len(new)
+
+    def candidates(self) -> Candidates:
+        """All that was added so far; what is added later does not change it."""
+        sentences, bins = self._sentences.array(), self._bins.array()
+        order, begin, which = grouped(sentences, bins)
+        has_bins = any(bin for _, bin in self._seen)
+        # Lists that were empty are groups too.
+        pairs = np.array(sorted(self._seen), dtype=np.int32).reshape(-1, 2)
+        if len(pairs) != len(which):
+            filled = dict(
+                zip(
+                    zip(sentences[which].tolist(), bins[which].tolist(), strict=True),
+                    np.diff(begin).tolist(),
+                    strict=True,
+                )
+            )
+            sizes = [filled.get((int(s), int(b)), 0) for s, b in pairs]
+            begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        features, statistics = self._in_order(order)
+        return Candidates(
+            begin,
+            np.ascontiguousarray(pairs[:, 0]),
+            features,
+            statistics,
+            self.names,
+            np.ascontiguousarray(pairs[:, 1]) if has_bins else None,
+        )
+
+    # -- checkpoints --
+
+    def save(self, path: PathLike) -> None:
+        """Write everything into one file, for `restore`."""
+        arrays: dict[str, Any] = {column.name: column.array() for column in self._columns()}
+        arrays["features"] = np.array(list(self._features), dtype=np.uint64)
+        arrays["groups"] = np.array(list(self._seen), dtype=np.int32).reshape(-1, 2)
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **arrays)
+
+    def restore(self, path: PathLike) -> None:
+        """Take up what was saved, in place of what is here. Names come from the caller's."""
+        try:
+            with np.load(path, allow_pickle=False) as saved:
+                arrays = {name: saved[name] for name in saved.files}
+            for column in self._columns():
+                column.replace(arrays[column.name])
+            groups, features = arrays["groups"], arrays["features"]
+        except (ValueError, KeyError, EOFError) as error:
+            raise InputError(f"{path}: not a file of candidates ({error}); start anew") from None
+        self._features = {id: number for number, id in enumerate(features.tolist())}
+        self._seen = {(sentence, bin): set() for sentence, bin in groups.tolist()}
+        keys, sentences, bins = self._keys.array(), self._sentences.array(), self._bins.array()
+        for key, sentence, bin in zip(
+            keys.tolist(), sentences.tolist(), bins.tolist(), strict=True
+        ):
+            self._seen[sentence, bin].add(key)
+        self._count = len(keys)
+
+    # -- inside --
+
+    def _column(self, name: str, kind: type[S], width: int = 0) -> _Column[S]:
+        path = None if self._directory is None else self._directory / f"added.{name}"
+        return _Column(name, np.dtype(kind), width, path)
+
+    def _columns(self) -> list[_Column[Any]]:
+        return [
+            self._keys,
+            self._sentences,
+            self._bins,
+            self._sizes,
+            self._numbers,
+            self._values,
+            self._statistics,
+        ]
+
+    def _new(self, sentence: int, bin: int, keys: NDArray[np.uint64]) -> list[int]:
+        """The places of the keys that this group does not have yet, each once."""
+        seen = self._seen.setdefault((sentence, bin), set())
+        new = []
+        for place, key in enumerate(keys.tolist()):
+            if key not in seen:
+                seen.add(key)
+                new.append(place)
+        return new
+
+    def _append(
+        self,
+        sentence: int,
+        bin: int,
+        new: list[int],
+        keys: NDArray[np.uint64],
+        begin: NDArray[np.int64],
+        ids: NDArray[np.uint64],
+        values: NDArray[np.float32],
+        statistics: NDArray[Any],
+    ) -> None:
+        rows = np.array(new, dtype=np.int64)
+        sizes = np.diff(begin)[rows]
+        entries = gathered(begin[:-1][rows], sizes)
+        chosen = values[entries]
+        if not np.isfinite(chosen).all():
+            wrong = int(np.flatnonzero(~np.isfinite(chosen))[0])
+            name = self.names.name(int(ids[entries[wrong]]))
+            raise InputError(
+                f"sentence {sentence}: feature {name!r} of a candidate is {chosen[wrong]}, "
+                "expected a finite number; mend the feature or the list"
+            )
+        unique, inverse = np.unique(ids[entries], return_inverse=True)
+        known = self._features
+        local = np.array([known.setdefault(id, len(known)) for id in unique.tolist()], np.int32)
+        self._keys.append(keys[rows])
+        self._sentences.append(np.full(len(rows), sentence, np.int32))
+        self._bins.append(np.full(len(rows), bin, np.int32))
+        self._sizes.append(sizes.astype(np.int32))
+        self._numbers.append(local[inverse] if len(unique) else local)
+        self._values.append(chosen)
+        self._statistics.append(np.asarray(statistics).astype(np.int32))
+        self._count += len(rows)
+
+    def _in_order(self, order: NDArray[np.int64]) -> tuple[FeatureTable, Any]:
+        """The rows in the order of groups, features split into columns and the rest."""
+        sizes, numbers, values = self._sizes.array(), self._numbers.array(), self._values.array()
+        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])[:-1]
+        ids = np.array(list(self._features), dtype=np.uint64)
+        counts = np.bincount(numbers, minlength=len(ids))
+        is_dense = counts >= self._share * max(1, len(order))
+        if len(ids) <= self._limit:
+            is_dense[:] = True
+        is_dense |= np.array([id in self._dense for id in ids.tolist()], dtype=bool)
+        place = np.where(is_dense, np.cumsum(is_dense) - 1, np.cumsum(~is_dense) - 1)
+        columns, rest = int(is_dense.sum()), int((~is_dense).sum())
+        entries = int(counts[~is_dense].sum())
+
+        dense = self._make("dense", (len(order), columns), np.float32)
+        table = self._statistics.array()
+        kind = np.int16 if table.size == 0 or table.max() < 2**14 else np.int32
+        statistics = self._make("counted", (len(order), table.shape[1]), kind)
+        sparse_columns = self._make("sparse.columns", (entries,), np.int32)
+        sparse_values = self._make("sparse.values", (entries,), np.float32)
+        sparse_begin = np.zeros(len(order) + 1, np.int64)
+        filled = 0
+        for first in range(0, len(order), _PIECE):
+            rows = order[first : first + _PIECE]
+            found = gathered(starts[rows], sizes[rows])
+            which, number, value = (
+                np.repeat(np.arange(len(rows)), sizes[rows]),
+                numbers[found],
+                values[found],
+            )
+            here = is_dense[number]
+            block = np.zeros((len(rows), columns), np.float32)
+            block[which[here], place[number[here]]] = value[here]
+            dense[first : first + len(rows)] = block
+            statistics[first : first + len(rows)] = table[rows]
+            end = filled + int((~here).sum())
+            sparse_columns[filled:end] = place[number[~here]]
+            sparse_values[filled:end] = value[~here]
+            sparse_begin[first + 1 : first + len(rows) + 1] = np.bincount(
+                which[~here], minlength=len(rows)
+            )
+            filled = end
+        sparse = None
+        if rest:
+            from scipy.sparse import csr_array
+
+            parts = (sparse_values, sparse_columns, np.cumsum(sparse_begin))
+            sparse = csr_array(parts, shape=(len(order), rest), copy=False)
+        ordered = np.concatenate([ids[is_dense], ids[~is_dense]])
+        return FeatureTable(ordered, dense, sparse), statistics
+
+    def _make(self, name: str, shape: tuple[int, ...], kind: Any) -> Any:
+        """A new array, in a file if there is a directory (numpy cannot map an empty one)."""
+        if self._directory is None or 0 in shape:
+            return np.zeros(shape, kind)
+        path = self._directory / f"candidates.{name}"
+        path.unlink(missing_ok=True)  # who has the old one mapped keeps it
+        return np.memmap(path, dtype=kind, mode="w+", shape=shape)
+
+
+class _Column(Generic[S]):
+    """An array that grows at its end, in memory or in a file."""
+
+    def __init__(self, name: str, kind: np.dtype[S], width: int, path: Path | None) -> None:
+        self.name, self._kind, self._width, self._path = name, kind, width, path
+        self._pieces: list[NDArray[S]] = []
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"")
+
+    def append(self, values: NDArray[S]) -> None:
+        if self._path is None:
+            self._pieces.append(np.ascontiguousarray(values))
+            return
+        with self._path.open("ab") as file:
+            file.write(np.ascontiguousarray(values, dtype=self._kind).tobytes())
+
+    def array(self) -> NDArray[S]:
+        shape = (-1, self._width) if self._width else (-1,)
+        if self._path is not None and self._path.stat().st_size:
+            return np.memmap(self._path, dtype=self._kind, mode="r").reshape(shape)
+        empty = np.zeros((0, *shape[1:]), self._kind)
+        whole: NDArray[S] = np.concatenate([empty, *self._pieces]).astype(self._kind, copy=False)
+        if self._path is None:
+            self._pieces = [whole]
+        return whole
+
+    def replace(self, values: NDArray[S]) -> None:
+        self._pieces = []
+        if self._path is not None:
+            self._path.write_bytes(b"")
+        self.append(values.astype(self._kind, copy=False))
+
+
+def gathered(begin: NDArray[np.int64], sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """The places begin[i] .. begin[i] + sizes[i], one range after the other."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    return np.repeat(begin - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def entry(forest: Forest, number: int) -> Derivation:
+    """An entry of an n-best list that is a forest of one node."""
+    return Derivation(forest, np.array([number], np.uint32), 0.0)
+
+
+def entries(forest: Forest) -> list[Derivation]:
+    """The entries of an n-best list that is a forest of one node, in the order of the file."""
+    if forest.nodes > 1:
+        raise ValueError(f"a forest of {forest.nodes} nodes is no n-best list")
+    return [entry(forest, number) for number in range(forest.edges)]

@@ -1,0 +1,292 @@
+"""What every registered tuner must do. A new one is tested here without a line of change."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from dataclasses import is_dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hopefear._engine import write_weights_text
+from scipy.sparse import csr_array
+
+from hopefear import config, registry
+from hopefear.errors import InputError
+from hopefear.metrics import Metric, create
+from hopefear.metrics.given import GivenScore
+from hopefear.tune.candidates import Candidates, from_arrays
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task, Tuner
+from hopefear.weights import Weights
+
+NAMES = registry.names("tuner")
+BATCH = [
+    name
+    for name in NAMES
+    if issubclass(registry.get("tuner", name), BatchTuner)
+    and "kbest" in registry.get("tuner", name).spaces
+]
+START = {"good": 0.1, "bad": 0.3, "noise": 0.3, "constant": 0.5, "elsewhere": 0.7}
+FEATURES = ["good", "bad", "noise", "constant"]
+
+pytestmark = pytest.mark.engine
+
+
+def bleu_rows(quality: Any) -> Any:
+    """Statistics of candidates of 20 words; quality is from 0 to 1."""
+    rows = np.zeros((len(quality), 9), np.int32)
+    for n in range(4):
+        rows[:, 2 * n + 1] = 20 - n
+        rows[:, 2 * n] = np.floor((20 - n) * quality ** (1 + n / 2))
+    rows[:, 8] = 20
+    return rows
+
+
+def make_pool(
+    *, sentences: int = 25, size: int = 10, sparse: int = 0, bins: bool = False, seed: int = 3
+) -> Pool:
+    """The feature `good` grows with quality, `bad` falls with it, `noise` does neither."""
+    random = np.random.default_rng(seed)
+    rows = sentences * size
+    quality = random.uniform(0.1, 1.0, rows)
+    dense = np.stack(
+        [
+            quality + 0.3 * random.normal(size=rows),
+            -quality + 0.5 * random.normal(size=rows),
+            random.normal(size=rows),
+            np.repeat(random.normal(size=sentences), size),
+        ],
+        axis=1,
+    )
+    more = None
+    if sparse:
+        fires = random.random((rows, sparse)) < 0.1
+        more = csr_array((fires * random.normal(size=(rows, sparse))).astype(np.float32))
+    numbers = np.repeat(np.arange(sentences), size)
+    candidates = from_arrays(
+        numbers,
+        dense,
+        bleu_rows(quality),
+        [*FEATURES, *(f"s{i}" for i in range(sparse))],
+        sparse=more,
+        bins=np.arange(rows) % 2 if bins else None,
+    )
+    return Pool(metric=create("bleu"), candidates=candidates)
+
+
+def rows_of(pool: Pool, groups: list[int]) -> Pool:
+    assert pool.candidates is not None
+    return replace(pool, candidates=pool.candidates.part(groups))
+
+
+def with_empty_group(pool: Pool) -> Pool:
+    old = pool.candidates
+    assert old is not None
+    begin = np.insert(old.begin, 3, old.begin[3])
+    sentences = np.concatenate([old.sentences[:3], [99], old.sentences[3:]]).astype(np.int32)
+    return replace(pool, candidates=replace(old, begin=begin, sentences=sentences))
+
+
+def task(seed: int = 1, **more: Any) -> Task:
+    return Task(random=np.random.default_rng(seed), **more)
+
+
+def saved(weights: Weights) -> bytes:
+    file = io.BytesIO()
+    write_weights_text(file, weights.table, weights.names)
+    return file.getvalue()
+
+
+def corpus(pool: Pool, weights: Weights) -> float:
+    assert pool.candidates is not None
+    return pool.candidates.corpus_score(pool.metric, pool.candidates.vector(weights))
+
+
+def check(found: Optimized) -> None:
+    assert np.isfinite(found.objective)
+    assert all(np.isfinite(value) for _, value in found.weights.items())
+    json.dumps(dict(found.notes))  # they go into a log
+
+
+@pytest.fixture(params=BATCH)
+def tuner(request: pytest.FixtureRequest) -> BatchTuner:
+    made: BatchTuner = registry.get("tuner", request.param)()
+    if made.pool_space != "kbest":
+        made = config.from_mapping(type(made), {"space": "kbest"})
+    return made
+
+
+def again(tuner: BatchTuner) -> BatchTuner:
+    return config.from_mapping(type(tuner), config.to_mapping(tuner))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_describes_itself(name: str) -> None:
+    cls = registry.get("tuner", name)
+    assert issubclass(cls, Tuner)
+    assert is_dataclass(cls)
+    assert cls.name == name
+    assert cls.__doc__
+    for field in config.fields_of(cls):
+        assert field.option.help, field.name
+        assert not field.required, "a tuner works without options"
+
+
+def test_improves_a_toy_problem(tuner: BatchTuner) -> None:
+    pool, start = make_pool(), Weights(START)
+    found = tuner.optimize(pool, start, task())
+    check(found)
+    assert corpus(pool, found.weights) > corpus(pool, start) + 0.02
+    assert found.weights["good"] > found.weights["bad"]
+
+
+def test_leaves_what_it_was_given_alone(tuner: BatchTuner) -> None:
+    pool, start = make_pool(), Weights(START)
+    assert pool.candidates is not None
+    dense, counts = pool.candidates.features.dense.copy(), pool.candidates.statistics.copy()
+    before = saved(start)
+    tuner.optimize(pool, start, task())
+    assert saved(start) == before
+    assert (pool.candidates.features.dense == dense).all()
+    assert (pool.candidates.statistics == counts).all()
+
+
+def test_same_seed_same_bytes_on_any_number_of_threads(tuner: BatchTuner) -> None:
+    pool = make_pool()
+    one, two, three = (
+        saved(again(tuner).optimize(pool, Weights(START), task(7, threads=n)).weights)
+        for n in (1, 1, 3)
+    )
+    assert one == two == three
+
+
+def test_goes_on_from_a_saved_state(tuner: BatchTuner) -> None:
+    pool, other = make_pool(), make_pool(seed=4)
+    first = tuner.optimize(pool, Weights(START), task(1)).weights
+    state = pickle.loads(pickle.dumps(dict(tuner.state())))
+    resumed = again(tuner)
+    resumed.restore(state)
+    ends = [each.optimize(other, first, task(2, iteration=1)) for each in (tuner, resumed)]
+    assert saved(ends[0].weights) == saved(ends[1].weights)
+    assert ends[0].objective == ends[1].objective
+
+
+def test_refuses_a_state_of_something_else(tuner: BatchTuner) -> None:
+    if type(tuner).restore is not Tuner.restore:
+        pytest.skip("has a state")
+    with pytest.raises(ValueError, match="has no state"):
+        tuner.restore({"x": 1})
+
+
+@pytest.mark.parametrize("case", ["nothing", "one candidate", "one sentence", "empty group"])
+def test_little_to_learn_from(tuner: BatchTuner, case: str) -> None:
+    pool = {
+        "nothing": rows_of(make_pool(), []),
+        "one candidate": rows_of(make_pool(size=1), [0]),
+        "one sentence": rows_of(make_pool(), [4]),
+        "empty group": with_empty_group(make_pool()),
+    }[case]
+    found = tuner.optimize(pool, Weights(START), task())
+    check(found)
+    assert corpus(pool, found.weights) >= corpus(pool, Weights(START)) - 1e-9
+    assert "elsewhere" in found.weights
+    if case in ("nothing", "one candidate"):
+        ratio = [found.weights[name] / START[name] for name in ("good", "bad", "noise")]
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)  # there is no reason to prefer one
+
+
+def test_an_empty_group_changes_nothing_much(tuner: BatchTuner) -> None:
+    pool, start = with_empty_group(make_pool()), Weights(START)
+    found = tuner.optimize(pool, start, task()).weights
+    assert corpus(pool, found) > corpus(pool, start) + 0.02
+
+
+@pytest.mark.parametrize("names", [("noise", "elsewhere"), ("constant",)])
+def test_fixed_features_stay(tuner: BatchTuner, names: tuple[str, ...]) -> None:
+    pool, start = make_pool(), Weights(START)
+    ids = {name: start._id(name) for name in names}
+    found = tuner.optimize(pool, start, task(fixed=frozenset(ids.values())))
+    check(found)
+    for name in ids:
+        assert found.weights[name] == np.float32(START[name])
+    assert found.weights["good"] != np.float32(START["good"])
+    assert corpus(pool, found.weights) > corpus(pool, start)
+
+
+def test_everything_fixed(tuner: BatchTuner) -> None:
+    pool, start = make_pool(), Weights(START)
+    every = frozenset(start._id(name) for name in START)
+    found = tuner.optimize(pool, start, task(fixed=every))
+    check(found)
+    assert dict(found.weights.items()) == dict(start.items())
+
+
+def test_all_candidates_equal(tuner: BatchTuner) -> None:
+    rows = 12
+    candidates = from_arrays(
+        np.arange(rows) // 4, np.ones((rows, 2)), bleu_rows(np.full(rows, 0.5)), ["x", "y"]
+    )
+    check(tuner.optimize(Pool(metric=create("bleu"), candidates=candidates), Weights(), task()))
+
+
+def test_starts_from_nothing(tuner: BatchTuner) -> None:
+    pool = make_pool()
+    found = tuner.optimize(pool, Weights(), task())
+    check(found)
+    assert corpus(pool, found.weights) > corpus(pool, Weights()) + 0.02
+
+
+@pytest.mark.parametrize("kind", ["sparse", "bins"])
+def test_sparse_features_and_several_groups_of_a_sentence(tuner: BatchTuner, kind: str) -> None:
+    pool = make_pool(sparse=30) if kind == "sparse" else make_pool(bins=True)
+    start = Weights(START)
+    found = tuner.optimize(pool, start, task())
+    check(found)
+    assert corpus(pool, found.weights) > corpus(pool, start) + 0.02
+
+
+@pytest.mark.parametrize("name", ["ter", "given"])
+def test_other_metrics(tuner: BatchTuner, name: str) -> None:
+    pool = make_pool()
+    old = pool.candidates
+    assert old is not None
+    quality = pool.metric.sentence_scores(old.statistics)
+    metric: Metric = create("ter")
+    if name == "given":
+        metric = GivenScore.of(quality)
+        rows = metric.rows(quality)  # type: ignore[attr-defined]
+    else:
+        edits = np.rint(20 * (1 - quality)).astype(np.int32)
+        rows = np.stack([edits, np.full_like(edits, 20 * 840)], axis=1)
+    pool = Pool(metric=metric, candidates=replace(old, statistics=rows))
+    start = Weights(START)
+    found = tuner.optimize(pool, start, task())
+    check(found)
+    assert corpus(pool, found.weights) > corpus(pool, start) + 0.02
+
+
+def test_refuses_nan(tuner: BatchTuner) -> None:
+    """No tuner ever sees a NaN: candidates cannot be made with one."""
+    with pytest.raises(InputError, match="expected a finite number"):
+        tuner.optimize(
+            Pool(
+                metric=create("bleu"),
+                candidates=from_arrays([0], [[float("nan")]], bleu_rows(np.ones(1)), ["x"]),
+            ),
+            Weights(),
+            task(),
+        )
+
+
+def test_refuses_weights_that_are_nan(tuner: BatchTuner) -> None:
+    start = Weights(START)
+    start["noise"] = float("nan")
+    with pytest.raises(InputError, match="weight of 'noise' is nan"):
+        tuner.optimize(make_pool(), start, task())
+
+
+def test_there_are_tuners() -> None:
+    assert {"mert", "batch-mira"} <= set(BATCH)
+    assert isinstance(make_pool().candidates, Candidates)
