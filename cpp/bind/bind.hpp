@@ -72,6 +72,8 @@ void bind_forest_files(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_phrase(nb::module_& m);
 void bind_tune(nb::module_& m);
+void bind_expand(nb::module_& m);
+void bind_linear(nb::module_& m);
 
 }  // namespace hopefear::bind
 

@@ -304,6 +304,12 @@ void bind_forest(nb::module_& m) {
             return SparseVector(ids, values);
           },
           "row"_a, "The features of a shared row.")
+      .def(
+          "with_goal",
+          [](const Forest& f, std::optional<uint32_t> goal) {
+            return f.with_goal(goal.has_value() ? int64_t{*goal} : -1);
+          },
+          "goal"_a.none(), "The same forest, whose arrays it shares, with another goal or none.")
       .def("__repr__", [](const Forest& f) {
         return "Forest(" + std::to_string(f.nodes()) + " nodes, " + std::to_string(f.edges()) +
                " edges)";

@@ -16,4 +16,6 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_features(m);
   hopefear::bind::bind_phrase(m);
   hopefear::bind::bind_tune(m);
+  hopefear::bind::bind_expand(m);
+  hopefear::bind::bind_linear(m);
 }

@@ -23,7 +23,8 @@ uint32_t offset(size_t size) {
   return static_cast<uint32_t>(size);
 }
 
-// Turns the features of at least half of the `count` lists into dense columns.
+}  // namespace
+
 void make_dense(std::vector<uint32_t>& begin, std::vector<uint32_t>& features,
                 std::vector<float>& values, size_t feature_count, std::vector<uint32_t>& columns,
                 std::vector<float>& dense) {
@@ -57,8 +58,6 @@ void make_dense(std::vector<uint32_t>& begin, std::vector<uint32_t>& features,
   features.resize(kept);
   values.resize(kept);
 }
-
-}  // namespace
 
 ForestBuilder::ForestBuilder(std::shared_ptr<Vocabulary> vocabulary,
                              std::shared_ptr<FeatureNames> names)

@@ -75,4 +75,10 @@ class ForestBuilder {
   std::vector<uint32_t> edge_order_, node_numbers_;
 };
 
+// Turns the features of at least half of the lists (begin, features, values: CSR form) into columns
+// of a dense matrix.
+void make_dense(std::vector<uint32_t>& begin, std::vector<uint32_t>& features,
+                std::vector<float>& values, size_t feature_count, std::vector<uint32_t>& columns,
+                std::vector<float>& dense);
+
 }  // namespace hopefear

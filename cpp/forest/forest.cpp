@@ -1,5 +1,7 @@
 #include "forest/forest.hpp"
 
+#include <stdexcept>
+
 #include <algorithm>
 #include <cmath>
 
@@ -102,6 +104,11 @@ Forest::Forest(const ForestView& arrays, std::shared_ptr<const void> owner, int6
                std::shared_ptr<FeatureNames> names)
     : data_(std::make_shared<const Data>(Data{arrays, std::move(owner), goal, std::move(id),
                                               std::move(vocabulary), std::move(names)})) {}
+
+Forest Forest::with_goal(int64_t goal) const {
+  if (goal < -1 || goal >= nodes()) throw std::invalid_argument("the goal is no node");
+  return Forest(data_->arrays, data_->owner, goal, data_->id, data_->vocabulary, data_->names);
+}
 
 std::optional<uint32_t> Forest::goal() const {
   if (data_->goal < 0) return std::nullopt;

@@ -101,6 +101,8 @@ class Forest {
   const std::shared_ptr<Vocabulary>& vocabulary() const { return data_->vocabulary; }
   const std::shared_ptr<FeatureNames>& names() const { return data_->names; }  // may be null
   size_t bytes() const;                                                        // of the arrays
+  // The same arrays with another goal, -1 for none.
+  Forest with_goal(int64_t goal) const;
 
   // Parts of an edge or node.
   std::pair<uint32_t, uint32_t> in_edges(uint32_t node) const {

@@ -21,9 +21,13 @@ class BleuReferences : public ReferenceSet {
   void count(size_t sentence, std::span<const WordId> words, NgramTable::Scratch& scratch,
              int32_t* row) const;
 
- private:
+  unsigned order() const { return order_; }
+  const NgramTable& ngrams(size_t sentence) const { return tables_[sentence]; }
+  // The length that a hypothesis of so many words is held against, in length_unit() of a word.
   int32_t reference_length(size_t sentence, size_t length) const;
+  int32_t length_unit() const { return choice_ == LengthChoice::average ? kLengthUnit : 1; }
 
+ private:
   unsigned order_;
   LengthChoice choice_;
   bool clip_;

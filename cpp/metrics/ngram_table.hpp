@@ -28,6 +28,13 @@ class NgramTable {
   // as often as its limit. About one probe per position and matched order.
   void match(std::span<const WordId> words, bool clip, Scratch& scratch, int32_t* matches) const;
 
+  // The n-grams as a trie: the number of n-gram `ngram` (0: the empty one) with a word more on its
+  // right, 0 if no reference has that.
+  uint32_t longer(uint32_t ngram, WordId word) const {
+    if (word == kNoReferenceWord) return 0;
+    const uint32_t at = find(ngram, word);
+    return slots_[at].limit == 0 ? 0 : at + 1;
+  }
   unsigned order() const { return order_; }
 
  private:

@@ -24,15 +24,17 @@ from hopefear.decode.decoder import Sentence
 from hopefear.decode.markup import Marked, Markup, read_options, read_segment
 from hopefear.errors import HopefearError, InputError, OptionError
 from hopefear.files import PathLike
-from hopefear.forest import kbest, viterbi
+from hopefear.forest import consensus, edge_scores, kbest, max_translation, viterbi
+from hopefear.forest.intersect import derivation_of
 from hopefear.forest.io.nbest_text import NbestWriter
+from hopefear.forest.mbr import scaled
 from hopefear.model import Model
 from hopefear.text.pipeline import TextPipeline
 from hopefear.threads import in_order
 from hopefear.weights import Weights
 
 if TYPE_CHECKING:
-    from hopefear._engine import Derivation
+    from hopefear._engine import Derivation, Forest
 
 SEGMENTS = ("hiero",)  # systems whose input may be cdec's <seg> lines
 _NAMED = 5  # so many features are named in a warning
@@ -52,6 +54,30 @@ class TranslateOptions:
         False, help="n-best: a column with the phrases (or the tree) of each derivation"
     )
     trace_alignment: bool = option(False, help="n-best: a column with the word alignment")
+    mbr: bool = option(
+        False, help="the translation whose n-grams are most likely, not that of the best derivation"
+    )
+    max_translation: bool = option(
+        False, help="the most likely translation, summed over its derivations, from samples"
+    )
+    posterior_scale: float | None = option(
+        None, min=0, help="mbr, max-translation: what scores are multiplied with; 1 if not given"
+    )
+    samples: int | None = option(
+        None, min=1, help="max-translation: derivations drawn per sentence; 1000 if not given"
+    )
+    seed: int = option(0, help="max-translation: of the samples")
+
+    def __post_init__(self) -> None:
+        if self.mbr and self.max_translation:
+            raise OptionError("--mbr and --max-translation are two rules of choice; give one")
+        if self.posterior_scale is not None:
+            if not (self.mbr or self.max_translation):
+                raise OptionError("--posterior-scale is for --mbr and --max-translation; give one")
+            if self.posterior_scale == 0:
+                raise OptionError("--posterior-scale 0: expected a number above 0")
+        if self.samples is not None and not self.max_translation:
+            raise OptionError("--samples is for --max-translation; give that, too")
 
 
 @dataclass(frozen=True)
@@ -120,7 +146,7 @@ class Translator:
                 # Too long, for instance: no reason to give up the lines after it.
                 return Translated("", None, len(sentence.words), warning=f"{here}: {error}")
             raise type(error)(f"{here}: {error}") from None
-        best = viterbi(forest, self.weights)
+        best = self.choose(forest, number)
         if best is None:
             why = "this target cannot be derived" if target is not None else "no translation"
             return Translated(
@@ -138,6 +164,26 @@ class Translator:
             lists = [self._entry(id, entry, links) for entry in entries]
         warning = f"{here}: {note}" if note else ""
         return Translated(text, best.score, len(sentence.words), lists, warning)
+
+    def choose(self, forest: Forest, number: int = 0) -> Derivation | None:
+        """The derivation whose words are the translation; None if there is none.
+
+        `number` is the sentence's: samples of different sentences are independent.
+        """
+        if not (self.options.mbr or self.options.max_translation):
+            return viterbi(forest, self.weights)
+        scale = 1.0 if self.options.posterior_scale is None else self.options.posterior_scale
+        if self.options.mbr:
+            agreed = consensus(forest, self.weights, scale=scale)
+            return None if agreed is None else agreed.derivation
+        scores = edge_scores(forest, self.weights)
+        found = max_translation(
+            forest,
+            scores=scaled(scores, scale),
+            samples=self.options.samples or 1000,
+            seed=self.options.seed * 0x9E3779B1 + number,
+        )
+        return None if found is None else derivation_of(forest, found.derivation.edges, scores)
 
     def read(self, line: str, place: str = "line") -> Marked:
         """The sentence that a line stands for, and its target if it has one."""

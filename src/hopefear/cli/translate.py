@@ -96,6 +96,19 @@ class Translate(DecoderOverrides, Command):
         False, help="n-best: a column with the phrases, or the tree, of each derivation"
     )
     trace_alignment: bool = option(False, help="n-best: a column with the word alignment")
+    mbr: bool = option(
+        False, help="the translation whose n-grams are most likely, not that of the best derivation"
+    )
+    max_translation: bool = option(
+        False, help="the most likely translation, summed over its derivations, from samples"
+    )
+    posterior_scale: float | None = option(
+        None, min=0, help="mbr, max-translation: what scores are multiplied with; 1 if not given"
+    )
+    samples: int | None = option(
+        None, min=1, help="max-translation: derivations drawn per sentence; 1000 if not given"
+    )
+    seed: int = option(0, help="max-translation: of the samples")
     markup: Literal["off", "exclusive", "inclusive"] = option(
         "off", help="whether the input may give translations, see above"
     )

@@ -10,6 +10,7 @@ phrase search (all nodes that cover i source words) or any other set.
 from __future__ import annotations
 
 from hopefear.forest.envelope import Segment, envelope
+from hopefear.forest.expand import Expanded, LanguageModelScorer, Scorer, expand
 from hopefear.forest.forest import Derivation, Forest, ForestBuilder, Vocabulary, bin_nodes
 from hopefear.forest.inference import (
     Expectation,
@@ -22,6 +23,7 @@ from hopefear.forest.inference import (
     marginals,
     outside,
 )
+from hopefear.forest.intersect import Intersection, best_other, intersect
 from hopefear.forest.kbest import (
     Translation,
     best_scores,
@@ -31,37 +33,69 @@ from hopefear.forest.kbest import (
     viterbi,
     viterbi_each,
 )
+from hopefear.forest.mbr import Consensus, consensus, expected_gains, mbr
+from hopefear.forest.oracle import (
+    Choice,
+    Objective,
+    Search,
+    choose,
+    fear,
+    find_candidates,
+    hope,
+    hope_fear,
+    oracle,
+)
 from hopefear.forest.pool import Pool, save_pool
 from hopefear.forest.prune import max_marginals, prune, select, trim
 from hopefear.forest.score import edge_scores
 from hopefear.forest.semiring import Semiring, count, fold
 
 __all__ = [
+    "Choice",
+    "Consensus",
     "Derivation",
+    "Expanded",
     "Expectation",
     "Forest",
     "ForestBuilder",
+    "Intersection",
+    "LanguageModelScorer",
     "Marginals",
+    "Objective",
     "Pool",
+    "Scorer",
+    "Search",
     "Segment",
     "Semiring",
     "Translation",
     "Vocabulary",
+    "best_other",
     "best_scores",
     "bin_nodes",
+    "choose",
+    "consensus",
     "count",
     "edge_scores",
     "entropy",
     "envelope",
+    "expand",
     "expectation",
     "expected_features",
+    "expected_gains",
+    "fear",
+    "find_candidates",
     "fold",
+    "hope",
+    "hope_fear",
     "inside",
+    "intersect",
     "kbest",
     "log_partition",
     "marginals",
     "max_marginals",
     "max_translation",
+    "mbr",
+    "oracle",
     "outside",
     "prune",
     "sample",

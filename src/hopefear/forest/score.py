@@ -34,6 +34,16 @@ def scores_of(forest: Forest, weights: Weights | None, scores: ArrayLike | None)
     return np.ascontiguousarray(scores, np.float64)
 
 
+def useful_scores(forest: Forest, scores: Scores, roots: NDArray[np.uint32]) -> Scores:
+    """The scores with edges forbidden that no derivation of the roots uses.
+
+    Search keeps many nodes that never reach the goal; whoever splits nodes need not split those.
+    """
+    if len(scores) != forest.edges:
+        raise ValueError(f"{len(scores)} scores for a forest of {forest.edges} edges")
+    return np.where(_engine.useful_edges(forest, roots), scores, -np.inf)
+
+
 def roots_of(forest: Forest, roots: Roots | None) -> NDArray[np.uint32]:
     """The roots that a caller means: his own, or the goal if there is one."""
     if roots is None:

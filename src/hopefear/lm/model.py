@@ -117,6 +117,11 @@ class LanguageModel:
     # ---- what it is ----
 
     @property
+    def engine(self) -> _engine.LmModel:
+        """The engine's model, for decoders and `forest.expand`."""
+        return self._engine
+
+    @property
     def order(self) -> int:
         """The length of the longest n-grams."""
         return self._engine.order

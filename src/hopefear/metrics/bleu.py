@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hopefear._engine import NgramGain
 from hopefear.config import option
 from hopefear.errors import OptionError
 from hopefear.metrics.metric import FloatArray, safe_divide
@@ -47,6 +48,14 @@ class Bleu(NgramMetric):
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
         return self._bleu(statistics, effective_order=True)
+
+    def search_gain(self) -> NgramGain:
+        """What `forest.hope` searches with: the sentence's gain, its smoothing that of eq. 2.19.
+
+        Partial translations have few long matches, and the search needs to see each of them.
+        """
+        added = [0.5**n for n in range(1, self.order + 1)]
+        return NgramGain(added, added)
 
     def _bleu(self, statistics: ArrayLike, *, effective_order: bool) -> FloatArray:
         """sacreBLEU's rules, order for order."""

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hopefear._engine import NgramGain
 from hopefear.config import option
 from hopefear.metrics.bleu import Bleu, brevity_penalty
 from hopefear.metrics.metric import FloatArray
@@ -35,12 +36,20 @@ class BleuPlusOne(Bleu):
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
         matches, totals, reference = self.parts(statistics)
-        length = totals[..., 0]
-        added = np.ones(self.order)
-        if self.variant == "lin-och":
-            added[0] = 0.0
+        length, added = totals[..., 0], self._added
         matches, totals = matches + added, totals + added
         defined = (matches > 0).all(axis=-1)
         logs = np.log(np.where(matches > 0, matches, 1.0) / np.where(totals > 0, totals, 1.0))
         brevity = brevity_penalty(length, reference + (1.0 if self.smooth_brevity else 0.0))
         return np.where(defined, brevity * np.exp(logs.mean(axis=-1)), 0.0)
+
+    def search_gain(self) -> NgramGain:
+        added = self._added.tolist()
+        return NgramGain(added, added, reference=1.0 if self.smooth_brevity else 0.0)
+
+    @property
+    def _added(self) -> FloatArray:
+        added = np.ones(self.order)
+        if self.variant == "lin-och":
+            added[0] = 0.0
+        return added

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hopefear._engine import NgramGain
 from hopefear.config import option
 from hopefear.errors import OptionError
 from hopefear.metrics.bleu import Bleu
@@ -103,6 +104,10 @@ class Context(ABC):
         """Scaled gains of hypotheses of one sentence: (…, columns) -> (…)."""
 
     @abstractmethod
+    def search_gain(self, sentence: int) -> NgramGain:
+        """The same as a function of n-gram matches, for searching in forests."""
+
+    @abstractmethod
     def record(self, statistics: ArrayLike, sentence: int) -> None:
         """The row of the hypothesis that was chosen for a sentence."""
 
@@ -132,6 +137,22 @@ class Context(ABC):
             scale = sentences if self.metric.scale == "sentences" else 1.0
         return self.metric.factor * scale * score
 
+    def _search(self, background: FloatArray, source: float, sentences: float) -> NgramGain:
+        metric = self.metric
+        matches, totals, reference = metric.parts(background)
+        # An order without a match: the smallest hope that there will be one.
+        low = 0.5 ** np.arange(1, metric.order + 1)
+        by_length = metric.scale == "reference-length"
+        constant = {"source-length": source, "sentences": sentences, "constant": 1.0}
+        return NgramGain(
+            np.where(matches > 0, matches, low).tolist(),
+            np.where(totals > 0, totals, low).tolist(),
+            length=float(totals[0]),
+            reference=float(reference),
+            constant=0.0 if by_length else metric.factor * constant[metric.scale],
+            by_reference=metric.factor if by_length else 0.0,
+        )
+
 
 class DocumentContext(Context):
     """The pseudo-document: all statistics 1 at first, decayed whenever a sentence is added."""
@@ -146,6 +167,10 @@ class DocumentContext(Context):
         rows = np.asarray(statistics, dtype=np.float64)
         source = self.source + float(self.source_lengths[sentence])
         return self._scaled(rows, self.background, source, self.sentences + 1.0)
+
+    def search_gain(self, sentence: int) -> NgramGain:
+        source = self.source + float(self.source_lengths[sentence])
+        return self._search(self.background, source, self.sentences + 1.0)
 
     def record(self, statistics: ArrayLike, sentence: int) -> None:
         decay = self.metric.decay
@@ -187,13 +212,26 @@ class PreviousContext(Context):
         rows = np.asarray(statistics, dtype=np.float64)
         if not self.started:
             return self._share(rows, sentence) * self.metric.sentence_scores(rows)
+        return self._scaled(rows, *self._others(sentence))
+
+    def _others(self, sentence: int) -> tuple[FloatArray, float, float]:
+        """The other sentences' statistics, and source length and number with this one."""
         weight = self.metric.context_weight
         assert weight is not None
         others = weight * (self.total - self.previous[sentence])
         lengths = self.source_lengths
         source = weight * (lengths.sum() - lengths[sentence]) + lengths[sentence]
-        count = weight * (len(lengths) - 1) + 1.0
-        return self._scaled(rows, others, float(source), count)
+        return others, float(source), weight * (len(lengths) - 1) + 1.0
+
+    def search_gain(self, sentence: int) -> NgramGain:
+        if self.started:
+            return self._search(*self._others(sentence))
+        added = [0.5**n for n in range(1, self.metric.order + 1)]
+        share = self.metric.scale == "reference-length"
+        constant = 0.0 if share else float(self._share(np.zeros(0), sentence))
+        return NgramGain(
+            added, added, constant=constant, by_reference=self.metric.factor if share else 0.0
+        )
 
     def _share(self, rows: FloatArray, sentence: int) -> FloatArray | float:
         if self.metric.scale == "reference-length":

@@ -80,6 +80,7 @@ class BatchTuner(Tuner):
     """Optimises on a pool; the loop decodes again and repeats."""
 
     spaces: ClassVar[tuple[Space, ...]] = ("kbest",)  # the first is the default
+    kbest: ClassVar[int] = 100  # candidates a sentence and decoding, unless the loop is told others
 
     @property
     def pool_space(self) -> Space:

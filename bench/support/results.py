@@ -1,0 +1,27 @@
+"""Sections of docs/results.md that a script writes: found again and replaced when it runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+HEAD = """# Results
+
+Each section was written by the command that it names.
+"""
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; columns after the first are numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def write_section(path: Path, name: str, text: str) -> None:
+    """Put a text between the marks of that name, at the end if there are none."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    old = path.read_text(encoding="utf-8") if path.exists() else HEAD
+    section = begin + text.rstrip("\n") + "\n" + end
+    before, found, rest = old.partition(begin)
+    new = before + section + rest.partition(end)[2] if found else old + "\n" + section
+    path.write_text(new, encoding="utf-8")

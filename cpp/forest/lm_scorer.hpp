@@ -1,0 +1,39 @@
+// A language model as a scorer of edges: the model's log probability of the strings of derivations.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "forest/expand.hpp"
+#include "lm/chart_state.hpp"
+
+namespace hopefear {
+
+// Score and feature: natural logs. Edges of the goal end the sentence: they stand between <s> and
+// </s>, so the goal may be no tail (std::invalid_argument); without a goal nothing ends.
+class LmScorer : public EdgeScorer {
+ public:
+  // The feature's value is the log probability, 0 for no feature.
+  LmScorer(const Forest& forest, std::shared_ptr<const lm::Model> model, double weight,
+           FeatureId feature);
+
+  // right context, left length and whether full, left words, their estimates (which are a function
+  // of the words, so comparing them does no harm)
+  size_t state_size() const override { return 8 + 8 * (size_t{model_->order()} - 1); }
+  size_t payload_size() const override { return sizeof(float); }
+  double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
+  double estimate(uint32_t edge) override;  // of the words of the edge, as far as it knows them
+  void record(uint32_t edge, std::span<const std::byte* const> tails, const std::byte* payload,
+              FeatureNumbers& features, std::vector<FeatureEntry>& own) override;
+
+ private:
+  void write(const lm::ChartState& from, std::byte* to) const;
+  void read(const std::byte* from, lm::ChartState& to) const;
+  const Forest forest_;
+  const std::shared_ptr<const lm::Model> model_;
+  const double weight_;
+  const FeatureId feature_;
+  const std::vector<uint32_t> words_;  // by place in the target arrays
+};
+
+}  // namespace hopefear

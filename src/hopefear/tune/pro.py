@@ -1,0 +1,156 @@
+"""PRO: tuning as ranking: pairs of candidates are examples of a linear classifier.  [hopkins2011]
+
+Per group (the candidates of a sentence) `samples` pairs are drawn with replacement; those whose
+gains differ by at least `threshold` are left, and of these the `kept` with the largest difference.
+A pair gives the examples +(f1 - f2) and -(f1 - f2); logistic loss without a bias plus
+(precision / 2) |w|^2 is minimised by L-BFGS. The result is `interpolation` times the new weights
+plus the rest of the last ones.
+
+Options against what goes wrong with it: `smooth_brevity` adds one to the reference length in the
+brevity penalty of BLEU+1, as the counts of n-grams have one added [nakov2012]; `max_difference` and
+`max_length_difference` are the cut-offs against pairs with a "monster", and `accept=random` takes
+any `kept` of the pairs that are left instead of the most different [nakov2013].
+
+Differs: new and last weights are brought to one length (L2, of the free features) before they are
+mixed, since the classifier's scale says nothing about the direction; unless a fixed feature with a
+weight gives the scale. In the first iteration there is nothing learned to mix with, and
+the new weights are taken alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from hopefear.config import option
+from hopefear.registry import register
+from hopefear.tune.candidates import FloatArray
+from hopefear.tune.lbfgs import minimize
+from hopefear.tune.problem import BoolArray, IntArray, Matrix, Problem
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
+from hopefear.weights import Weights
+
+_PAIRS_AT_ONCE = 250_000  # what a cache holds; all at once takes half as long again
+
+
+class Pairs(NamedTuple):
+    """Rows of candidates: the better one and the worse one of each pair."""
+
+    better: IntArray
+    worse: IntArray
+
+
+@register("tuner", "pro")
+@dataclass(kw_only=True)
+class Pro(BatchTuner):
+    """Pairwise ranking optimisation."""
+
+    name: ClassVar[str] = "pro"
+    kbest: ClassVar[int] = 1500
+
+    samples: int = option(5000, min=1, help="pairs drawn for each sentence (Gamma)")
+    kept: int = option(50, min=1, help="pairs kept of these, at most (Xi)")
+    threshold: float = option(0.05, min=0, help="smallest difference of gains of a pair (alpha)")
+    interpolation: float = option(
+        0.1, min=0, max=1, help="share of the new weights, after the first iteration (Psi)"
+    )
+    precision: float = option(1.0, min=0, help="of the prior: precision / 2 times |w| squared")
+    max_steps: int = option(100, min=1, help="steps of L-BFGS, at most")
+    accept: Literal["largest", "random"] = option(
+        "largest", help="which pairs are kept: those of largest difference, or any (Nakov 2013)"
+    )
+    max_difference: float | None = option(
+        None, min=0, help="largest difference of gains of a pair, such as 0.1 (Nakov 2013)"
+    )
+    max_length_difference: int | None = option(
+        None, min=0, help="largest difference of a pair's lengths in words (Nakov 2013)"
+    )
+    smooth_brevity: bool = option(
+        False, help="add one to the reference length in BLEU+1's brevity penalty (Nakov 2012)"
+    )
+
+    def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        problem = Problem(pool, weights, task, smooth_brevity=self.smooth_brevity)
+        pairs = self.sample(problem, task.random)
+        if len(pairs.better) == 0:
+            return Optimized(
+                weights.copy(), problem.corpus_score(problem.start), {"pairs": 0, "steps": 0}
+            )
+        examples = Matrix.of_differences(problem.candidates.features, pairs.better, pairs.worse)
+        learned, steps = self.classify(examples, problem)
+        share = self.interpolation if task.iteration > 0 else 1.0
+        vector = mixed(learned, problem, share)
+        accuracy = float((examples.dot(vector) > 0).mean())
+        notes = {"pairs": len(pairs.better), "steps": steps, "accuracy": accuracy}
+        return Optimized(problem.weights(vector), problem.corpus_score(vector), notes)
+
+    def sample(self, problem: Problem, random: np.random.Generator) -> Pairs:
+        """The pairs that are learned from, in the order of their groups."""
+        at_once = max(1, _PAIRS_AT_ONCE // self.samples)
+        found = [
+            self._sample(problem, random, np.arange(first, min(first + at_once, problem.groups)))
+            for first in range(0, problem.groups, at_once)
+        ]
+        none = np.zeros(0, np.int64)
+        return Pairs(
+            np.concatenate([none, *(pairs.better for pairs in found)]),
+            np.concatenate([none, *(pairs.worse for pairs in found)]),
+        )
+
+    def _sample(self, problem: Problem, random: np.random.Generator, groups: IntArray) -> Pairs:
+        # Everything at once for many groups: one by one costs as much again as learning.
+        drawn = random.random((2, len(groups), self.samples))
+        drawn *= problem.sizes[groups, None]
+        first, second = drawn.astype(np.int64) + problem.begin[groups, None]
+        difference = problem.gains[first] - problem.gains[second]
+        size = np.abs(difference)
+        good = (size >= self.threshold) & (size > 0)
+        if self.max_difference is not None:
+            good &= size <= self.max_difference
+        if self.max_length_difference is not None:
+            lengths = problem.lengths
+            good &= np.abs(lengths[first] - lengths[second]) <= self.max_length_difference
+        if self.accept == "largest" and self.kept < self.samples:
+            # Drawn at random, so equal differences are in no order that would matter.
+            ranked = np.argpartition(np.where(good, -size, 1.0), self.kept - 1, axis=1)
+            kept = np.zeros_like(good)
+            np.put_along_axis(kept, ranked[:, : self.kept], True, axis=1)
+            good &= kept
+        else:
+            good &= np.cumsum(good, axis=1) <= self.kept
+        first, second, swap = first[good], second[good], difference[good] < 0
+        return Pairs(np.where(swap, second, first), np.where(swap, first, second))
+
+    def classify(self, examples: Matrix, problem: Problem) -> tuple[FloatArray, int]:
+        """Weights that rank the pairs, and the number of steps; fixed features stay."""
+        free = problem.free
+        start = np.where(free, 0.0, problem.start)
+
+        def loss(vector: FloatArray) -> tuple[float, FloatArray]:
+            return self.loss(vector, examples, free)
+
+        found = minimize(loss, start, self.max_steps)
+        return found.vector, found.steps
+
+    def loss(
+        self, vector: FloatArray, examples: Matrix, free: BoolArray
+    ) -> tuple[float, FloatArray]:
+        """The logistic loss with its prior, and its gradient, 0 for what is fixed."""
+        margin = examples.dot(vector)
+        prior = np.where(free, vector, 0.0)
+        # Both examples of a pair have the same loss, hence 2.
+        value = 2.0 * np.logaddexp(0.0, -margin).sum() + 0.5 * self.precision * (prior @ prior)
+        # 1 / (1 + exp(m)) without overflow.
+        slope = -np.exp(-np.logaddexp(0.0, margin))
+        gradient = 2.0 * examples.adjoint(slope) + self.precision * prior
+        return float(value), np.where(free, gradient, 0.0)
+
+
+def mixed(learned: FloatArray, problem: Problem, share: float) -> FloatArray:
+    """`share` of the learned weights and the rest of the last ones, at one length."""
+    last, free = problem.start, problem.free
+    if not last[free].any():
+        return learned
+    return share * problem.as_long_as_before(learned) + (1.0 - share) * last

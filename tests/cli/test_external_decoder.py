@@ -1,0 +1,91 @@
+"""Our own decoder in the role of a foreign one."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hopefear import registry
+from hopefear.decode.external import ExternalDecoder, ExternalOptions
+from hopefear.forest import kbest
+from hopefear.model import Model
+from hopefear.weights import Weights
+
+pytestmark = pytest.mark.skipif(
+    not {"translate", "tune"} <= set(registry.names("command")),
+    reason="COMMANDS ABSENT: translate and tune are not in this version",
+)
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
+    """A small world and a model of it."""
+    folder = tmp_path_factory.mktemp("foreign")
+    commands = [
+        ["world", "-o", "w", "--train", "300", "--dev", "12", "--test", "4"],
+        ["train", "w/train.zh", "w/train.en", "--model", "m", "--tokenized", "--order", "3"],
+    ]
+    for words in commands:
+        done = hopefear(*words, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def translate(folder: Path) -> str:
+    program = f"{shlex.quote(sys.executable)} -m hopefear translate"
+    model = shlex.quote(str(folder / "m"))
+    return (
+        f"{program} --model {model} --weights {{weights}} --tokenized -i {{input}} "
+        "--nbest {k} --nbest-out {nbest} -o /dev/null --threads {threads}"
+    )
+
+
+def test_its_lists_are_those_of_the_decoder_itself(folder: Path) -> None:
+    model = Model.load(folder / "m")
+    weights = model.weights()
+    own = model.decoder()
+    lines = (folder / "w" / "dev.zh").read_text(encoding="utf-8").splitlines()[:4]
+    external = ExternalDecoder(ExternalOptions(command=translate(folder), k=5))
+    found = list(external.decode_all(lines, weights))
+    assert len(found) == 4
+    for line, forest in zip(lines, found, strict=True):
+        wanted = kbest(own.decode(line, weights), weights, 5)
+        mine = kbest(forest, weights, 5)
+        assert mine[0].text == wanted[0].text
+        assert [d.score for d in mine] == pytest.approx([d.score for d in wanted], abs=1e-3)
+
+
+def test_other_weights_give_other_translations(folder: Path) -> None:
+    lines = (folder / "w" / "dev.zh").read_text(encoding="utf-8").splitlines()[:2]
+    external = ExternalDecoder(ExternalOptions(command=translate(folder), k=1))
+    texts = []
+    for words in (3.0, -3.0):
+        weights = Weights(dict(Model.load(folder / "m").weights().items()))
+        weights["words"] = words
+        texts.append([kbest(f, weights, 1)[0].text for f in external.decode_all(lines, weights)])
+    assert sum(map(len, texts[0])) > sum(map(len, texts[1]))
+
+
+def test_tuning_it_from_the_command_line(folder: Path, hopefear: Run) -> None:
+    Model.load(folder / "m").weights().save(folder / "start.tsv")
+    done = hopefear(
+        "tune", "--decoder", translate(folder), "--weights", "start.tsv", "--tokenized",
+        "--dev", "w/dev.zh", "--refs", *(f"w/dev.en.{i}" for i in range(4)), "--tuner", "pro",
+        "-o", "run", "--iterations", "2", "--kbest", "20", "--json", cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (folder / "run" / "weights.tsv").is_file()
+    broken = hopefear(
+        "tune", "--decoder", "echo no licence >&2; exit 4 # {weights}", "--weights", "start.tsv",
+        "--tokenized", "--dev", "w/dev.zh", "--refs", "w/dev.en.0", "--tuner", "pro", "-o", "run2",
+        cwd=folder,
+    )  # fmt: skip
+    assert broken.returncode == 2
+    assert "exit code 4; its last line: no licence" in broken.stderr
