@@ -89,10 +89,10 @@ double LinearScorer::score(uint32_t edge, std::span<const std::byte* const> tail
   return 0;
 }
 
-void LinearScorer::record(uint32_t, std::span<const std::byte* const>, const std::byte* state,
+void LinearScorer::record(uint32_t, std::span<const std::byte* const>, const std::byte* payload,
                           FeatureNumbers& features, std::vector<FeatureEntry>& own) {
   double gain = 0;
-  std::memcpy(&gain, state + state_size(), 8);
+  std::memcpy(&gain, payload, 8);
   if (gain != 0) own.push_back({features.feature(feature_), static_cast<float>(gain)});
 }
 

@@ -24,10 +24,10 @@ class LinearScorer : public EdgeScorer {
                std::vector<double> xi, std::vector<uint32_t> words, FeatureId feature);
 
   size_t state_size() const override { return 8 * ((4 * (2 * words_ + 1) + 7) / 8); }
-  size_t carried_size() const override { return 8; }  // the edge's gain
+  size_t payload_size() const override { return 8; }  // the edge's gain
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
   double estimate(uint32_t) override { return 0; }
-  void record(uint32_t edge, std::span<const std::byte* const> tails, const std::byte* state,
+  void record(uint32_t edge, std::span<const std::byte* const> tails, const std::byte* payload,
               FeatureNumbers& features, std::vector<FeatureEntry>& own) override;
 
  private:
