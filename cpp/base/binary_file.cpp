@@ -100,7 +100,8 @@ void BinaryWriter::put(const void* data, size_t size) {
   if (file_ == nullptr) {
     const char* bytes = static_cast<const char*>(data);
     memory_.insert(memory_.end(), bytes, bytes + size);
-  } else if (size > 0 && std::fwrite(data, 1, size, file_) != size) throw FileError(errno, path_);
+  } else if (size > 0 && std::fwrite(data, 1, size, file_) != size)
+    throw FileError(errno, path_);
   offset_ += size;
 }
 

@@ -122,8 +122,9 @@ class ScratchFile {
   uint64_t size_ = 0;
 };
 
-// Splits at runs of the given white space (bytes below 64); calls f(std::string_view) for each word.
-// A bit for each byte: find_first_of asked memchr for every byte, a quarter of reading a grammar.
+// Splits at runs of the given white space (bytes below 64); calls f(std::string_view) for each
+// word. A bit for each byte: find_first_of asked memchr for every byte, a quarter of reading a
+// grammar.
 template <typename F>
 void for_each_word(std::string_view line, std::string_view blanks, F&& f) {
   uint64_t mask = 0;

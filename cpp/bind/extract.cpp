@@ -164,7 +164,12 @@ void bind_extract(nb::module_& m) {
           },
           "max_span"_a, "max_symbols"_a, "max_nonterminals"_a, "min_hole"_a, "adjacent"_a,
           "aligned"_a, "tight"_a, "fractional"_a, "min_count"_a);
-  m.def("hiero_rules", hiero_rules, "options"_a, "source"_a, "target"_a, "points"_a);
+  m.def("hiero_rules", hiero_rules, "options"_a, "source"_a, "target"_a, "points"_a,
+        nb::sig("def hiero_rules(options: HieroOptions, source: collections.abc.Sequence[str], "
+                "target: collections.abc.Sequence[str], "
+                "points: collections.abc.Sequence[tuple[int, int]]) -> "
+                "list[tuple[tuple[str | None, ...], tuple[str | int, ...], "
+                "tuple[tuple[int, int], ...], float]]"));
 
   nb::class_<RuleExtraction>(
       m, "RuleExtraction", "Phrase pairs or hierarchical rules of an aligned bitext, step by step.")

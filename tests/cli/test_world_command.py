@@ -91,9 +91,11 @@ def test_demo_tells_its_story(hopefear: Run, tmp_path: Path) -> None:
 def test_demo_as_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(world, "generate", partial(world.generate, train=20, dev=30, test=0))
+    monkeypatch.setattr(world, "generate", partial(world.generate, train=20, dev=30, test=9))
     assert main(["demo", "-o", str(tmp_path / "demo"), "--json", "--seed", "2"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["steps"]["world"]["seed"] == 2
     assert report["steps"]["world"]["train"]["sentences"] == 20
     assert len(report["steps"]["world"]["examples"]) == 3
+    assert report["steps"]["translate"]["sentences"] == 9
+    assert len((tmp_path / "demo" / "test.out").read_text().splitlines()) == 9

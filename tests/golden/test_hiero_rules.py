@@ -60,7 +60,7 @@ def test_every_occurrence(golden: Path) -> None:
         alignment = [(int(f), int(e)) for f, e in (point.split("-") for point in points.split())]
         sums: dict[Key, float] = defaultdict(float)
         for rule in rules_of(source.split(), target.split(), alignment):
-            sums[moses_key(rule)] += rule.count
+            sums[moses_key(rule)] += rule.weight
         for key, count in sums.items():
             ours[key].append(count)
     theirs = moses_lines(golden)

@@ -122,5 +122,5 @@ def test_rules_are_what_the_definition_says(pair: Sentence, options: HieroOption
 def test_counts_of_a_sentence_are_its_initial_phrases(pair: Sentence) -> None:
     """Each initial phrase that has a rule gives one count away, no more and no less."""
     options = HieroOptions(max_symbols=6)
-    total = sum(rule.count for rule in rules_of(*pair, options))
+    total = sum(rule.weight for rule in rules_of(*pair, options))
     assert total == pytest.approx(len(initial_phrases(pair, options)))

@@ -160,7 +160,7 @@ def translate_test(stage: Stage) -> dict[str, Any]:
         (n for n, text in enumerate(source) if 6 <= len(text.split()) <= 12),
         key=lambda n: -scores[n],
     )
-    chosen = [order[len(order) // 20], order[len(order) // 2], order[-len(order) // 20]]
+    chosen = [order[round(part * (len(order) - 1))] for part in (0.05, 0.5, 0.95) if order]
     return {
         "sentences": len(source),
         "words_per_second": round(sum(len(line.split()) for line in source) / max(seconds, 1e-9)),
@@ -188,14 +188,15 @@ def tell_translation(report: Mapping[str, Any], console: Console) -> None:
         for number, reference in enumerate(example["references"]):
             console.print(f"  {'' if number else 'references'}".ljust(14) + reference)
     console.print()
-    first = report["examples"][0]["source"]
     console.print(
         _prose(
             f"All of them are in {report['output']} ({report['words_per_second']:,} words per "
             "second). How one came about:"
         )
     )
-    console.print(f"\n  hopefear inspect {report['model']} --tokenized --derivation '{first}'")
+    for example in report["examples"][:1]:
+        words = f"--tokenized --derivation '{example['source']}'"
+        console.print(f"\n  hopefear inspect {report['model']} {words}")
 
 
 Tell = Callable[[Mapping[str, Any], Console], None]

@@ -157,7 +157,7 @@ class PhraseDecoder(Decoder):
         if target is not None:
             raise OptionError("the phrase decoder has no forced decoding yet; leave the target out")
         forest, spans = self._engine.decode(
-            *_input(sentence), weights=weights.table, settings=self._settings, names=self.names
+            **_input(sentence), weights=weights.table, settings=self._settings, names=self.names
         )
         return forest, spans
 
@@ -169,7 +169,7 @@ class PhraseDecoder(Decoder):
         algorithm 1). By default all that search needs: as wide as the distortion limit.
         """
         return self._engine.best_spans(
-            *_input(sentence),
+            **_input(sentence),
             weights=weights.table,
             settings=self._settings,
             width=-1 if width is None else width,
@@ -185,7 +185,7 @@ class PhraseDecoder(Decoder):
             (begin, end, target.split() if isinstance(target, str) else tuple(target))
             for begin, end, target in phrases
         ]
-        return self._engine.score_derivation(*_input(sentence), phrases=uses, names=self.names)
+        return self._engine.score_derivation(**_input(sentence), phrases=uses, names=self.names)
 
     def note(self, sentence: Sentence | Tokens) -> str | None:
         """What is done otherwise than the options say because the sentence is so long."""
@@ -205,11 +205,15 @@ class PhraseDecoder(Decoder):
         return f"{words} words: searched with {', '.join(changed)}" if changed else None
 
 
-def _input(text: Sentence | Tokens) -> tuple[Any, ...]:
-    """As the engine takes it: words, id, options, whether they are exclusive."""
+def _input(text: Sentence | Tokens) -> dict[str, Any]:
+    """As the engine takes it."""
     sentence = Sentence.of(text)
-    options = [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options]
-    return sentence.words, sentence.id, options, sentence.exclusive
+    return {
+        "words": sentence.words,
+        "id": sentence.id,
+        "options": [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
+        "exclusive": sentence.exclusive,
+    }
 
 
 def _check(features: Mapping[str, FeatureSpec]) -> None:

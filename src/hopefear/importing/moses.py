@@ -243,9 +243,8 @@ def _options(
             continue
         else:
             notes.append(f"{place}: [{name}] is left out, it is not known here")
-    options.setdefault("distortion_limit", 6)  # Moses's defaults
-    options.setdefault("search", "stack")
-    return options
+    moses = {"search": "stack", "beam": 200, "pop_limit": 1000, "distortion_limit": 6}
+    return {**moses, **options}
 
 
 def _threshold(text: str) -> float:

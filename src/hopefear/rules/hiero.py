@@ -78,7 +78,7 @@ class Occurrence(NamedTuple):
     source: tuple[str, ...]
     target: tuple[str, ...]
     alignment: tuple[tuple[int, int], ...]  # of words; places of source and target symbols
-    count: float
+    weight: float  # what it counts
 
 
 def rules_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.errors import InputError, OptionError
 from hopefear.features.phrase_length import PhraseLength
 from hopefear.features.target_bigrams import TargetBigrams
-from hopefear.forest import bin_nodes, kbest, viterbi
+from hopefear.forest import Pool, bin_nodes, kbest, save_pool, viterbi
 from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
@@ -344,3 +345,19 @@ def test_words_of_any_bytes(model: SmallModel, weights: Weights) -> None:
     assert sorted(best(model.decoder(), words, weights).words)[-1] == "\udcff\udcfe"
     with pytest.raises(InputError, match="white space"):
         model.decoder().decode(["d", "two words"], weights)
+
+
+def test_forests_are_sound_and_can_be_saved(weights: Weights, tmp_path: Path) -> None:
+    model = SmallModel(PAIRS, templates=(TargetBigrams(), PhraseLength()))
+    decoder = model.decoder(PhraseOptions(beam=20, pop_limit=50))
+    sentences = ["", "d", "neu", "d e u d neu e d", "e " * 80]
+    forests = [decoder.decode(sentence, weights) for sentence in sentences]
+    save_pool(tmp_path / "pool", forests)
+    read = Pool(tmp_path / "pool")  # checks every array
+    for ours, theirs in zip(forests, read, strict=True):
+        assert (ours.nodes, ours.edges, ours.goal) == (theirs.nodes, theirs.edges, theirs.goal)
+        best = [viterbi(forest, weights) for forest in (ours, theirs)]
+        assert best[0] is not None
+        assert best[1] is not None
+        assert best[0].text == best[1].text
+        assert best[0].features == best[1].features

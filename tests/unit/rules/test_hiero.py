@@ -39,7 +39,7 @@ def pairs(text: str, other: str, points: str, **options: object) -> dict[tuple[s
     found: dict[tuple[str, str], float] = {}
     for rule in rules_of(text.split(), other.split(), alignment, HieroOptions(**options)):
         key = " ".join(rule.source), " ".join(rule.target)
-        found[key] = found.get(key, 0) + rule.count
+        found[key] = found.get(key, 0) + rule.weight
     return found
 
 
