@@ -283,7 +283,7 @@ class Loop:
                 return "no new candidates"
             if record["change"] < self.options.tolerance:
                 return "weights no longer change"
-            if 0 < self.options.patience <= self.iteration - self._best():
+            if without_rise(self._qualities(), self.options.patience):
                 return "score no longer rises"
         return None
 
@@ -343,6 +343,16 @@ class Loop:
         keys = ("decode_seconds", "optimise_seconds")
         spent = [sum(r.get(key, 0.0) for key in keys) for r in self.records[-3:]]
         return float(sum(spent)) / len(spent)
+
+
+def without_rise(values: Sequence[float], patience: int) -> bool:
+    """Whether none of the last `patience` values is higher than the one before them.
+
+    Not than the best: a run that first fell far behind the start and climbs again goes on.
+    """
+    if not 0 < patience < len(values):
+        return False
+    return max(values[-patience:]) <= values[-patience - 1]
 
 
 class Judge:

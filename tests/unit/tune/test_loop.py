@@ -14,7 +14,7 @@ from loop_toy import Climber, ToyDecoder, start_weights, toy_set
 from hopefear.errors import InputError, OptionError
 from hopefear.forest import viterbi
 from hopefear.metrics import create
-from hopefear.tune.loop import Loop, TuningSet
+from hopefear.tune.loop import Loop, TuningSet, without_rise
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import RunDirectory, read_metrics
 from hopefear.tune.runs import tune
@@ -188,6 +188,20 @@ def test_it_stops_when_the_score_no_longer_rises(run: Make) -> None:
     report, _ = run(tuner=Scripted(answers=answers), patience=2, kbest=20)
     assert report["stopped"] == "score no longer rises"
     assert (report["best_iteration"], report["iterations"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("values", "patience", "stops"),
+    [
+        ([29.8, 4.3, 5.2, 15.2], 2, False),  # climbs back
+        ([29.8, 32.0, 31.0, 31.9], 2, True),
+        ([29.8, 32.0, 31.0, 32.1], 2, False),
+        ([29.8, 29.0], 2, False),  # too early to tell
+        ([29.8, 29.0, 28.0], 0, False),
+    ],
+)
+def test_patience(values: list[float], patience: int, stops: bool) -> None:
+    assert without_rise(values, patience) == stops
 
 
 def test_no_iterations_only_score_the_start(run: Make) -> None:
