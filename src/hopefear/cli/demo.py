@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.cli.command import Command, Console, table
+from hopefear.cli.demo_tune import tell_tuning, tune_model
 from hopefear.cli.world import describe
 from hopefear.config import option
 from hopefear.files import open_text, write_text
@@ -204,6 +205,7 @@ STEPS: tuple[tuple[str, Callable[[Stage], dict[str, Any]], Tell], ...] = (
     ("world", make_world, tell_world),
     ("train", train_model, tell_training),
     ("translate", translate_test, tell_translation),
+    ("tune", tune_model, tell_tuning),
 )
 
 

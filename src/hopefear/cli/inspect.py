@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, format_value, table
+from hopefear.cli.tune import describe_run, is_run, show_run
 from hopefear.config import argument, option
 from hopefear.errors import InputError, OptionError
 from hopefear.progress import duration
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @register("command", "inspect")
 @dataclass(kw_only=True)
 class Inspect(Command):
-    """Describe a model directory, a rule table, a language model or weights.
+    """Describe a model directory, a tuning run, a rule table, a language model or weights.
 
     What PATH is, is found out from its content. --phrase looks up the translations of a source
     phrase in a model or rule table; nonterminals are written [X,1]. --derivation translates a
@@ -34,10 +35,13 @@ class Inspect(Command):
         "hopefear inspect fr-en --phrase 'la maison' --json",
         "hopefear inspect fr-en.hiero --phrase 'ne [X,1] pas'",
         "hopefear inspect fr-en --derivation 'la maison est petite'",
+        "hopefear inspect run",
         "hopefear inspect weights.tsv --top 20",
     )
 
-    path: Path = argument(help="a model directory, rules.bin, lm.bin, weights.tsv or weights.bin")
+    path: Path = argument(
+        help="a model or run directory, rules.bin, lm.bin, weights.tsv or weights.bin"
+    )
     phrase: str | None = option(None, help="source words: show their translations")
     derivation: str | None = option(None, metavar="SENTENCE", help="show how it is translated")
     weights: Path | None = option(
@@ -49,6 +53,10 @@ class Inspect(Command):
     def run(self, console: Console) -> Mapping[str, Any]:
         if self.derivation is None and (self.weights is not None or self.tokenized):
             raise OptionError("--weights and --tokenized are for --derivation SENTENCE")
+        if is_run(self.path):
+            if self.phrase is not None or self.derivation is not None:
+                raise InputError(f"{self.path}: is a run; --phrase and --derivation need a model")
+            return describe_run(self.path)
         if self.path.is_dir():
             from hopefear.model import Model
 
@@ -141,6 +149,7 @@ class Inspect(Command):
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         {
             "model": _show_model,
+            "run": show_run,
             "rules": _show_rules,
             "lm": _show_lm,
             "weights": _show_weights,

@@ -75,6 +75,11 @@ class CandidateBuilder:
         """Number of candidates."""
         return self._count
 
+    @property
+    def feature_ids(self) -> list[int]:
+        """The features of the candidates, in order of appearance."""
+        return list(self._features)
+
     def add(self, sentence: int, derivations: Sequence[Derivation], *, bin: int = 0) -> int:
         """Add a sentence's k-best list; returns how many of them were new."""
         if self._prepared is None:

@@ -25,7 +25,7 @@ import numpy as np
 from hopefear._engine import Forest
 from hopefear.metrics.metric import Metric
 from hopefear.tune.candidates import Candidates
-from hopefear.weights import Weights
+from hopefear.weights import SparseVector, Weights
 
 Space = Literal["kbest", "forest"]
 
@@ -89,3 +89,44 @@ class BatchTuner(Tuner):
 
     @abstractmethod
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized: ...
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence of a minibatch, decoded with the weights that are handed over with it."""
+
+    sentence: int  # its number in the set
+    forest: Forest  # everything search kept, bins too
+    references: Sequence[str]
+    gold: Forest | None = None  # the derivations of the reference, where a tuner asks for them
+
+
+@dataclass(frozen=True)
+class Update:
+    """What a minibatch teaches: a vector to add to the weights, and what belongs in a log."""
+
+    step: SparseVector
+    updates: int = 0  # examples that led to it; the others were right already, or of no use
+    notes: Mapping[str, float] = field(default_factory=dict)  # summed over an iteration
+
+
+class OnlineTuner(Tuner):
+    """Learns from a minibatch at a time, decoded with the weights of that moment.
+
+    The object is one *learner*: it has its weights, its share of the sentences and its state, and
+    does not know how many others there are or where they run. The loop owns all that: with
+    `learners` = n it makes n objects with equal options, deals the shuffled sentences out to them
+    by number (never by thread, so threads change no result), and mixes their weights after an
+    iteration by the sizes of the shares. Averaging is the loop's too: of the weights after all
+    updates, after iterations, or over learners and iterations; a tuner never averages. A batch of
+    one is ordinary online learning. State (AdaGrad sums, background BLEU, multipliers) comes from
+    `state()` after each checkpointed minibatch, per learner; weights and averages are saved by
+    the loop.
+    """
+
+    minibatch: ClassVar[int] = 1  # examples of an update, unless the loop is told others
+    wants_gold: ClassVar[bool] = False  # whether examples need `gold` (forced decoding)
+
+    @abstractmethod
+    def update(self, weights: Weights, examples: Sequence[Example], task: Task) -> Update:
+        """The step for these examples; `weights` are not changed. Order is that of the shuffle."""

@@ -1,0 +1,346 @@
+"""`hopefear tune`: weights learned on a development set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopefear.cli.command import Command, Console, table
+from hopefear.cli.translate import DecoderOverrides
+from hopefear.config import option, part_of, to_mapping
+from hopefear.errors import OptionError
+from hopefear.files import check_one_stdin
+from hopefear.progress import duration
+from hopefear.registry import register
+from hopefear.tune.options import LoopOptions
+
+if TYPE_CHECKING:
+    from hopefear.model import Model
+    from hopefear.tune.loop import Decodes, TuningSet
+    from hopefear.weights import Weights
+
+
+@register("command", "tune")
+@dataclass(kw_only=True)
+class Tune(DecoderOverrides, LoopOptions, Command):
+    """Learn the weights of a model on a development set.
+
+    Decodes the set, optimises the weights on everything decoded so far, and repeats, until nothing
+    changes any more. The run directory then has the best weights (weights.tsv), those of every
+    iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A run that was
+    killed goes on with --resume and ends with the same weights. --set gives options of the tuner
+    and of the metric (--set restarts=5 metric.reference_length=average).
+    """
+
+    section = "Learn"
+    examples = (
+        "hopefear tune --model fr-en --dev dev.fr --refs dev.en --tuner mert -o run",
+        "hopefear tune --model m --dev d.zh --refs d.en.? --tuner batch-mira -o run --set C=0.001",
+        "hopefear tune --model m --dev d.fr --refs d.en --tuner mert -o run --runs 3 --resume",
+    )
+    components = {"tuner": "tuner", "metric": "metric"}  # noqa: RUF012
+
+    dev: Path = option(metavar="SRC", help="source text to learn from, one sentence per line")
+    refs: list[Path] = option(metavar="REF", help="its references, one file each")
+    tuner: str = option(help="the method, such as mert or batch-mira")
+    output: Path = option(flags=("-o",), metavar="RUN", help="directory of the run")
+    model: Path | None = option(None, metavar="DIR", help="the model directory")
+    decoder: str | None = option(
+        None, metavar="COMMAND", help="decode with this command instead, see docs/tuning.md"
+    )
+    weights: Path | None = option(None, help="start from these; by default the model's own")
+    metric: str = option("bleu", help="what is to rise: bleu, ter, chrf …")
+    heldout: Path | None = option(
+        None, metavar="SRC", help="another source text, by which the best iteration is chosen"
+    )
+    heldout_refs: list[Path] = option([], metavar="REF", help="its references")
+    tokenized: bool = option(False, help="the texts are words between blanks: take them so")
+    runs: int = option(1, min=1, max=99, help="repeat with so many seeds; reports the spread")
+    resume: bool = option(False, help="go on with a run that was stopped")
+    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        from hopefear.threads import all_cores
+        from hopefear.tune.loop import Loop
+        from hopefear.tune.runs import tune
+
+        self._check()
+        threads = self.threads or all_cores()
+        tuner, metric = self.component("tuner"), self.component("metric")
+        system = self._system(console, self.kbest or tuner.kbest)
+        data = system.read(self.dev, self.refs)
+        heldout = system.read(self.heldout, self.heldout_refs) if self.heldout else None
+        config = {
+            "tuner": {"name": self.tuner, **to_mapping(tuner)},
+            "metric": {"name": self.metric, **to_mapping(metric)},
+            **self._config(system.config, system.weights),
+            "resources": {"threads": threads},
+        }
+
+        def make_loop(directory: Any, options: LoopOptions) -> Loop:
+            return Loop(
+                decoder=system.decoder,
+                tuner=self.component("tuner"),
+                metric=metric,
+                data=data,
+                start=system.weights,
+                directory=directory,
+                options=options,
+                heldout=heldout,
+                threads=threads,
+                display=console.display,
+                tell=console.note,
+                warn=console.warn,
+            )
+
+        options = LoopOptions(**part_of(LoopOptions, self))
+        report = tune(
+            make_loop,
+            self.output,
+            config,
+            options,
+            runs=self.runs,
+            resume=self.resume,
+            tell=console.note,
+        )
+        return {"tuner": self.tuner, "run": str(self.output), **report}
+
+    def _check(self) -> None:
+        if self.model is None and self.decoder is None:
+            raise OptionError("--model is missing: the model directory, or --decoder COMMAND")
+        if self.decoder is not None and self.model is None and not self.tokenized:
+            raise OptionError(
+                "--decoder without --model: there are no text steps; prepare the texts and give "
+                "--tokenized"
+            )
+        if (self.heldout is None) != (not self.heldout_refs):
+            raise OptionError("--heldout and --heldout-refs belong together; give both")
+        heldout = [self.heldout] if self.heldout else []
+        check_one_stdin(self.dev, *self.refs, *heldout, *self.heldout_refs)
+
+    def _system(self, console: Console, k: int) -> System:
+        from hopefear.model import Model
+
+        model = None if self.model is None else Model.load(self.model)
+        if self.decoder is not None:
+            return external_system(self, self.decoder, model, k, console)
+        assert model is not None
+        return model_system(self, model, console)
+
+    def _config(self, system: Mapping[str, Any], weights: Weights) -> dict[str, Any]:
+        """What makes the run repeatable: files by their content, and where they were."""
+        from hopefear.tune.run import digest_of, digest_of_weights
+
+        files: dict[str, Any] = {"dev": [self.dev], "refs": self.refs}
+        if self.heldout is not None:
+            files |= {"heldout": [self.heldout], "heldout_refs": self.heldout_refs}
+        places: dict[str, Any] = {key: [str(p) for p in paths] for key, paths in files.items()}
+        for key in ("model", "weights"):
+            if getattr(self, key) is not None:
+                places[key] = str(getattr(self, key))
+        contents = {key: [digest_of(p) for p in paths] for key, paths in files.items()}
+        return {
+            "system": {"tokenized": self.tokenized, **system},
+            "contents": {**contents, "start_weights": digest_of_weights(weights)},
+            "files": places,
+        }
+
+    def show(self, report: Mapping[str, Any], console: Console) -> None:
+        show_outcome(report, console)
+
+
+@dataclass
+class System:
+    """What is tuned: a decoder, the weights to start from, and how text is read for it."""
+
+    decoder: Decodes
+    weights: Weights
+    config: Mapping[str, Any]
+    sentence: Callable[[str, str], Any]  # of a source line and its place
+    reference: Callable[[str], str]
+
+    def read(self, source: Path, references: Sequence[Path]) -> TuningSet:
+        """A set as the decoder and the metric take it."""
+        from hopefear.text.lines import read_parallel
+        from hopefear.tune.loop import TuningSet
+
+        sentences, expected = [], []
+        for number, row in enumerate(read_parallel([source, *references]), 1):
+            sentences.append(self.sentence(row[0], f"{source}:{number}"))
+            expected.append([self.reference(line) for line in row[1:]])
+        return TuningSet(sentences, expected)
+
+
+def model_system(command: Tune, model: Model, console: Console) -> System:
+    """A model directory with its own decoder and text steps."""
+    from hopefear.translate import TranslateOptions, Translator
+
+    overrides = command.overrides(model.decoder_class.options_class)
+    # A model that was never tuned has default weights; this is what we are here for.
+    weights = model.weights(command.weights, warn=lambda text: None)
+    translator = Translator(
+        model,
+        weights=weights,
+        options=TranslateOptions(tokenized=command.tokenized),
+        decoder=overrides,
+        folders=[command.dev.parent, Path()],
+        warn=console.warn,
+    )
+    return System(
+        decoder=translator.decoder,
+        weights=weights,
+        config={"decoder": overrides, "model": _contents(model)},
+        sentence=lambda line, place: translator.read(line, place)[0],
+        reference=_reference_steps(command, model, console),
+    )
+
+
+def external_system(
+    command: Tune, line: str, model: Model | None, k: int, console: Console
+) -> System:
+    """Another system's decoder; a model, if given, has the text steps only."""
+    from hopefear.config import from_mapping
+    from hopefear.decode.decoder import Sentence
+    from hopefear.decode.external import ExternalDecoder, ExternalOptions
+    from hopefear.weights import Weights
+
+    given = command.overrides(ExternalOptions)
+    decoder = ExternalDecoder(from_mapping(ExternalOptions, {"k": k, **given, "command": line}))
+    if command.weights is not None:
+        weights = Weights.load(command.weights)
+    else:
+        weights = decoder.start_weights()
+        if not weights.active:
+            raise OptionError(
+                "--decoder: no weights to start from; give --weights FILE, or the decoder's "
+                "moses.ini with --options config=FILE"
+            )
+    source = None if command.tokenized or model is None else model.text("source", console.warn)
+
+    def sentence(text: str, place: str) -> Sentence:
+        return Sentence.of(text if source is None else source.prepare(text))
+
+    return System(
+        decoder=decoder,
+        weights=weights,
+        config={
+            "decoder": {"command": line, **{key: str(value) for key, value in given.items()}},
+            "model": {} if model is None else _contents(model),
+        },
+        sentence=sentence,
+        reference=_reference_steps(command, model, console),
+    )
+
+
+def _reference_steps(command: Tune, model: Model | None, console: Console) -> Callable[[str], str]:
+    if command.tokenized or model is None:
+        return str
+    target = model.text("target", console.warn)
+    return lambda line: " ".join(target.prepare(line))
+
+
+def _contents(model: Model) -> dict[str, str]:
+    from hopefear.model import MODEL_FILE
+    from hopefear.tune.run import digest_of
+
+    paths = (model.directory / MODEL_FILE, *model.parts())
+    return {path.name: digest_of(path) for path in paths}
+
+
+# -- runs in words --
+
+
+def show_outcome(report: Mapping[str, Any], console: Console) -> None:
+    """The end of a run, and its iterations."""
+    if "runs" in report:
+        rows = [
+            (
+                f"run {number}",
+                f"{one['dev_bleu']:.2f}",
+                str(one["best_iteration"]),
+                str(one["iterations"]),
+                duration(one["seconds"]),
+            )
+            for number, one in enumerate(report["runs"], 1)
+        ]
+        header = ("", "dev BLEU", "best iteration", "iterations", "time")
+        console.print(table(rows, header) + "\n")
+        console.print(
+            f"mean {report['dev_bleu_mean']:.2f}, deviation {report['dev_bleu_deviation']:.2f}"
+        )
+    console.print(
+        f"{report['run']}/weights.tsv: dev BLEU {report['dev_bleu']:.2f} in iteration "
+        f"{report['best_iteration']} of {report['iterations']} ({report['stopped']}), "
+        f"{duration(report['seconds'])}, of which decoding {duration(report['decode_seconds'])}"
+    )
+
+
+def is_run(path: Path) -> bool:
+    """Whether a directory is that of a run."""
+    return (path / "config.toml").is_file()
+
+
+def describe_run(path: Path) -> dict[str, Any]:
+    """A run directory for `hopefear inspect`."""
+    from hopefear.config import load_toml
+    from hopefear.tune.run import CONFIG_FILE, METRICS_FILE, read_metrics
+
+    config = load_toml(path / CONFIG_FILE)
+    metrics = path / METRICS_FILE
+    return {
+        "kind": "run",
+        "directory": str(path),
+        "tuner": config.get("tuner", {}),
+        "metric": config.get("metric", {}),
+        "signature": config.get("signature", ""),
+        "config": config,
+        "iterations": read_metrics(metrics) if metrics.is_file() else [],
+    }
+
+
+def show_run(report: Mapping[str, Any], console: Console) -> None:
+    """The iterations of a run as a table."""
+    tuner, metric = report["tuner"], report["metric"]
+    loop = report["config"].get("loop", {})
+    options = [f"{k} {v}" for k, v in {**tuner, "seed": loop.get("seed")}.items() if k != "name"]
+    console.print(
+        f"{report['directory']}: a run of {tuner.get('name')} for {metric.get('name')} "
+        f"({', '.join(options)})\n"
+    )
+    heldout = any("heldout_score" in record for record in report["iterations"])
+    several = any("run" in record for record in report["iterations"])
+    rows = []
+    for record in report["iterations"]:
+        rows.append(
+            [
+                *([str(record["run"])] if several else []),
+                str(record["iteration"]),
+                _number(record, "score", ".2f"),
+                *([_number(record, "heldout_score", ".2f")] if heldout else []),
+                _number(record, "length_ratio", ".3f"),
+                _number(record, "objective", ".4f"),
+                _number(record, "change", ".4f"),
+                _number(record, "candidates", ",d"),
+                _number(record, "active_features", ",d"),
+                _number(record, "decode_seconds", ".1f"),
+                _number(record, "optimise_seconds", ".1f"),
+            ]
+        )
+    header = [
+        *(["run"] if several else []),
+        "iteration",
+        str(metric.get("name")),
+        *(["held out"] if heldout else []),
+        *("length", "objective", "change", "candidates", "active", "decode s", "optimise s"),
+    ]
+    console.print(table(rows, header))
+    for record in report["iterations"]:
+        for text in record.get("warnings", []):
+            console.print(f"\niteration {record['iteration']}: {text}")
+
+
+def _number(record: Mapping[str, Any], key: str, form: str) -> str:
+    value = record.get(key)
+    return "-" if value is None else format(value, form)

@@ -1,0 +1,296 @@
+"""The run directory: what a tuning run wrote, and where a killed one goes on.
+
+config.toml         everything needed to repeat the run, with a signature
+iterations/00.tsv   the weights of each iteration, 00 the ones it started from (.bin if many)
+metrics.jsonl       a line for each iteration: scores, seconds, what was noticed
+weights.tsv         the chosen weights
+checkpoint/         state.json, the tuner's state, the pool; the pool goes when the run is finished
+
+Every file appears as a whole. `state.json` is written last in each phase and names the files that
+belong to it, so that a run killed at any moment finds the end of the last finished phase.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+
+from hopefear import __version__
+from hopefear.config import load_toml
+from hopefear.errors import InputError, OptionError
+from hopefear.files import PathLike, atomic_path, check_directory, open_output, write_text
+from hopefear.weights import Weights
+
+CONFIG_FILE = "config.toml"
+METRICS_FILE = "metrics.jsonl"
+WEIGHTS_FILE = "weights.tsv"
+ITERATIONS = "iterations"
+CHECKPOINT = "checkpoint"
+STATE_FILE = "state.json"
+LOCK_FILE = "lock"
+#: Tables of the configuration in which a resumed run may differ: they change no result. Files may
+#: have moved; what is in them is compared.
+FREE = ("resources", "files")
+#: More weights than this are written in binary form.
+TEXT_LIMIT = 100_000
+
+Record = dict[str, Any]
+
+
+class RunDirectory:
+    """A directory of one run. `open` makes it or goes on with it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoint = path / CHECKPOINT
+
+    @classmethod
+    def open(cls, path: PathLike, config: Mapping[str, Any], *, resume: bool) -> RunDirectory:
+        """A new directory with this configuration, or with `resume` the one that is there."""
+        run = cls(Path(path))
+        prepare_directory(run.path, config, resume=resume, folders=(CHECKPOINT, ITERATIONS))
+        return run
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out; the system lets go when this one ends, however it ends."""
+        with (self.checkpoint / LOCK_FILE).open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InputError(
+                    f"{self.path}: another process is tuning in it; wait for it or stop it"
+                ) from None
+            yield
+
+    # -- weights --
+
+    def weights_path(self, iteration: int) -> Path:
+        """Where the weights of an iteration are, or will be if they are few."""
+        text = self.path / ITERATIONS / f"{iteration:02d}.tsv"
+        binary = text.with_suffix(".bin")
+        return binary if binary.is_file() and not text.is_file() else text
+
+    def save_weights(self, iteration: int, weights: Weights) -> Weights:
+        """Write them; returns what a reader finds, so that resuming changes nothing."""
+        path = self.path / ITERATIONS / f"{iteration:02d}.tsv"
+        other = path.with_suffix(".bin")
+        if len(weights) > TEXT_LIMIT:
+            path, other = other, path
+        weights.save(path)
+        other.unlink(missing_ok=True)
+        return Weights.load(path)
+
+    def load_weights(self, iteration: int) -> Weights:
+        return Weights.load(self.weights_path(iteration))
+
+    def choose(self, iteration: int) -> None:
+        """Make the weights of this iteration the result."""
+        self.load_weights(iteration).save(self.path / WEIGHTS_FILE)
+
+    # -- the state --
+
+    def read_state(self) -> dict[str, Any] | None:
+        """What the last finished phase left; None if there was none."""
+        path = self.checkpoint / STATE_FILE
+        if not path.is_file():
+            return None
+        try:
+            state = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InputError(f"{path}: damaged ({error}); start again without --resume") from None
+        return dict(state)
+
+    def write_state(self, state: Mapping[str, Any], records: Sequence[Record]) -> None:
+        """End a phase. The metrics are written anew as a whole: no line comes twice."""
+        write_metrics(self.path / METRICS_FILE, records)
+        with write_text(self.checkpoint / STATE_FILE) as file:
+            json.dump({**state, "records": list(records)}, file, indent=1)
+
+    def save_tuner_state(self, iteration: int, state: Mapping[str, Any]) -> None:
+        """One .npz with the arrays, and the rest as JSON; that of the iteration before goes."""
+        arrays: dict[str, Any] = {}
+        plain = _without_arrays(dict(state), arrays)
+        arrays["state"] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
+        with atomic_path(self._tuner_state(iteration)) as temporary, temporary.open("wb") as file:
+            np.savez(file, **arrays)
+
+    def load_tuner_state(self, iteration: int) -> dict[str, Any]:
+        path = self._tuner_state(iteration)
+        with np.load(path, allow_pickle=False) as arrays:
+            plain = json.loads(arrays["state"].tobytes())
+            return dict(_with_arrays(plain, arrays))
+
+    def _tuner_state(self, iteration: int) -> Path:
+        return self.checkpoint / f"tuner-{iteration:02d}.npz"
+
+    def tidy(self, iteration: int) -> None:
+        """Drop the tuner's states of other iterations."""
+        for path in self.checkpoint.glob("tuner-*.npz"):
+            if path != self._tuner_state(iteration):
+                path.unlink(missing_ok=True)
+
+    def drop_pool(self) -> None:
+        """The run is finished: nobody needs its pool any more."""
+        shutil.rmtree(self.checkpoint / "pool", ignore_errors=True)
+
+    @property
+    def pool(self) -> Path:
+        """The directory of the pool's files."""
+        folder = self.checkpoint / "pool"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+
+# -- configuration --
+
+
+def prepare_directory(
+    path: Path, config: Mapping[str, Any], *, resume: bool, folders: Sequence[str] = ()
+) -> None:
+    """Make the directory of a run, or with `resume` take up the one that is there.
+
+    What is there must have been made with the same configuration, resources aside.
+    """
+    check_directory(path)
+    settings = path / CONFIG_FILE
+    there = list(path.iterdir()) if path.is_dir() else []
+    if settings.is_file():
+        if not resume:
+            raise OptionError(
+                f"{path}: has a run already; --resume goes on with it, or give a new directory"
+            )
+        _check_same(settings, load_toml(settings), complete(config))
+    elif any(entry.name not in folders and not _temporary(entry) for entry in there):
+        raise OptionError(f"{path}: is not empty and no run; give a new directory")
+    for folder in (path, *(path / name for name in folders)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for entry in folder.iterdir():
+            if _temporary(entry):  # of a run that was killed
+                entry.unlink(missing_ok=True)
+    if not settings.is_file():
+        write_config(settings, config)
+
+
+def complete(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with the version of the program and a signature of what counts."""
+    settings = {"version": __version__, **config}
+    settings.pop("signature", None)
+    compared = {key: value for key, value in settings.items() if key not in FREE}
+    digest = hashlib.sha256(json.dumps(compared, sort_keys=True, default=str).encode())
+    return {"signature": digest.hexdigest()[:16], **settings}
+
+
+def write_config(path: Path, config: Mapping[str, Any]) -> None:
+    with open_output(path) as file:
+        tomli_w.dump(complete(config), file)
+
+
+def _check_same(place: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    old, new = dict(_flat(there)), dict(_flat(wanted))
+    for key in [*new, *old]:
+        if key == "signature" or key.split(".")[0] in FREE:
+            continue
+        if old.get(key) != new.get(key):
+            raise OptionError(
+                f"{place}: the run there was made with {key} = {_shown(old.get(key))}, now it is "
+                f"{_shown(new.get(key))}; --resume needs the same, or give a new directory"
+            )
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _shown(value: Any) -> str:
+    return "not given" if value is None else json.dumps(value, default=str, ensure_ascii=False)
+
+
+# -- metrics --
+
+
+def write_metrics(path: Path, records: Sequence[Record]) -> None:
+    """One JSON object per line."""
+    with write_text(path) as file:
+        for record in records:
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def read_metrics(path: Path) -> list[Record]:
+    """The lines of metrics.jsonl."""
+    records = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: not a JSON object ({error})") from None
+        if not isinstance(record, dict):
+            raise InputError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
+        records.append(record)
+    return records
+
+
+# -- small things --
+
+
+def _without_arrays(value: Any, arrays: dict[str, Any]) -> Any:
+    if isinstance(value, np.ndarray):
+        key = f"array{len(arrays)}"
+        arrays[key] = value
+        return {"__array__": key}
+    if isinstance(value, Mapping):
+        return {key: _without_arrays(item, arrays) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_arrays(item, arrays) for item in value]
+    return value
+
+
+def _with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {"__array__"}:
+            return arrays[value["__array__"]]
+        return {key: _with_arrays(item, arrays) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_arrays(item, arrays) for item in value]
+    return value
+
+
+def _temporary(path: Path) -> bool:
+    return path.name.startswith(".") and path.name.endswith(".tmp")
+
+
+def digest_of(path: PathLike) -> str:
+    """A fingerprint of a file: all of it, or of a large one its size, beginning and end."""
+    whole = 2**26
+    digest = hashlib.sha256()
+    size = os.stat(path).st_size  # noqa: PTH116 (path may be any path-like)
+    with Path(path).open("rb") as file:
+        if size <= whole:
+            while block := file.read(2**20):
+                digest.update(block)
+        else:
+            digest.update(f"{size}\n".encode())
+            digest.update(file.read(2**20))
+            file.seek(size - 2**20)
+            digest.update(file.read())
+    return digest.hexdigest()[:16]
+
+
+def digest_of_weights(weights: Weights) -> str:
+    """A fingerprint of weights, whatever file they come from."""
+    vector = weights.vector()
+    return hashlib.sha256(vector.ids.tobytes() + vector.values.tobytes()).hexdigest()[:16]

@@ -1,0 +1,78 @@
+"""Every registered batch tuner in the loop: it learns a toy; equal seeds give equal bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loop_toy import NEAR, ToyDecoder, toy_set
+
+from hopefear import registry
+from hopefear.metrics import create
+from hopefear.tune.loop import Loop
+from hopefear.tune.options import LoopOptions
+from hopefear.tune.run import RunDirectory
+from hopefear.tune.runs import tune
+from hopefear.tune.tuner import BatchTuner
+from hopefear.weights import Weights
+
+TUNERS = [n for n in registry.names("tuner") if issubclass(registry.get("tuner", n), BatchTuner)]
+CASES = [(name, space) for name in TUNERS for space in registry.get("tuner", name).spaces]
+
+
+def run(name: str, space: str, directory: Path, **options: Any) -> dict[str, Any]:
+    def loop(place: RunDirectory, chosen: LoopOptions) -> Loop:
+        cls = registry.get("tuner", name)
+        tuner = cls(space=space) if len(cls.spaces) > 1 else cls()
+        return Loop(
+            decoder=ToyDecoder(sparse=True),
+            tuner=tuner,
+            metric=create("bleu"),
+            data=toy_set(20),
+            start=Weights(NEAR),
+            directory=place,
+            options=chosen,
+            threads=2,
+        )
+
+    config = {"tuner": {"name": name, "space": space}}
+    settings = LoopOptions(**{"iterations": 4, "kbest": 30, **options})
+    return tune(loop, directory, config, settings)
+
+
+def test_there_are_some() -> None:
+    assert TUNERS
+
+
+@pytest.mark.parametrize(("name", "space"), CASES)
+def test_it_learns_the_toy(name: str, space: str, tmp_path: Path) -> None:
+    report = run(name, space, tmp_path / "run")
+    weights = Weights.load(tmp_path / "run" / "weights.tsv")
+    assert report["dev_bleu"] > 40, "the start weights have 0"
+    assert weights["always"] == -1.0, "it decides nothing, and is left alone"
+
+
+@pytest.mark.parametrize(("name", "space"), CASES)
+def test_the_same_seed_gives_the_same_bytes(name: str, space: str, tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        run(name, space, tmp_path / place, iterations=2)
+    one, two = (tmp_path / place / "iterations" / "02.tsv" for place in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize(("name", "space"), CASES)
+def test_fixed_weights_stay(name: str, space: str, tmp_path: Path) -> None:
+    run(name, space, tmp_path / "run", iterations=2, fix=["likely", "odd"])
+    start = Weights(NEAR)
+    for path in (tmp_path / "run" / "iterations").iterdir():
+        weights = Weights.load(path)
+        assert (weights["likely"], weights["odd"]) == (start["likely"], start["odd"])
+
+
+@pytest.mark.parametrize("name", [name for name, space in CASES if space == "kbest"])
+def test_tied_weights_are_equal(name: str, tmp_path: Path) -> None:
+    run(name, "kbest", tmp_path / "run", iterations=2, tie=["words odd"])
+    for path in (tmp_path / "run" / "iterations").iterdir():
+        weights = Weights.load(path)
+        assert weights["words"] == weights["odd"]
