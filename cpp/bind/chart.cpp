@@ -47,7 +47,9 @@ std::vector<std::string> words_of(nb::handle words) {
 
 // (forest, span limit, nodes and edges before the language model, edges scored, dropped unary
 // rules)
-nb::tuple tuple_of(ChartDecoder::Output&& output) {
+using Answer =
+    nb::typed<nb::tuple, Forest, size_t, size_t, size_t, size_t, nb::typed<nb::list, std::string>>;
+Answer tuple_of(ChartDecoder::Output&& output) {
   nb::list dropped;
   for (const std::string& rule : output.dropped) dropped.append(to_python(rule));
   return nb::make_tuple(std::move(output.forest), output.span_limit, output.nodes, output.edges,
@@ -56,8 +58,8 @@ nb::tuple tuple_of(ChartDecoder::Output&& output) {
 
 // Runs `f(input, names)` without the GIL, then hands new names over with it.
 template <typename F>
-nb::tuple run(const ChartDecoder& decoder, nb::handle words, const std::string& id,
-              std::shared_ptr<rules::RuleTable> grammar, F&& f) {
+Answer run(const ChartDecoder& decoder, nb::handle words, const std::string& id,
+           std::shared_ptr<rules::RuleTable> grammar, F&& f) {
   const std::vector<std::string> text = words_of(words);
   if (grammar != nullptr) intern_columns(*grammar, *decoder.model().names);
   features::NameLog names;
