@@ -77,12 +77,15 @@ def test_a_file_where_the_directory_should_be(hopefear: Run, tmp_path: Path) -> 
     assert (tmp_path / "w").read_text() == "mine"
 
 
-def test_demo_tells_its_story(hopefear: Run, tmp_path: Path) -> None:
-    done = hopefear("demo", "-o", tmp_path / "demo")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Example ") == 3
-    assert done.stdout.count("    = ") == 12
-    assert "8,000" in done.stdout
+def test_demo_tells_its_story(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(world, "generate", partial(world.generate, train=200, dev=12, test=12))
+    assert main(["demo", "-o", str(tmp_path / "demo")]) == 0
+    told = capsys.readouterr().out
+    assert told.count("Example ") == 3
+    assert told.count("    = ") == 12
+    assert all(f"\n{number}. " in "\n" + told for number in range(1, 5))
     assert {p.name for p in (tmp_path / "demo" / "world").iterdir()} == FILES
     first = (tmp_path / "demo" / "world" / "train.zh").read_text(encoding="utf-8").splitlines()[0]
     assert first == "Bushi yu Shalong juxing le huitan ."
