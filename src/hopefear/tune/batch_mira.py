@@ -12,7 +12,8 @@ candidates, and the best pass's average is the result. Dense and sparse features
 
 Of a metric that is not BLEU, B is the sentence score times `scale`.
 
-Differs: k-best MIRA in Moses takes most rows of a list for repetitions of each other and trains on
+Differs: the weights that a run starts from are stretched before the first step (`stretch.py`). And
+k-best MIRA in Moses takes most rows of a list for repetitions of each other and trains on
 the rest; here all rows count.
 """
 
@@ -33,6 +34,7 @@ from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import Candidates, FloatArray
 from hopefear.tune.forest_mira import ForestMira
+from hopefear.tune.stretch import stretched
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
 from hopefear.weights import Weights
 
@@ -59,6 +61,12 @@ class BatchMira(BatchTuner):
     safe_hope: bool = option(
         False, help="in the choice of the hope the model counts at most 5 times as much as B"
     )
+    stretch: float = option(
+        4.0,
+        min=0,
+        help="start weights of a run are brought to the length at which model scores in a list "
+        "differ so many times as much as B does; 0: as they are",
+    )
     scale: float = option(
         10.0, min=0, help="what sentence scores of other metrics than BLEU are multiplied with"
     )
@@ -68,6 +76,7 @@ class BatchMira(BatchTuner):
             return self._optimize_forests(pool, weights, task)
         candidates = pool.candidates
         assert candidates is not None, "batch-mira works on k-best lists"
+        weights, factor = self._stretched(pool, weights, task)
         start = candidates.vector(weights)
         mira = self._engine(pool.metric, candidates, start, candidates.fixed(task.fixed))
         best, best_pass, steps = start, 0, 0
@@ -84,13 +93,21 @@ class BatchMira(BatchTuner):
             if task.progress is not None:
                 task.progress(number)
         notes = {"before": before, "best_pass": best_pass, "steps": steps, "last_loss": loss}
+        if factor != 1:
+            notes["stretched"] = factor
         return Optimized(candidates.weights(best, weights), reached, notes)
+
+    def _stretched(self, pool: Pool, weights: Weights, task: Task) -> tuple[Weights, float]:
+        if not task.searching or task.iteration > 0 or self.stretch == 0:
+            return weights, 1.0
+        return stretched(pool, weights, task, self.stretch, self.scale)
 
     def _optimize_forests(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         if pool.forests is None:
             raise ValueError("space=forest learns from forests, but the pool has none")
         if self.safe_hope:
             raise OptionError("safe_hope: is for k-best lists; leave it out with space forest")
+        weights, factor = self._stretched(pool, weights, task)
         mira = ForestMira(
             pool.metric, pool.forests, pool.references, weights.copy(), self.C, self.decay,
             Search(beam=self.forest_beam), task.fixed, self.background,
@@ -106,6 +123,8 @@ class BatchMira(BatchTuner):
             if task.progress is not None:
                 task.progress(number)
         notes = {"before": before, "best_pass": best_pass, "steps": mira.steps, "last_loss": loss}
+        if factor != 1:
+            notes["stretched"] = factor
         return Optimized(best, reached, notes)
 
     def _engine(

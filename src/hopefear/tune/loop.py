@@ -228,6 +228,7 @@ class Loop:
                 threads=self.threads,
                 iteration=self.iteration,
                 fixed=held,
+                searching=True,
                 progress=step.update,
             )
             found = self.tuner.optimize(pool, seen.copy(), task)

@@ -49,6 +49,8 @@ class Task:
     threads: int = 1
     iteration: int = 0  # of the outer loop, from 0
     fixed: frozenset[int] = frozenset()  # ids of features whose weights must stay
+    # Whether a decoder goes on with the new weights: then they must hold outside the pool too.
+    searching: bool = False
     progress: Callable[[int], None] | None = None
 
 

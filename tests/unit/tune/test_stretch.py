@@ -1,0 +1,115 @@
+"""Start weights at another length: what differs how much, and what must stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hopefear.forest import Forest, ForestBuilder
+from hopefear.metrics import create
+from hopefear.tune.batch_mira import BatchMira
+from hopefear.tune.candidates import Candidates, from_arrays
+from hopefear.tune.stretch import stretched
+from hopefear.tune.tuner import Pool, Task
+from hopefear.weights import FeatureNames, Weights
+
+pytestmark = pytest.mark.engine
+START = {"a": 0.01, "b": -0.02, "c": 0.0, "elsewhere": 3.0}
+
+
+def ids(*names: str) -> frozenset[int]:
+    return frozenset(FeatureNames().intern(name) for name in names)
+
+
+def task(*fixed: str, iteration: int = 0, searching: bool = True) -> Task:
+    return Task(
+        np.random.default_rng(1), fixed=ids(*fixed), iteration=iteration, searching=searching
+    )
+
+
+def candidates() -> Candidates:
+    """Groups of 0 and more rows; the feature d is constant in each."""
+    random = np.random.default_rng(8)
+    numbers = np.repeat([0, 1, 3], [7, 1, 12])
+    edits = random.integers(0, 9, (20, 1)) * [1, 0] + [0, 20 * 840]
+    features = np.column_stack([random.normal(size=(20, 3)), numbers])
+    return from_arrays(numbers, features, edits, ["a", "b", "c", "d"])
+
+
+def test_spread_is_within_groups() -> None:
+    made = candidates()
+    values = np.random.default_rng(2).normal(size=20)
+    parts = np.split(values, [7, 8])
+    squares = np.concatenate([(part - part.mean()) ** 2 for part in parts])
+    assert made.spread(values) == pytest.approx(np.sqrt(squares.mean()))
+    assert made.spread(np.repeat([5.0, 1.0, 2.0], [7, 1, 12])) == 0
+    assert made.part([]).spread(np.zeros(0)) == 0
+
+
+@pytest.mark.parametrize("times", [0.5, 3.0])
+def test_scores_differ_so_many_times_as_much_as_gains(times: float) -> None:
+    pool = Pool(create("ter"), candidates=candidates())
+    assert pool.candidates is not None
+    longer, factor = stretched(pool, Weights(START), task("d"), times, 10.0)
+    gains = 10 * pool.metric.sentence_scores(pool.candidates.statistics)
+    scores = pool.candidates.scores(pool.candidates.vector(longer))
+    assert pool.candidates.spread(scores) == pytest.approx(times * pool.candidates.spread(gains))
+    for name, value in START.items():  # those too that no candidate has
+        assert longer[name] == pytest.approx(factor * value)
+
+
+def test_fixed_weights_stay() -> None:
+    pool = Pool(create("ter"), candidates=candidates())
+    start = Weights({**START, "d": -100.0})
+    longer, factor = stretched(pool, start, task("d", "unknown"), 4.0, 10.0)
+    assert factor > 10
+    assert longer["d"] == -100
+    assert "unknown" not in longer
+    # A fixed weight that tells candidates apart gives the length.
+    same, factor = stretched(pool, start, task("a", "d"), 4.0, 10.0)
+    assert (factor, same.vector()) == (1.0, start.vector())
+
+
+def test_nothing_to_stretch() -> None:
+    pool = Pool(create("ter"), candidates=candidates())
+    for weights in (Weights(), Weights({"d": 1.0})):
+        assert stretched(pool, weights, task(), 4.0, 10.0)[1] == 1
+    none = Pool(create("bleu"), forests=[[], []], references=[["a"], ["b"]])
+    assert stretched(none, Weights(START), task(), 4.0, 10.0)[1] == 1
+
+
+def test_only_at_the_start_of_a_run_with_a_decoder() -> None:
+    pool = Pool(create("ter"), candidates=candidates())
+    cases = (
+        (BatchMira(), task(), True),
+        (BatchMira(), task(iteration=1), False),
+        (BatchMira(), task(searching=False), False),
+        (BatchMira(stretch=0), task(), False),
+    )
+    for tuner, given, wanted in cases:
+        notes = tuner.optimize(pool, Weights(START), given).notes
+        assert ("stretched" in notes) == wanted
+
+
+def forest(words: str) -> Forest:
+    builder = ForestBuilder()
+    goal = builder.node()
+    for place, text in enumerate(words.split("/")):
+        builder.edge(goal, (), text.split(), features={"a": place, "b": len(text)})
+    return builder.finish(goal)
+
+
+def test_forests_by_their_best_derivations() -> None:
+    lists = [["a b c d e", "a b c d f", "a c"], ["g h i j", "g h i", "k l m n o"]]
+    references = [["a b c d e"], ["g h i j k"]]
+    forests = [[forest("/".join(texts))] for texts in lists]
+    pool = Pool(create("bleu"), forests=forests, references=references)
+    _, factor = stretched(pool, Weights({"a": 0.1}), task(), 4.0, 10.0)
+    metric = create("bleu")
+    texts = [text for group in lists for text in group]
+    rows = metric.prepare(references).statistics(texts, np.repeat([0, 1], 3))
+    values = np.tile([0.0, 1.0, 2.0], 2)[:, None]
+    made = from_arrays(np.repeat([0, 1], 3), values, rows, ["a"])
+    expected = stretched(Pool(metric, candidates=made), Weights({"a": 0.1}), task(), 4.0, 10.0)
+    assert factor == pytest.approx(expected[1])
+    assert factor > 1
