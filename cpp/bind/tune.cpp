@@ -147,7 +147,8 @@ void bind_line_search(nb::module_& m) {
           nb::sig("def best_bleu(self, scores: numpy.typing.NDArray[numpy.float64], column: int, "
                   "slopes: numpy.typing.NDArray[numpy.float64], order: int, length_unit: float, "
                   "narrow: float, margin: float) -> tuple[float, float, float]"),
-          "The best place on the line, BLEU there, and BLEU at 0. Column -1: along slopes.")
+          "The best place on the line, BLEU there, and BLEU at 0 (-inf: a corner is there). "
+          "Column -1: along slopes.")
       .def(
           "intervals",
           [](const LineSearch& search, InArray<double> scores, int64_t column,

@@ -289,6 +289,7 @@ LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes&
   const std::vector<LineSearch::Corner>& corners = envelopes.corners;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr size_t kAhead = 12;  // rows of statistics are all over memory
+  constexpr double kOnCorner = -1;
   std::vector<int64_t> sums = envelopes.start;
   double best = -1, here = 0, best_low = -kInfinity, best_high = kInfinity, low = -kInfinity;
   for (size_t i = 0; i <= corners.size(); ++i) {
@@ -296,7 +297,8 @@ LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes&
     const bool wide = high - low >= narrow, contains = low <= 0 && 0 < high;
     if (wide || contains) {
       const double power = objective.power(sums.data());
-      if (contains) here = power;
+      // On a corner rows are equally good, and which of them is first decides: no interval's score.
+      if (contains) here = std::min(-low, high) < narrow / 2 ? kOnCorner : power;
       if (wide && power > best) {
         best = power;
         best_low = low;
@@ -309,12 +311,12 @@ LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes&
     low = high;
   }
   LineOptimum found;
-  found.here = objective.score(here);
+  found.here = here == kOnCorner ? -kInfinity : objective.score(here);
   found.score = objective.score(std::max(best, here));
   if (best <= here) return found;  // where nothing is gained there is no reason to move
-  // The interval is on one side of 0, or 0 is in a narrow part of it.
   const double half = std::min((best_high - best_low) / 2, margin);
-  found.x = best_high <= 0 || std::isinf(best_low) ? best_high - half : best_low + half;
+  const bool left = std::abs(best_high) < std::abs(best_low);
+  found.x = left ? best_high - half : best_low + half;
   return found;
 }
 

@@ -93,9 +93,12 @@ struct BleuObjective {
 // to 0 (where slopes are nearly equal corners are far out, and the middle between two such would
 // leave nothing of the other weights). Intervals narrower than `narrow` are passed over (many
 // groups have corners at the same place, but for rounding); the first of equally good ones wins; if
-// none is better than the one around 0, x is 0.
+// none is better than the one around 0, x is 0. A corner at 0 (nearer than half of `narrow`) is
+// left in any case, as its score is that of no interval: from weights that are all 0 every line
+// begins on one.
 struct LineOptimum {
-  double x = 0, score = 0, here = 0;  // the place, the corpus score there, and the one at 0
+  // The place, the corpus score there, and the one at 0 (-infinity: it is a corner).
+  double x = 0, score = 0, here = 0;
 };
 LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes& envelopes,
                           const BleuObjective& objective, double narrow, double margin);

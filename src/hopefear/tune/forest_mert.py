@@ -21,7 +21,7 @@ from hopefear.forest import edge_scores, viterbi
 from hopefear.metrics.metric import Metric, References
 from hopefear.threads import in_order
 from hopefear.tune.candidates import FloatArray
-from hopefear.tune.mert import GAIN, MARGIN, NARROW, End, best_interval
+from hopefear.tune.mert import MARGIN, NARROW, End, best_interval, gains_enough
 from hopefear.weights import SparseVector, Weights
 
 # Corners, and the statistics from -infinity to the first, between …, from the last on.
@@ -73,7 +73,7 @@ class ForestProblem:
     def climb(self, vector: FloatArray, random: np.random.Generator) -> End:
         """Coordinate after coordinate, in random order, until none gains any more."""
         vector = self._normal(vector)
-        idle, reached = 0, -np.inf
+        idle, reached, known = 0, -np.inf, -np.inf
         while True:
             for column in random.permutation(len(vector)).tolist():
                 direction = np.zeros(len(vector))
@@ -81,7 +81,8 @@ class ForestProblem:
                 x, reached, here = self._best(vector, direction)
                 if reached > here:
                     vector = self._normal(vector + x * direction)
-                idle = 0 if reached >= here + GAIN else idle + 1
+                idle = 0 if gains_enough(reached, known) else idle + 1
+                known = max(known, reached)
                 if idle >= len(vector):
                     return End(reached, vector)
 

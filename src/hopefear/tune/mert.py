@@ -144,7 +144,7 @@ class Mert(BatchTuner):
             size = np.abs(end.weights).sum() or 1.0
             scales = np.maximum(np.abs(end.weights), 0.005 * size)
             other = problem.along(end, scales * random.normal(size=len(scales)))
-            if other.score >= end.score + GAIN:
+            if gains_enough(other.score, end.score):
                 end, failures = problem.climb(other.weights, random), 0
             else:
                 failures += 1
@@ -218,7 +218,7 @@ class Problem:
         return new
 
     def climb_from(self, start: FloatArray | None, random: np.random.Generator, number: int) -> End:
-        """From the given weights; from them with random factors and signs; or from anywhere."""
+        """From the given weights; in turn from anywhere and from them with random factors."""
         if start is None:
             size = len(self.moving)
             start = random.uniform(-1, 1, size=size)
@@ -237,7 +237,7 @@ class Problem:
         """
         search = self._line.search
         weights = self._normal(weights)
-        reached, idle, last = 0.0, 0, -np.inf
+        reached, idle, last, known = 0.0, 0, -np.inf, -np.inf
         while True:
             scores = search.scores(self._base, weights)  # anew: rounding adds up
             for column in random.permutation(len(weights)).tolist():
@@ -248,7 +248,8 @@ class Problem:
                     size = float(np.abs(weights).sum()) if self.free else 1.0
                     weights /= size
                     scores = search.moved(scores, column, x, 1.0 / size)
-                idle = 0 if reached >= here + GAIN else idle + 1
+                idle = 0 if gains_enough(reached, known) else idle + 1
+                known = max(known, reached)
                 if idle >= len(weights):
                     return End(reached, weights)
             if reached + (reached - last) < worth:
@@ -299,23 +300,32 @@ class Line:
         return best_interval(corners, self.metric.score(sums), narrow, margin)
 
 
+def gains_enough(reached: float, known: float) -> bool:
+    """Whether to go on; scores may be so large that GAIN is nothing to them."""
+    return reached > known and reached >= known + GAIN
+
+
 def best_interval(
     corners: FloatArray, gains: FloatArray, narrow: float, margin: float
 ) -> tuple[float, float, float]:
     """As the engine's: the middle of the first best interval that is not too narrow.
 
     But no further than `margin` from its end that is nearer to 0; and 0 where nothing is better
-    than the interval around it.
+    than the interval around it. On a corner the gain at 0 is -inf: which of equally good candidates
+    is first decides there, and it is left in any case.
     """
     edges = np.concatenate([[-np.inf], corners, [np.inf]])
-    here = float(gains[np.searchsorted(corners, 0.0, side="right")])
+    around = int(np.searchsorted(corners, 0.0, side="right"))
+    here = float(gains[around])
+    if min(-edges[around], edges[around + 1]) < narrow / 2:
+        here = -np.inf
     wide = edges[1:] - edges[:-1] >= narrow
     best = int(np.argmax(np.where(wide, gains, -np.inf)))
     if gains[best] <= here or not wide[best]:
         return 0.0, here, here
     low, high = float(edges[best]), float(edges[best + 1])
     half = min((high - low) / 2, margin)
-    x = high - half if high <= 0 or low == -np.inf else low + half
+    x = high - half if abs(high) < abs(low) else low + half
     return x, float(gains[best]), here
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopefear.metrics import create
+from hopefear.metrics.given import GivenScore
 from hopefear.tune.candidates import Candidates, from_arrays
 from hopefear.tune.mert import NARROW, Line, Mert, best_interval
 from hopefear.tune.tuner import Pool, Task
@@ -131,6 +132,9 @@ def test_the_best_place_is_the_best(problem: tuple[Candidates, Any, Any], column
         ([1.0, 1.0 + 1e-9], [0.5, 0.9, 0.5], (0.0, 0.5, 0.5)),  # too narrow
         ([1.0, 2.0, 3.0], [0.5, 0.7, 0.5, 0.7], (1.1, 0.7, 0.5)),  # the first of equals
         ([1.0, 2.0], [0.7, 0.7, 0.5], (0.0, 0.7, 0.7)),  # no move without a gain
+        ([0.0], [0.5, 0.7], (0.1, 0.7, -np.inf)),  # away from a corner, also if it looks as good
+        ([0.0], [0.7, 0.5], (-0.1, 0.7, -np.inf)),
+        ([-1.0, 1e-9], [0.5, 0.7, 0.6], (-0.1, 0.7, -np.inf)),
     ],
 )
 def test_which_interval(
@@ -138,6 +142,32 @@ def test_which_interval(
 ) -> None:
     found = best_interval(np.array(corners), np.array(gains), NARROW, 0.1)
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("start", [{}, {"a": 1.0}])
+def test_ties_at_the_start_are_no_gain(start: dict[str, float]) -> None:
+    """Every line begins on a corner: what is right of it is not yet reached."""
+    counts = np.tile(np.arange(12, 3, -1), (4, 1))
+    counts[[0, 2], 6] = 1  # the first of each group is bad
+    made = from_arrays([0, 0, 1, 1], [[1, 0], [1, 1], [2, 0], [2, 2]], counts, ["a", "b"])
+    found = Mert().optimize(
+        Pool(metric=BLEU, candidates=made),
+        Weights(start),
+        Task(random=np.random.default_rng(1)),
+    )
+    vector = made.vector(found.weights)
+    assert made.best(made.scores(vector)).tolist() == [1, 3]
+    assert found.objective == made.corpus_score(BLEU, vector)
+
+
+def test_scores_so_large_that_a_gain_is_nothing_to_them() -> None:
+    scores = np.array([1e30, -1.0, 1e30, 3e30])
+    metric = GivenScore.of(scores)
+    made = from_arrays([0, 0, 1, 1], [[0, 1], [1, 0], [0, 1], [0, 2]], metric.rows(scores), "ab")
+    found = Mert().optimize(
+        Pool(metric=metric, candidates=made), Weights(), Task(random=np.random.default_rng(1))
+    )
+    assert found.objective == pytest.approx(2e30)
 
 
 def test_equal_lines_go_to_the_first_row() -> None:
