@@ -239,9 +239,14 @@ class GrammarReader {
     const size_t first = field.find_first_not_of(kBlanks);
     field.remove_prefix(std::min(first, field.size()));
     field = field.substr(0, field.find_last_not_of(kBlanks) + 1);
-    const bool good = field.find_first_of(kBlanks) == std::string_view::npos &&
-                      parse_bracket(field, bracket) && bracket.number == 0;
-    if (!good) {
+    bool good = field.find_first_of(kBlanks) == std::string_view::npos;
+    if (good && !parse_bracket(field, bracket)) {
+      // A comma may be part of a label here, as in [$,].
+      good = field.size() > 2 && field.front() == '[' && field.back() == ']' &&
+             field.find_first_of("[]", 1) == field.size() - 1;
+      if (good) bracket = {field.substr(1, field.size() - 2), 0};
+    }
+    if (!good || bracket.number != 0) {
       throw wrong("left-hand side " + shown(field) + ", expected a label in brackets such as [X]");
     }
     return add_label(bracket.label);

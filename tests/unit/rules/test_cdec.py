@@ -75,6 +75,12 @@ def test_labels(tmp_path: Path) -> None:
     assert table.statistics()["labels"] == 4
 
 
+def test_labels_with_commas(tmp_path: Path) -> None:
+    table = grammar(tmp_path, "[$,] ||| [$,,1] a ||| b [1] ||| A=1")
+    write_grammar(table, tmp_path / "again")
+    assert (tmp_path / "again").read_text() == "[$,] ||| [$,,1] a ||| b [1] ||| A=1 |||\n"
+
+
 def test_features(tmp_path: Path) -> None:
     table = grammar(
         tmp_path,
