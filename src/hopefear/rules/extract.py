@@ -9,7 +9,8 @@ orientations [koehn2005]; filtering by count or significance [johnson2007].
 
 `system="hiero"`: hierarchical rules [chiang2007] (see `hiero`), with p and lex likewise from
 fractional counts, ln(1 + occurrences) of the source side and of the rule, and whether each was seen
-once; occurrences within one sentence are one here, whatever fills the nonterminals.
+once; occurrences within one sentence are one here, whatever fills the nonterminals (but those
+whose words are linked differently are several).
 
 Memory is bounded: what does not fit is sorted in pieces on disk. The table's bytes depend neither
 on the memory nor on the number of threads.
