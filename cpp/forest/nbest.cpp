@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 
@@ -125,8 +126,10 @@ void NbestReader::add_entry(std::string_view line) {
     }
     for (uint32_t i = 0; i < l->values; ++i) {
       if (!std::isfinite(static_cast<float>(l->found[i]))) {
-        throw error("feature " + quoted(names_->name(l->ids[i])) + " is " +
-                    std::to_string(l->found[i]) + ", expected a finite number; mend or drop it");
+        char shown[32];
+        std::snprintf(shown, sizeof(shown), "%g", l->found[i]);
+        throw error("feature " + quoted(names_->name(l->ids[i])) + " is " + shown +
+                    ", expected a finite number below 3.4e38; mend or drop it");
       }
       entries_.push_back({builder_.feature(l->ids[i]), static_cast<float>(l->found[i])});
     }
@@ -154,6 +157,7 @@ bool NbestReader::next(NbestList& list) {
   std::string_view line;
   while (lines_.next(line)) {
     if ((lines_.line_number() & 0xff) == 0) poll_interrupt();
+    if (lines_.line_number() == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
     if (trimmed(line).empty()) continue;
     const std::string_view id = trimmed(line.substr(0, line.find(kBar)));
     if (any && id != id_) {

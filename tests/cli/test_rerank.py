@@ -189,6 +189,13 @@ BAD = {
         "list:1: feature 'a' is NaN, expected a finite number",
     ),
     "no score": (jsonl(), ["--format", "jsonl", "--metric", "given"], "has no score"),
+    "infinite score": (
+        "0 ||| x ||| LM0= 1 ||| inf\n",
+        ["--metric", "given"],
+        "list: the score of entry 1 of id '0' is infinite",
+    ),
+    "too large": ("0 ||| x ||| LM0= 1e50 ||| 0\n", [], "list:1: feature 'LM0' is 1e+50"),
+    "weights and report on stdout": (moses(), ["-o", "-", "--json"], "belongs to the report"),
     "refs and given": (moses(), ["--metric", "given", "--refs", "refs"], "--refs: has no meaning"),
     "uneven references": (moses(), ["--refs", "refs", "short"], "short has 1 line"),
     "unknown tuner": (moses(), ["--tuner", "mrt"], "unknown tuner 'mrt'"),
@@ -209,6 +216,20 @@ def test_bad_input_is_one_line_and_exit_2(hopefear: Run, folder: Path, case: str
     assert len(result.stderr.splitlines()) == 1
     assert result.stdout == ""
     assert not (folder / "w.tsv").exists()
+
+
+def test_bytes_that_are_no_text(hopefear: Run, folder: Path) -> None:
+    (folder / "list").write_bytes(b"0 ||| a \xff ||| LM0= 1 ||| 0\n")
+    result = tune(hopefear, folder, "--nbest", "list", "--progress", "off")
+    assert result.returncode == 2
+    assert result.stderr.startswith("hopefear: list: id 0: ")
+    assert "read the file as UTF-8" in result.stderr
+
+
+def test_byte_order_mark_and_windows_line_ends(hopefear: Run, folder: Path) -> None:
+    content = "\ufeff" + moses().replace("\n", "\r\n")
+    (folder / "list").write_bytes(content.encode())
+    assert tune(hopefear, folder, "--nbest", "list").returncode == 0
 
 
 def test_no_references(hopefear: Run, folder: Path) -> None:

@@ -70,6 +70,8 @@ class RerankTune(Command):
 
         metric = self._metric()
         check_one_stdin(self.nbest, *self.refs, *([self.weights] if self.weights else []))
+        if console.json and str(self.output) == "-":
+            raise OptionError("-o -: stdout belongs to the report with --json; name a file")
         if str(self.output) != "-":
             check_writable(self.output)
         if not isinstance(tuner := self.component("tuner"), BatchTuner):

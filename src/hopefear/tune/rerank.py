@@ -72,7 +72,10 @@ def read_lists(
         sentence = sentence_number(list_.id, len(references), path)
         found.setdefault(sentence, list_.id)
         total += list_.forest.edges
-        builder.add_list(sentence, list_.forest)
+        try:
+            builder.add_list(sentence, list_.forest)
+        except InputError as error:
+            raise InputError(f"{display_name(path)}: id {list_.id}: {error}") from None
         advance(1)
     _check_some(found, path)
     candidates = builder.candidates()
@@ -96,6 +99,12 @@ def _read_scored(
             raise InputError(
                 f"{display_name(path)}: entry {int(absent[0]) + 1} of id {list_.id!r} has no "
                 'score; give each a "score", or choose another metric and references'
+            )
+        wrong = np.flatnonzero(np.isinf(list_.scores))
+        if len(wrong):
+            raise InputError(
+                f"{display_name(path)}: the score of entry {int(wrong[0]) + 1} of id {list_.id!r} "
+                "is infinite, expected a finite number; mend or drop the entry"
             )
         lists.append(list_)
         advance(1)
