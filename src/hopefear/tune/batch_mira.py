@@ -19,7 +19,7 @@ the rest; here all rows count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -71,12 +71,24 @@ class BatchMira(BatchTuner):
         10.0, min=0, help="what sentence scores of other metrics than BLEU are multiplied with"
     )
 
+    def __post_init__(self) -> None:
+        if self.space == "forest" and self.safe_hope:
+            raise OptionError("safe_hope: is for k-best lists; leave it out with space forest")
+
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
-        if self.space == "forest":
-            return self._optimize_forests(pool, weights, task)
+        learn = self._learn_forests if self.space == "forest" else self._learn_lists
+        if task.searching and task.iteration == 0 and self.stretch > 0:
+            longer, factor = stretched(pool, weights, task, self.stretch, self.C, self.scale)
+            if factor != 1:
+                found = learn(pool, longer, task)
+                if found.objective > found.notes["before"]:
+                    return replace(found, notes={**found.notes, "stretched": factor})
+                # Bad weights that are so long may keep hope and fear from ever being two.
+        return learn(pool, weights, task)
+
+    def _learn_lists(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         candidates = pool.candidates
         assert candidates is not None, "batch-mira works on k-best lists"
-        weights, factor = self._stretched(pool, weights, task)
         start = candidates.vector(weights)
         mira = self._engine(pool.metric, candidates, start, candidates.fixed(task.fixed))
         best, best_pass, steps = start, 0, 0
@@ -93,21 +105,11 @@ class BatchMira(BatchTuner):
             if task.progress is not None:
                 task.progress(number)
         notes = {"before": before, "best_pass": best_pass, "steps": steps, "last_loss": loss}
-        if factor != 1:
-            notes["stretched"] = factor
         return Optimized(candidates.weights(best, weights), reached, notes)
 
-    def _stretched(self, pool: Pool, weights: Weights, task: Task) -> tuple[Weights, float]:
-        if not task.searching or task.iteration > 0 or self.stretch == 0:
-            return weights, 1.0
-        return stretched(pool, weights, task, self.stretch, self.scale)
-
-    def _optimize_forests(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+    def _learn_forests(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         if pool.forests is None:
             raise ValueError("space=forest learns from forests, but the pool has none")
-        if self.safe_hope:
-            raise OptionError("safe_hope: is for k-best lists; leave it out with space forest")
-        weights, factor = self._stretched(pool, weights, task)
         mira = ForestMira(
             pool.metric, pool.forests, pool.references, weights.copy(), self.C, self.decay,
             Search(beam=self.forest_beam), task.fixed, self.background,
@@ -123,8 +125,6 @@ class BatchMira(BatchTuner):
             if task.progress is not None:
                 task.progress(number)
         notes = {"before": before, "best_pass": best_pass, "steps": mira.steps, "last_loss": loss}
-        if factor != 1:
-            notes["stretched"] = factor
         return Optimized(best, reached, notes)
 
     def _engine(

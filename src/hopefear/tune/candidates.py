@@ -140,13 +140,13 @@ class Candidates:
         """Per group the row with the largest score, the first of equal ones; -1 if it is empty."""
         return best_rows(np.ascontiguousarray(scores, dtype=np.float64), self.begin)
 
-    def spread(self, values: FloatArray) -> float:
+    def spread(self, values: NDArray[Any]) -> float:
         """The standard deviation of rows' values around the means of their groups."""
         begin = self.begin[:-1][np.diff(self.begin) > 0]
         if len(begin) == 0:
             return 0.0
         sizes = np.diff(np.append(begin, len(values)))
-        means = np.add.reduceat(values, begin) / sizes
+        means = np.add.reduceat(values, begin, dtype=np.float64) / sizes
         return float(np.sqrt(np.mean((values - np.repeat(means, sizes)) ** 2)))
 
     def corpus_score(self, metric: Metric, vector: FloatArray, threads: int = 1) -> float:

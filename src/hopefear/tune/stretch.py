@@ -7,13 +7,14 @@ learned for it, a negative weight of the language model too. On a third of Bible
 set batch MIRA went through 29.9, 4.2, 5.0, 19.7, 32.4 BLEU so, with output of twice the length;
 stretched start weights gave 29.9, 33.0, 32.9, 33.2, 33.2.
 
-Goes in: a pool, the weights a run starts from. Comes out: the same direction, at the length at which
-the model scores of a list differ by a given number of times as much as the gains.
+Goes in: a pool, the weights a run starts from. Comes out: the same direction, at the length at
+which the model scores of a list differ a given number of times as much as the gains.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopefear.forest import kbest
 from hopefear.metrics.bleu import Bleu
@@ -28,28 +29,39 @@ DERIVATIONS = 100
 
 
 def stretched(
-    pool: Pool, weights: Weights, task: Task, times: float, scale: float
+    pool: Pool, weights: Weights, task: Task, times: float, C: float, scale: float
 ) -> tuple[Weights, float]:
     """The weights with those that may move multiplied by a factor, and this factor.
 
-    `times`: what the deviation of model scores becomes, in deviations of the gain. `scale`: of the
-    gains of metrics other than BLEU. The factor is 1 where it is not to be had: fixed weights
-    already give the length, or scores or gains do not differ.
+    `times`: what the deviation of model scores becomes, in deviations of the gain. `C`: of the
+    largest step; half a pass of such steps must lead as far as the weights become long, for they
+    may be bad. `scale`: of the gains of metrics other than BLEU. The factor is 1 where there is
+    nothing to stretch: fixed weights give the length, or scores or gains do not differ.
     """
     candidates = pool.candidates if pool.candidates is not None else _lists(pool, weights, task)
-    vector = candidates.vector(weights)
+    vector, fixed = candidates.vector(weights), candidates.fixed(task.fixed)
     scores = candidates.scores(vector)
-    held = candidates.scores(np.where(candidates.fixed(task.fixed), vector, 0.0))
+    held = candidates.scores(np.where(fixed, vector, 0.0))
     spread = candidates.spread(scores)
     wanted = times * candidates.spread(_gains(pool.metric, candidates, scores, scale))
     if spread == 0 or wanted == 0 or candidates.spread(held) > 1e-6 * spread:
         return weights, 1.0
+    limit = C * _distance(candidates, fixed) * candidates.groups / 2
+    factor = min(wanted / spread, max(1.0, limit / np.linalg.norm(vector[~fixed])))
     longer = weights.copy()
-    longer.scale(wanted / spread)
+    longer.scale(factor)
     for id in task.fixed:
         if id in weights:
             longer[id] = weights[id]
-    return longer, wanted / spread
+    return longer, float(factor)
+
+
+def _distance(candidates: Candidates, fixed: NDArray[np.bool_]) -> float:
+    """How far apart two candidates of a group are, by the dense features that may move."""
+    table = candidates.features
+    free = np.flatnonzero(~fixed[: table.columns])
+    spreads = [candidates.spread(table.dense[:, column]) for column in free]
+    return float(np.sqrt(2) * np.linalg.norm(spreads))
 
 
 def _gains(metric: Metric, candidates: Candidates, scores: FloatArray, scale: float) -> FloatArray:

@@ -114,7 +114,7 @@ def test_what_forests_cannot() -> None:
     with pytest.raises(OptionError, match="use space kbest"):
         BatchMira(space="forest").optimize(ter, Weights({"good": 1.0}), task)
     with pytest.raises(OptionError, match="safe_hope"):
-        BatchMira(space="forest", safe_hope=True).optimize(pool, Weights({"good": 1.0}), task)
+        BatchMira(space="forest", safe_hope=True)
     for tuner in (Mert(space="forest"), BatchMira(space="forest")):
         with pytest.raises(ValueError, match="the pool has none"):
             tuner.optimize(Pool(create("bleu")), Weights({"good": 1.0}), task)

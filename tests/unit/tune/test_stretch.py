@@ -50,7 +50,7 @@ def test_spread_is_within_groups() -> None:
 def test_scores_differ_so_many_times_as_much_as_gains(times: float) -> None:
     pool = Pool(create("ter"), candidates=candidates())
     assert pool.candidates is not None
-    longer, factor = stretched(pool, Weights(START), task("d"), times, 10.0)
+    longer, factor = stretched(pool, Weights(START), task("d"), times, 100.0, 10.0)
     gains = 10 * pool.metric.sentence_scores(pool.candidates.statistics)
     scores = pool.candidates.scores(pool.candidates.vector(longer))
     assert pool.candidates.spread(scores) == pytest.approx(times * pool.candidates.spread(gains))
@@ -61,21 +61,33 @@ def test_scores_differ_so_many_times_as_much_as_gains(times: float) -> None:
 def test_fixed_weights_stay() -> None:
     pool = Pool(create("ter"), candidates=candidates())
     start = Weights({**START, "d": -100.0})
-    longer, factor = stretched(pool, start, task("d", "unknown"), 4.0, 10.0)
+    longer, factor = stretched(pool, start, task("d", "unknown"), 4.0, 100.0, 10.0)
     assert factor > 10
     assert longer["d"] == -100
     assert "unknown" not in longer
     # A fixed weight that tells candidates apart gives the length.
-    same, factor = stretched(pool, start, task("a", "d"), 4.0, 10.0)
+    same, factor = stretched(pool, start, task("a", "d"), 4.0, 100.0, 10.0)
     assert (factor, same.vector()) == (1.0, start.vector())
+
+
+def test_not_further_than_steps_lead() -> None:
+    pool = Pool(create("ter"), candidates=candidates())
+    made = pool.candidates
+    assert made is not None
+    start = Weights({"a": 0.3, "b": 0.4, "d": 7.0})
+    longer, factor = stretched(pool, start, task("d"), 1e6, 1.0, 10.0)
+    squares = [made.spread(made.features.dense[:, column]) ** 2 for column in range(3)]
+    assert np.hypot(longer["a"], longer["b"]) == pytest.approx(1.5 * np.sqrt(2 * sum(squares)))
+    assert factor > 1
+    assert stretched(pool, start, task("d"), 1e6, 1e-9, 10.0)[1] == 1
 
 
 def test_nothing_to_stretch() -> None:
     pool = Pool(create("ter"), candidates=candidates())
     for weights in (Weights(), Weights({"d": 1.0})):
-        assert stretched(pool, weights, task(), 4.0, 10.0)[1] == 1
+        assert stretched(pool, weights, task(), 4.0, 100.0, 10.0)[1] == 1
     none = Pool(create("bleu"), forests=[[], []], references=[["a"], ["b"]])
-    assert stretched(none, Weights(START), task(), 4.0, 10.0)[1] == 1
+    assert stretched(none, Weights(START), task(), 4.0, 100.0, 10.0)[1] == 1
 
 
 def test_only_at_the_start_of_a_run_with_a_decoder() -> None:
@@ -91,6 +103,16 @@ def test_only_at_the_start_of_a_run_with_a_decoder() -> None:
         assert ("stretched" in notes) == wanted
 
 
+def test_bad_weights_are_left_nevertheless() -> None:
+    rows = np.tile([[0, 20 * 840], [10, 20 * 840]], (10, 1))
+    made = from_arrays(np.arange(20) // 2, np.tile([[-1.0], [1.0]], (10, 1)), rows, ["a"])
+    pool = Pool(create("ter"), candidates=made)
+    # Model scores so far apart that hope and fear are both the model's best.
+    found = BatchMira(stretch=1000, C=100).optimize(pool, Weights({"a": 1.0}), task())
+    assert found.weights["a"] < 0
+    assert "stretched" not in found.notes
+
+
 def forest(words: str) -> Forest:
     builder = ForestBuilder()
     goal = builder.node()
@@ -104,12 +126,14 @@ def test_forests_by_their_best_derivations() -> None:
     references = [["a b c d e"], ["g h i j k"]]
     forests = [[forest("/".join(texts))] for texts in lists]
     pool = Pool(create("bleu"), forests=forests, references=references)
-    _, factor = stretched(pool, Weights({"a": 0.1}), task(), 4.0, 10.0)
+    _, factor = stretched(pool, Weights({"a": 0.1}), task(), 4.0, 100.0, 10.0)
     metric = create("bleu")
     texts = [text for group in lists for text in group]
     rows = metric.prepare(references).statistics(texts, np.repeat([0, 1], 3))
     values = np.tile([0.0, 1.0, 2.0], 2)[:, None]
     made = from_arrays(np.repeat([0, 1], 3), values, rows, ["a"])
-    expected = stretched(Pool(metric, candidates=made), Weights({"a": 0.1}), task(), 4.0, 10.0)
+    expected = stretched(
+        Pool(metric, candidates=made), Weights({"a": 0.1}), task(), 4.0, 100.0, 10.0
+    )
     assert factor == pytest.approx(expected[1])
     assert factor > 1
