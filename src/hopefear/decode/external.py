@@ -295,4 +295,6 @@ def _last_line(path: Path) -> str:
         file.seek(max(0, path.stat().st_size - 4096))
         text = file.read().decode("utf-8", "replace")
     lines = [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
-    return lines[-1][:300] if lines else ""
+    last = lines[-1][:300] if lines else ""
+    # What a terminal might take for an order does not reach it.
+    return "".join(c if c.isprintable() else "\ufffd" for c in last)
