@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,7 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         config = {
             "tuner": {"name": self.tuner, **to_mapping(tuner)},
             "metric": {"name": self.metric, **to_mapping(metric)},
-            **self._config(system.config, system.weights),
+            **self._config(system),
             "resources": {"threads": threads},
         }
 
@@ -129,9 +130,9 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         assert model is not None
         return model_system(self, model, console)
 
-    def _config(self, system: Mapping[str, Any], weights: Weights) -> dict[str, Any]:
+    def _config(self, system: System) -> dict[str, Any]:
         """What makes the run repeatable: files by their content, and where they were."""
-        from hopefear.tune.run import digest_of, digest_of_weights
+        from hopefear.tune.run import digest_of_weights
 
         files: dict[str, Any] = {"dev": [self.dev], "refs": self.refs}
         if self.heldout is not None:
@@ -140,10 +141,10 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         for key in ("model", "weights"):
             if getattr(self, key) is not None:
                 places[key] = str(getattr(self, key))
-        contents = {key: [digest_of(p) for p in paths] for key, paths in files.items()}
+        contents = {key: [system.digests[p] for p in paths] for key, paths in files.items()}
         return {
-            "system": {"tokenized": self.tokenized, **system},
-            "contents": {**contents, "start_weights": digest_of_weights(weights)},
+            "system": {"tokenized": self.tokenized, **system.config},
+            "contents": {**contents, "start_weights": digest_of_weights(system.weights)},
             "files": places,
         }
 
@@ -160,6 +161,7 @@ class System:
     config: Mapping[str, Any]
     sentence: Callable[[str, str], Any]  # of a source line and its place
     reference: Callable[[str], str]
+    digests: dict[Path, str] = field(default_factory=dict)  # of the texts that were read
 
     def read(self, source: Path, references: Sequence[Path]) -> TuningSet:
         """A set as the decoder and the metric take it."""
@@ -167,9 +169,15 @@ class System:
         from hopefear.tune.loop import TuningSet
 
         sentences, expected = [], []
-        for number, row in enumerate(read_parallel([source, *references]), 1):
+        paths = [source, *references]
+        hashes = [hashlib.sha256() for _ in paths]  # now: standard input comes only once
+        for number, row in enumerate(read_parallel(paths), 1):
+            for line, digest in zip(row, hashes, strict=True):
+                digest.update(f"{line}\n".encode())
             sentences.append(self.sentence(row[0], f"{source}:{number}"))
             expected.append([self.reference(line) for line in row[1:]])
+        for path, digest in zip(paths, hashes, strict=True):
+            self.digests[path] = digest.hexdigest()[:16]
         return TuningSet(sentences, expected)
 
 
@@ -337,8 +345,9 @@ def show_run(report: Mapping[str, Any], console: Console) -> None:
     ]
     console.print(table(rows, header))
     for record in report["iterations"]:
+        place = f"run {record['run']}, " if several else ""
         for text in record.get("warnings", []):
-            console.print(f"\niteration {record['iteration']}: {text}")
+            console.print(f"\n{place}iteration {record['iteration']}: {text}")
 
 
 def _number(record: Mapping[str, Any], key: str, form: str) -> str:

@@ -112,6 +112,7 @@ class Loop:
         # An external decoder may not know its features before it has answered.
         self.dense = decoder.dense or named[:1000]
         self.restriction = Restriction.parse(options.fix, options.tie, [*self.dense, *named])
+        self.restriction.check_space(tuner.pool_space)
         self.start, notes = self.restriction.start(start)
         for note in notes:
             self.tell(note)

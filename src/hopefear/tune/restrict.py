@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hopefear.errors import OptionError, suggestion
 from hopefear.tune.candidates import Candidates, FeatureTable
-from hopefear.tune.tuner import Pool
+from hopefear.tune.tuner import Pool, Space
 from hopefear.weights import FeatureNames, Weights
 
 
@@ -57,6 +57,11 @@ class Restriction:
             tied.append(ids)
         return cls(frozenset(fixed), tuple(tied))
 
+    def check_space(self, space: Space) -> None:
+        """Features of forests cannot be tied."""
+        if self.tied and space != "kbest":
+            raise OptionError("--tie needs k-best lists; set the tuner's space to kbest")
+
     # -- around an optimisation --
 
     def start(self, weights: Weights) -> tuple[Weights, list[str]]:
@@ -78,8 +83,7 @@ class Restriction:
         """What the tuner sees: of each tied group the first feature stands for the sum."""
         if not self.tied:
             return pool, weights
-        if pool.candidates is None:
-            raise OptionError("--tie needs k-best lists; set the tuner's space to kbest")
+        assert pool.candidates is not None, "see check_space"
         seen = weights.copy()
         for group in self.tied:
             for id in group[1:]:

@@ -48,18 +48,15 @@ Record = dict[str, Any]
 
 
 class RunDirectory:
-    """A directory of one run. `open` makes it or goes on with it."""
+    """A directory of one run. `prepare` makes it or goes on with it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoint = path / CHECKPOINT
 
-    @classmethod
-    def open(cls, path: PathLike, config: Mapping[str, Any], *, resume: bool) -> RunDirectory:
+    def prepare(self, config: Mapping[str, Any], *, resume: bool) -> None:
         """A new directory with this configuration, or with `resume` the one that is there."""
-        run = cls(Path(path))
-        prepare_directory(run.path, config, resume=resume, folders=(CHECKPOINT, ITERATIONS))
-        return run
+        prepare_directory(self.path, config, resume=resume, folders=(CHECKPOINT, ITERATIONS))
 
     @contextmanager
     def locked(self) -> Iterator[None]:

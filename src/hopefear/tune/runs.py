@@ -24,7 +24,8 @@ from hopefear.tune.run import (
     write_metrics,
 )
 
-#: Gives the loop of one run; everything but directory and options is the same in all of them.
+#: Gives the loop of one run; everything but directory and options is the same in all of them. It
+#: refuses what cannot be, and writes nothing: a refused command leaves no directory.
 MakeLoop = Callable[[RunDirectory, LoopOptions], Loop]
 
 
@@ -43,28 +44,23 @@ def tune(
     `config` is everything else that says what the runs are (inputs, tuner, metric).
     """
     if runs == 1:
-        return summary(_one(make_loop, directory, config, options, resume))
-    # The directories in it go on where they are: the one above was checked.
-    prepare_directory(
-        directory, {**config, "runs": runs, "loop": to_mapping(options)}, resume=resume
-    )
+        return summary(_run(make_loop(RunDirectory(directory), options), config, resume=resume))
     outcomes = []
     for number in range(1, runs + 1):
-        tell(f"run {number} of {runs}")
         own = replace(options, seed=options.seed + number - 1)
-        outcomes.append(_one(make_loop, directory / f"run-{number}", config, own, True))
+        loop = make_loop(RunDirectory(directory / f"run-{number}"), own)
+        if number == 1:
+            whole = {**config, "runs": runs, "loop": to_mapping(options)}
+            prepare_directory(directory, whole, resume=resume)
+        tell(f"run {number} of {runs}")
+        # The directories in it go on where they are: the one above was checked.
+        outcomes.append(_run(loop, config, resume=True))
     return _together(directory, outcomes)
 
 
-def _one(
-    make_loop: MakeLoop,
-    directory: Path,
-    config: Mapping[str, Any],
-    options: LoopOptions,
-    resume: bool,
-) -> Outcome:
-    settings = {**config, "loop": to_mapping(options)}
-    return make_loop(RunDirectory.open(directory, settings, resume=resume), options).run()
+def _run(loop: Loop, config: Mapping[str, Any], *, resume: bool) -> Outcome:
+    loop.directory.prepare({**config, "loop": to_mapping(loop.options)}, resume=resume)
+    return loop.run()
 
 
 def _together(directory: Path, outcomes: Sequence[Outcome]) -> dict[str, Any]:

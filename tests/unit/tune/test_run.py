@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,12 @@ tune(loop, Path(sys.argv[2]), {"tuner": {"name": "climber"}}, options, runs=int(
 """
 
 
+def opened(path: Path, config: Mapping[str, Any], *, resume: bool) -> RunDirectory:
+    run = RunDirectory(path)
+    run.prepare(config, resume=resume)
+    return run
+
+
 @pytest.mark.parametrize("runs", [1, 2])
 def test_killed_runs_end_with_the_same_bytes(tmp_path: Path, runs: int) -> None:
     """The process kills itself after a random time; a run takes 0.14 s or more."""
@@ -91,30 +98,30 @@ CONFIG = {"tuner": {"name": "mert", "restarts": 20}, "resources": {"threads": 2}
 
 
 def test_another_configuration_is_refused_by_name(tmp_path: Path) -> None:
-    RunDirectory.open(tmp_path / "run", CONFIG, resume=False)
-    RunDirectory.open(tmp_path / "run", CONFIG, resume=True)
-    RunDirectory.open(tmp_path / "run", {**CONFIG, "resources": {"threads": 1}}, resume=True)
+    opened(tmp_path / "run", CONFIG, resume=False)
+    opened(tmp_path / "run", CONFIG, resume=True)
+    opened(tmp_path / "run", {**CONFIG, "resources": {"threads": 1}}, resume=True)
     other = {"tuner": {"name": "mert", "restarts": 5}}
     with pytest.raises(OptionError) as caught:
-        RunDirectory.open(tmp_path / "run", other, resume=True)
+        opened(tmp_path / "run", other, resume=True)
     assert "tuner.restarts = 20, now it is 5" in str(caught.value)
     fewer = {"tuner": {"name": "mert"}}
     with pytest.raises(OptionError, match=r"tuner\.restarts = 20, now it is not given"):
-        RunDirectory.open(tmp_path / "run", fewer, resume=True)
+        opened(tmp_path / "run", fewer, resume=True)
 
 
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
-    RunDirectory.open(tmp_path / "run", CONFIG, resume=False)
+    opened(tmp_path / "run", CONFIG, resume=False)
     with pytest.raises(OptionError, match="has a run already; --resume goes on"):
-        RunDirectory.open(tmp_path / "run", CONFIG, resume=False)
+        opened(tmp_path / "run", CONFIG, resume=False)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("mine")
     for resume in (False, True):
         with pytest.raises(OptionError, match="is not empty and no run"):
-            RunDirectory.open(tmp_path / "other", CONFIG, resume=resume)
+            opened(tmp_path / "other", CONFIG, resume=resume)
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="Not a directory"):
-        RunDirectory.open(tmp_path / "file" / "run", CONFIG, resume=False)
+        opened(tmp_path / "file" / "run", CONFIG, resume=False)
 
 
 def test_the_signature_covers_what_counts() -> None:
@@ -124,7 +131,7 @@ def test_the_signature_covers_what_counts() -> None:
 
 
 def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
-    run = RunDirectory.open(tmp_path / "run", CONFIG, resume=False)
+    run = opened(tmp_path / "run", CONFIG, resume=False)
     with (
         run.locked(),
         pytest.raises(InputError, match="another process is tuning in it"),
@@ -136,7 +143,7 @@ def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
 
 
 def test_states_keep_arrays_and_the_rest(tmp_path: Path) -> None:
-    run = RunDirectory.open(tmp_path / "run", CONFIG, resume=False)
+    run = opened(tmp_path / "run", CONFIG, resume=False)
     state = {"sums": np.arange(3.0), "deep": {"x": [np.array([1], np.uint64), "a", None]}, "n": 1}
     run.save_tuner_state(3, state)
     found = run.load_tuner_state(3)
@@ -151,7 +158,7 @@ def test_states_keep_arrays_and_the_rest(tmp_path: Path) -> None:
 
 
 def test_many_weights_are_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = RunDirectory.open(tmp_path / "run", CONFIG, resume=False)
+    run = opened(tmp_path / "run", CONFIG, resume=False)
     weights = Weights({"a": 0.1, "b": -2.0})
     run.save_weights(1, weights)
     assert run.weights_path(1).suffix == ".tsv"
@@ -176,7 +183,7 @@ def test_metrics_name_a_bad_line(tmp_path: Path) -> None:
 
 
 def test_a_damaged_state_is_said(tmp_path: Path) -> None:
-    run = RunDirectory.open(tmp_path / "run", CONFIG, resume=False)
+    run = opened(tmp_path / "run", CONFIG, resume=False)
     assert run.read_state() is None
     run.write_state({"phase": "decoded"}, [])
     assert run.read_state() == {"phase": "decoded", "records": []}
