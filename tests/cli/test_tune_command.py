@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import random
 import shlex
 import signal
@@ -10,16 +12,38 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+
+from hopefear.cli import main
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SMALL = ("--iterations", "3", "--kbest", "20", "--patience", "0", "--threads", "2")
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
+def inside() -> Run:
+    """The command line in this process: starting one takes longer than most of what is tested."""
+
+    def run(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        out, err = io.StringIO(), io.StringIO()
+        before, place = signal.getsignal(signal.SIGTERM), Path.cwd()
+        try:
+            os.chdir(cwd or place)
+            with redirect_stdout(out), redirect_stderr(err):
+                code = main([str(word) for word in words])
+        finally:
+            os.chdir(place)
+            signal.signal(signal.SIGTERM, before)
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, inside: Run) -> Path:
     """A small world and a model of it, trained as raw text."""
     folder = tmp_path_factory.mktemp("world")
     sizes = ("--train", "600", "--dev", "25", "--test", "5")
@@ -30,7 +54,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
             *("--order", "2", "--source-language", "en", "--max-length", "4"),
         ),
     ):
-        done = hopefear(*words, "--progress", "off")
+        done = inside(*words, "--progress", "off")
         assert done.returncode == 0, done.stderr
     return folder
 
@@ -102,13 +126,11 @@ def test_killed_at_random_moments(world: Path, tmp_path: Path) -> None:
         assert other.read_bytes() == path.read_bytes(), path.name
 
 
-def test_resuming_with_something_else_is_refused(
-    world: Path, tmp_path: Path, hopefear: Run
-) -> None:
+def test_resuming_with_something_else_is_refused(world: Path, tmp_path: Path, inside: Run) -> None:
     run = tmp_path / "run"
-    assert hopefear(*command(world, run, "--iterations", "1")).returncode == 0
+    assert inside(*command(world, run, "--iterations", "1")).returncode == 0
     before = (run / "weights.tsv").read_bytes()
-    again = hopefear(*command(world, run, "--iterations", "1", "--resume", "--threads", "1"))
+    again = inside(*command(world, run, "--iterations", "1", "--resume", "--threads", "1"))
     assert again.returncode == 0, again.stderr
     cases = (
         (("--iterations", "1"), "has a run already; --resume goes on with it"),
@@ -118,41 +140,41 @@ def test_resuming_with_something_else_is_refused(
         (("--iterations", "1", "--resume", "--tokenized"), "system.tokenized = false, now"),
     )
     for more, message in cases:
-        done = hopefear(*command(world, run, *more))
+        done = inside(*command(world, run, *more))
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
         assert message in done.stderr
     changed = tmp_path / "dev.zh"
     changed.write_text((world / "dev.zh").read_text().replace("le", "la"))
     words = command(world, run, "--iterations", "1", "--resume")
     words[words.index(str(world / "dev.zh"))] = str(changed)
-    done = hopefear(*words)
+    done = inside(*words)
     assert done.returncode == 2
     assert "contents.dev" in done.stderr
     assert (run / "weights.tsv").read_bytes() == before
 
 
-def test_several_runs(world: Path, tmp_path: Path, hopefear: Run) -> None:
+def test_several_runs(world: Path, tmp_path: Path, inside: Run) -> None:
     run = tmp_path / "run"
     more = ("--runs", "2", "--iterations", "1")
-    done = hopefear(*command(world, run, *more, "--json"))
+    done = inside(*command(world, run, *more, "--json"))
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert len(report["runs"]) == 2
     low, high = sorted(one["dev_bleu"] for one in report["runs"])
     assert low <= report["dev_bleu_mean"] <= high == report["dev_bleu"]
     assert (run / "run-2" / "weights.tsv").is_file()
-    shown = hopefear(*command(world, run, *more, "--resume"))
+    shown = inside(*command(world, run, *more, "--resume"))
     assert "deviation" in shown.stdout
-    assert hopefear("inspect", run).stdout.count("\n") > 4
+    assert inside("inspect", run).stdout.count("\n") > 4
 
 
-def test_start_fix_tie_and_another_metric(world: Path, tmp_path: Path, hopefear: Run) -> None:
+def test_start_fix_tie_and_another_metric(world: Path, tmp_path: Path, inside: Run) -> None:
     start = tmp_path / "start.tsv"
-    done = hopefear(*command(world, tmp_path / "zero", "--iterations", "0"))
+    done = inside(*command(world, tmp_path / "zero", "--iterations", "0"))
     assert done.returncode == 0, done.stderr
     start.write_text((tmp_path / "zero" / "weights.tsv").read_text().replace("lm\t0.5", "lm\t0.75"))
     more = ("--weights", start, "--fix", "lm", "reorder.*", "--tie", "p(f|e) p(e|f)")
-    done = hopefear(*command(world, tmp_path / "run", *more, "--metric", "ter", "--json"))
+    done = inside(*command(world, tmp_path / "run", *more, "--metric", "ter", "--json"))
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["dev_score"] != report["dev_bleu"]
@@ -176,20 +198,18 @@ def test_a_held_out_set(world: Path, tmp_path: Path, hopefear: Run) -> None:
     assert json.loads(again.stdout) == json.loads(done.stdout), again.stderr
 
 
-def test_a_config_file_with_a_table_of_the_tuner(
-    world: Path, tmp_path: Path, hopefear: Run
-) -> None:
+def test_a_config_file_with_a_table_of_the_tuner(world: Path, tmp_path: Path, inside: Run) -> None:
     config = tmp_path / "tune.toml"
     config.write_text("[tune]\nseed = 7\n[tune.mert]\nrestarts = 1\n[tune.bleu]\norder = 2\n")
     more = ("--config", config, "--set", "kicks=1", "metric.reference_length=average")
-    done = hopefear(*command(world, tmp_path / "run", *more, "--iterations", "1"))
+    done = inside(*command(world, tmp_path / "run", *more, "--iterations", "1"))
     assert done.returncode == 0, done.stderr
     written = (tmp_path / "run" / "config.toml").read_text()
     for line in ("seed = 7", "restarts = 1", "kicks = 1", "order = 2"):
         assert line in written
     assert 'reference_length = "average"' in written
     config.write_text("[tune.mert]\nrestart = 1\n")
-    done = hopefear(*command(world, tmp_path / "other", "--config", config, "--set", "kicks=1"))
+    done = inside(*command(world, tmp_path / "other", "--config", config, "--set", "kicks=1"))
     assert done.returncode == 2
     assert "[tune.mert]: unknown key 'restart'; did you mean 'restarts'?" in done.stderr
 
@@ -244,25 +264,25 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
     ],
 )
 def test_bad_options(
-    world: Path, tmp_path: Path, hopefear: Run, more: tuple[str, ...], message: str
+    world: Path, tmp_path: Path, inside: Run, more: tuple[str, ...], message: str
 ) -> None:
-    done = hopefear(*command(world, tmp_path / "run", *more), cwd=tmp_path)
+    done = inside(*command(world, tmp_path / "run", *more), cwd=tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert message in done.stderr
     assert not (tmp_path / "run").exists()
 
 
-def test_bad_input(world: Path, tmp_path: Path, hopefear: Run) -> None:
+def test_bad_input(world: Path, tmp_path: Path, inside: Run) -> None:
     short = tmp_path / "short.en"
     short.write_text("one line\n")
     words = ["tune", "--model", world / "model", "--dev", world / "dev.zh", "--refs", short]
-    done = hopefear(*words, "--tuner", "mert", "-o", tmp_path / "run")
+    done = inside(*words, "--tuner", "mert", "-o", tmp_path / "run")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert "has 25 lines" in done.stderr
     assert not (tmp_path / "run").exists()
     (tmp_path / "empty").write_text("")
     words = ["tune", "--model", world / "model", "--dev", tmp_path / "empty"]
     words += ["--refs", tmp_path / "empty", "--tuner", "mert", "-o", tmp_path / "run"]
-    done = hopefear(*words)
+    done = inside(*words)
     assert done.returncode == 2
     assert "is empty" in done.stderr
