@@ -47,13 +47,13 @@ def stretched(
     if spread == 0 or wanted == 0 or candidates.spread(held) > 1e-6 * spread:
         return weights, 1.0
     limit = C * _distance(candidates, fixed) * candidates.groups / 2
-    factor = min(wanted / spread, max(1.0, limit / np.linalg.norm(vector[~fixed])))
+    factor = min(wanted / spread, max(1.0, limit / float(np.linalg.norm(vector[~fixed]))))
     longer = weights.copy()
     longer.scale(factor)
     for id in task.fixed:
         if id in weights:
             longer[id] = weights[id]
-    return longer, float(factor)
+    return longer, factor
 
 
 def _distance(candidates: Candidates, fixed: NDArray[np.bool_]) -> float:
