@@ -76,15 +76,16 @@ class BatchMira(BatchTuner):
             raise OptionError("safe_hope: is for k-best lists; leave it out with space forest")
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
-        learn = self._learn_forests if self.space == "forest" else self._learn_lists
+        if self.space == "forest":  # whose derivations are not much alike: nothing is stretched
+            return self._learn_forests(pool, weights, task)
         if task.searching and task.iteration == 0 and self.stretch > 0:
             longer, factor = stretched(pool, weights, task, self.stretch, self.C, self.scale)
             if factor != 1:
-                found = learn(pool, longer, task)
+                found = self._learn_lists(pool, longer, task)
                 if found.objective > found.notes["before"]:
                     return replace(found, notes={**found.notes, "stretched": factor})
                 # Bad weights that are so long may keep hope and fear from ever being two.
-        return learn(pool, weights, task)
+        return self._learn_lists(pool, weights, task)
 
     def _learn_lists(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         candidates = pool.candidates

@@ -16,16 +16,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hopefear.forest import kbest
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
-from hopefear.tune.candidate_builder import CandidateBuilder
 from hopefear.tune.candidates import Candidates, FloatArray
 from hopefear.tune.tuner import Pool, Task
 from hopefear.weights import Weights
-
-#: Derivations that stand for a forest.
-DERIVATIONS = 100
 
 
 def stretched(
@@ -38,7 +33,8 @@ def stretched(
     may be bad. `scale`: of the gains of metrics other than BLEU. The factor is 1 where there is
     nothing to stretch: fixed weights give the length, or scores or gains do not differ.
     """
-    candidates = pool.candidates if pool.candidates is not None else _lists(pool, weights, task)
+    candidates = pool.candidates
+    assert candidates is not None, "only lists are narrow"
     vector, fixed = candidates.vector(weights), candidates.fixed(task.fixed)
     scores = candidates.scores(vector)
     held = candidates.scores(np.where(fixed, vector, 0.0))
@@ -71,12 +67,3 @@ def _gains(metric: Metric, candidates: Candidates, scores: FloatArray, scale: fl
     rows = candidates.statistics + candidates.total(candidates.best(scores))
     document: FloatArray = metric.parts(rows)[2]
     return metric.score(rows) * document
-
-
-def _lists(pool: Pool, weights: Weights, task: Task) -> Candidates:
-    """The best derivations of the newest forests."""
-    builder = CandidateBuilder(pool.metric, pool.references, threads=task.threads)
-    for sentence, forests in enumerate(pool.forests or ()):
-        if forests:
-            builder.add(sentence, kbest(forests[-1], weights, DERIVATIONS))
-    return builder.candidates()

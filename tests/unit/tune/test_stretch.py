@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hopefear.forest import Forest, ForestBuilder
 from hopefear.metrics import create
 from hopefear.tune.batch_mira import BatchMira
 from hopefear.tune.candidates import Candidates, from_arrays
@@ -86,8 +85,6 @@ def test_nothing_to_stretch() -> None:
     pool = Pool(create("ter"), candidates=candidates())
     for weights in (Weights(), Weights({"d": 1.0})):
         assert stretched(pool, weights, task(), 4.0, 100.0, 10.0)[1] == 1
-    none = Pool(create("bleu"), forests=[[], []], references=[["a"], ["b"]])
-    assert stretched(none, Weights(START), task(), 4.0, 100.0, 10.0)[1] == 1
 
 
 def test_only_at_the_start_of_a_run_with_a_decoder() -> None:
@@ -111,29 +108,3 @@ def test_bad_weights_are_left_nevertheless() -> None:
     found = BatchMira(stretch=1000, C=100).optimize(pool, Weights({"a": 1.0}), task())
     assert found.weights["a"] < 0
     assert "stretched" not in found.notes
-
-
-def forest(words: str) -> Forest:
-    builder = ForestBuilder()
-    goal = builder.node()
-    for place, text in enumerate(words.split("/")):
-        builder.edge(goal, (), text.split(), features={"a": place, "b": len(text)})
-    return builder.finish(goal)
-
-
-def test_forests_by_their_best_derivations() -> None:
-    lists = [["a b c d e", "a b c d f", "a c"], ["g h i j", "g h i", "k l m n o"]]
-    references = [["a b c d e"], ["g h i j k"]]
-    forests = [[forest("/".join(texts))] for texts in lists]
-    pool = Pool(create("bleu"), forests=forests, references=references)
-    _, factor = stretched(pool, Weights({"a": 0.1}), task(), 4.0, 100.0, 10.0)
-    metric = create("bleu")
-    texts = [text for group in lists for text in group]
-    rows = metric.prepare(references).statistics(texts, np.repeat([0, 1], 3))
-    values = np.tile([0.0, 1.0, 2.0], 2)[:, None]
-    made = from_arrays(np.repeat([0, 1], 3), values, rows, ["a"])
-    expected = stretched(
-        Pool(metric, candidates=made), Weights({"a": 0.1}), task(), 4.0, 100.0, 10.0
-    )
-    assert factor == pytest.approx(expected[1])
-    assert factor > 1
