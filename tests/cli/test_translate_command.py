@@ -174,6 +174,8 @@ def test_derivation_as_a_tree(tmp_path: Path) -> None:
     assert "├─ X 0-1  a → A" in result.stdout
     assert "└─ X 2-3  c → C" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+    result = run("inspect", model, "--derivation", "a", "--tokenized")  # a tree without branches
+    assert "└─ X 0-1  a → A" in result.stdout
 
 
 def test_inspect_without_training(model: Path) -> None:
