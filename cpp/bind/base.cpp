@@ -18,6 +18,12 @@ bool interrupted() {
   return PyErr_CheckSignals() != 0;
 }
 
+// What Python has of a sign. Threads hold the sign itself: the last reference may go when a thread
+// ends, too late to ask for the GIL.
+struct SharedSign {
+  std::shared_ptr<StopSign> sign = std::make_shared<StopSign>();
+};
+
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
@@ -118,6 +124,14 @@ std::function<void(uint64_t)> progress_callback(nb::object callable) {
 void bind_base(nb::module_& m) {
   nb::register_exception_translator(translate);
   set_interrupt_hook(interrupted);
+  nb::class_<SharedSign>(m, "StopSign", "Tells engine calls on other threads to stop.")
+      .def(nb::init<>())
+      .def(
+          "set", [](SharedSign& self) { self.sign->set(); },
+          "What heeds it raises KeyboardInterrupt soon.")
+      .def(
+          "heed", [](SharedSign& self) { heed(self.sign); },
+          "From now on the calling thread's engine calls stop when it is set.");
   m.def(
       "build_info",
       [] {

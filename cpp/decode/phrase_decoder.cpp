@@ -14,8 +14,8 @@ void check_length(const PhraseInput& input, const SearchLimits& limits) {
   const bool unlimited = limits.distortion < 0;
   const size_t most = unlimited ? kLongestUnlimited : kLongestSentence;
   if (words <= most) return;
-  throw InputError("sentence " + input.id + ": " + std::to_string(words) +
-                   " words, expected at most " + std::to_string(most) +
+  throw InputError(input.place() + std::to_string(words) + " words, expected at most " +
+                   std::to_string(most) +
                    (unlimited ? " without a distortion limit; give one or split the sentence"
                               : "; split the sentence"));
 }

@@ -25,10 +25,10 @@ inline constexpr size_t kLongestUnlimited = 2000;
 
 struct PhraseSettings {
   SearchLimits limits;
-  size_t table_limit = 20;  // options of a source phrase, 0: all
+  size_t table_limit;  // options of a source phrase, 0: all
   // Beyond so many words beam and pop limit shrink in proportion, and no jump is wider than this,
   // so that time and memory of a sentence hardly grow with its length; 0: never.
-  size_t long_sentence = 250;
+  size_t long_sentence;
 };
 
 // The limits for a sentence of so many words.

@@ -98,8 +98,8 @@ class OptionCollector {
   void find_forced() {
     blocked_.assign(input_.words.size(), 0);
     for (const ForcedPhrase& f : input_.forced) {
-      const std::string place = "sentence " + input_.id + ": the option for words " +
-                                std::to_string(f.begin) + " to " + std::to_string(f.end);
+      const std::string place = input_.place() + "the option for words " + std::to_string(f.begin) +
+                                " to " + std::to_string(f.end);
       if (f.begin < 0 || f.end > length_ || f.begin >= f.end) {
         throw InputError(place + " is outside of its " + std::to_string(length_) +
                          " words; mend the markup");
@@ -313,8 +313,8 @@ class OptionCollector {
       sink.reset();
       for (const auto& feature : model_.templates()) feature->fire(use, sink);
       if (!std::isfinite(sink.score())) {
-        throw InputError("sentence " + input_.id +
-                         ": a feature template gave a value that is not finite; mend the template");
+        throw InputError(input_.place() +
+                         "a feature template gave a value that is not finite; mend the template");
       }
       o.row += sink.score();
       o.estimate += sink.score();

@@ -33,6 +33,9 @@ struct PhraseInput {
   std::vector<std::string> words;
   std::vector<ForcedPhrase> forced;
   bool exclusive = true;  // no other option for a span that overlaps a forced one
+
+  // How messages begin; a sentence without an id is called by whoever has it.
+  std::string place() const { return id.empty() ? "" : "sentence " + id + ": "; }
 };
 
 // Reordering scores of a phrase pair: mono, swap, other.

@@ -50,7 +50,7 @@ class Replay {
     }
     const auto missing = std::find(covered_.begin(), covered_.end(), 0);
     if (missing != covered_.end()) {
-      throw InputError("sentence " + input_.id + ": the derivation leaves word " +
+      throw InputError(input_.place() + "the derivation leaves word " +
                        std::to_string(missing - covered_.begin()) +
                        " untranslated, expected all of them");
     }
@@ -69,11 +69,11 @@ class Replay {
     const bool inside = phrase.begin >= 0 && phrase.begin < phrase.end && phrase.end <= length;
     for (int32_t w = phrase.begin; inside && w < phrase.end; ++w) {
       if (covered_[static_cast<size_t>(w)]++ == 0) continue;
-      throw InputError("sentence " + input_.id + ": the derivation translates word " +
-                       std::to_string(w) + " twice, expected once");
+      throw InputError(input_.place() + "the derivation translates word " + std::to_string(w) +
+                       " twice, expected once");
     }
     if (inside) return;
-    throw InputError("sentence " + input_.id + ": a phrase of the derivation is for words " +
+    throw InputError(input_.place() + "a phrase of the derivation is for words " +
                      std::to_string(phrase.begin) + " to " + std::to_string(phrase.end) + " of " +
                      std::to_string(length));
   }
@@ -161,8 +161,8 @@ class Replay {
     const std::span<const std::string> words(input_.words);
     const auto side = words.subspan(static_cast<size_t>(phrase.begin),
                                     static_cast<size_t>(phrase.end - phrase.begin));
-    throw InputError("sentence " + input_.id + ": the model has no phrase pair " +
-                     shown(text_of(side)) + " -> " + shown(text_of(phrase.target)));
+    throw InputError(input_.place() + "the model has no phrase pair " + shown(text_of(side)) +
+                     " -> " + shown(text_of(phrase.target)));
   }
 
   void finish() {

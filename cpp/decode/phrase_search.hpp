@@ -28,12 +28,12 @@
 
 namespace hopefear::decode {
 
-struct SearchLimits {
-  bool stack = false;        // expand every node by every option, instead of cube pruning
-  uint32_t beam = 100;       // nodes of a bin
-  uint32_t pop_limit = 300;  // cells taken for a bin
-  double threshold = 0;      // nodes this much below the best of their bin are dropped; 0: none
-  int32_t distortion = 6;    // -1: no limit
+struct SearchLimits {  // the defaults are in decode/phrase.py
+  bool stack;          // expand every node by every option, instead of cube pruning
+  uint32_t beam;       // nodes of a bin
+  uint32_t pop_limit;  // cells taken for a bin
+  double threshold;    // nodes this much below the best of their bin are dropped; 0: none
+  int32_t distortion;  // -1: no limit
 };
 
 struct SearchNode {

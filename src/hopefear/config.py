@@ -144,12 +144,17 @@ class Field:
             return "one of " + ", ".join(map(str, get_args(kind)))
         noun = {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, "text")
         if low is not None and high is not None:
-            return f"{noun} from {low:g} to {high:g}"
+            return f"{noun} from {_shown(low)} to {_shown(high)}"
         if low is not None:
-            return f"{noun} of at least {low:g}"
+            return f"{noun} of at least {_shown(low)}"
         if high is not None:
-            return f"{noun} of at most {high:g}"
+            return f"{noun} of at most {_shown(high)}"
         return noun
+
+
+def _shown(bound: float) -> str:
+    """A bound as a person writes it: 1000000, not 1e+06."""
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def fields_of(cls: type) -> list[Field]:
@@ -387,7 +392,7 @@ def _help(field: Field) -> str:
     notes = []
     low, high = field.option.min, field.option.max
     if low is not None and high is not None:
-        notes.append(f"{low:g} to {high:g}")
+        notes.append(f"{_shown(low)} to {_shown(high)}")
     if field.required:
         if not field.option.positional:
             notes.append("required")

@@ -144,14 +144,20 @@ class Model:
                 )
             values[key] = config.convert_value(fields[key], value, key)
         chosen: Any = config.from_mapping(cls.options_class, values)
+        parts = self.decoder_parts()
         try:
-            return cls.load(self.decoder_parts(), chosen)
+            return cls.load(parts, chosen)
         except OptionError as error:  # a feature that is not known, for instance
             raise OptionError(f"{self.directory / MODEL_FILE}: {error}") from None
+        except InputError as error:  # two of the same name, for instance
+            raise InputError(f"{self.directory}: {error}") from None
 
     @property
     def decoder_class(self) -> type[Decoder]:
-        return registry.get("decoder", self.system)
+        try:
+            return registry.get("decoder", self.system)
+        except OptionError as error:
+            raise InputError(f"{self.directory / MODEL_FILE}: {error}") from None
 
     def decoder_parts(self) -> ModelParts:
         """Rules, language models and features for a decoder."""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from hopefear._engine import StopSign
+
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -26,7 +28,8 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
     With several threads the items are read by a thread of their own, a few ahead: a result is
     given out also while the next item is still waited for, as on a pipe whose other end reads
     the first answer before it asks again. What reading or `function` raises comes in its turn,
-    after the results before it.
+    after the results before it. Engine calls of threads whose results nobody will take any more
+    are interrupted: after Ctrl-C a long sentence does not hold up the end.
     """
     if threads <= 1:
         yield from map(function, items)
@@ -36,7 +39,13 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
     room = threading.Semaphore(_AHEAD * threads)
     stopped = threading.Event()
     pool = ThreadPoolExecutor(threads)
-    work = [function]  # taken away at the end: the reader may outlive everything else
+    sign = StopSign()
+
+    def stoppable(item: A) -> B:
+        sign.heed()
+        return function(item)
+
+    work = [stoppable]  # taken away at the end: the reader may outlive everything else
 
     def read() -> None:
         try:
@@ -60,6 +69,7 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
             yield result
     finally:
         stopped.set()
+        sign.set()
         work.clear()
         room.release()
         pool.shutdown(wait=True, cancel_futures=True)

@@ -137,8 +137,9 @@ class Translator:
         number, line = numbered
         here = f"{place}:{number + 1}"
         sentence, target = self.read(line, here)
+        id = sentence.id or str(number)
         if not sentence.words:
-            return Translated("", 0.0, 0)
+            return Translated("", 0.0, 0, [self._empty(id)] if self.options.nbest else [])
         try:
             forest = self.decoder.decode(sentence, self.weights, target)
         except HopefearError as error:
@@ -156,7 +157,6 @@ class Translator:
         note = self.decoder.note(sentence)
         lists = []
         if self.options.nbest:
-            id = sentence.id or str(number)
             entries = kbest(
                 forest, self.weights, self.options.nbest, distinct=self.options.distinct
             )
@@ -224,6 +224,10 @@ class Translator:
 
             tables.append(read_grammar(sentence.grammar))
         return lambda rule: tables[rule >> 32].engine.rule(rule & 0xFFFFFFFF)[1]
+
+    def _empty(self, id: str) -> str:
+        traces = self.options.trace + self.options.trace_alignment
+        return self._writer.empty(id, [""] * traces)
 
     def _entry(self, id: str, derivation: Derivation, links: trace.LinksOf) -> str:
         columns = []

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +86,25 @@ def test_raw_text_and_markup(model: Path, hopefear: Run) -> None:
     result = hopefear(*words, "--tokenized", input='<n translation="zzz">Bushi yu</n> Shalong')
     assert "zzz" in result.stdout
     assert "Bush" not in result.stdout
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_an_interrupt_in_the_middle_of_a_sentence(
+    model: Path, start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path, threads: str
+) -> None:
+    (tmp_path / "in").write_text(f"{PAIR}\n" + PAIR.replace(".", "") * 30)
+    words = ["translate", "--model", model, "--tokenized", "--threads", threads]
+    words += ["-i", tmp_path / "in", "--search", "stack", "--beam", "100000"]
+    words += ["--distortion-limit", "-1"]  # takes for ever
+    command = [sys.executable, "-m", "hopefear", *words]
+    process = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert process.stderr.read() == b"interrupted\n"
 
 
 def test_derivation(model: Path, hopefear: Run) -> None:

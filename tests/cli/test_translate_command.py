@@ -43,11 +43,11 @@ def test_files(model: Path, tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "")
     assert out.read_text() == "the house\n\nneu is\n"
     lines = nbest.read_text().splitlines()
-    assert [line.split(" ||| ")[0] for line in lines] == ["0", "0", "2"]
+    assert [line.split(" ||| ")[0] for line in lines] == ["0", "0", "1", "2"]
     found = json.loads(stats.read_text())
     assert found["sentences"] == 3
     assert found["source_words"] == 4
-    best = [float(line.split(" ||| ")[3]) for line in (lines[0], lines[2])]
+    best = [float(line.split(" ||| ")[3]) for line in (lines[0], *lines[2:])]
     assert found["total_score"] == pytest.approx(sum(best), abs=1e-4)
     assert found.keys() >= {"cpu_seconds", "wall_seconds", "peak_mb"}
 
@@ -174,6 +174,8 @@ def test_derivation_as_a_tree(tmp_path: Path) -> None:
     assert "├─ X 0-1  a → A" in result.stdout
     assert "└─ X 2-3  c → C" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
+    result = run("inspect", model, "--derivation", "a", "--tokenized")  # a tree without branches
+    assert "└─ X 0-1  a → A" in result.stdout
 
 
 def test_inspect_without_training(model: Path) -> None:

@@ -60,6 +60,16 @@ def test_defaults_and_values() -> None:
     )
 
 
+def test_bounds_are_shown_as_people_write_them() -> None:
+    @dataclass(kw_only=True)
+    class Bounded:
+        beam: int = option(1, min=1, max=1_000_000, help="")
+        rate: float = option(0.0, min=0, max=1e-5, help="")
+
+    legal = [field.legal() for field in config.fields_of(Bounded)]
+    assert legal == ["a whole number from 1 to 1000000", "a number from 0 to 1e-05"]
+
+
 def test_a_list_default_is_not_shared() -> None:
     first = parse("a")
     first.prune.append(7)

@@ -10,6 +10,7 @@ import pytest
 from decoder_toy import toy_model
 
 from hopefear.errors import HopefearError, InputError, OptionError
+from hopefear.forest import viterbi
 from hopefear.forest.io import read_nbest
 from hopefear.model import Model
 from hopefear.translate import TranslateOptions, Translator
@@ -65,6 +66,19 @@ def test_nbest(model: Model, tmp_path: Path) -> None:
     names = read.forest.names
     assert names is not None
     assert {names.name(int(id)) for id in read.forest.feature_ids} == set(translator.decoder.dense)
+
+
+def test_every_line_is_in_the_list(model: Model, tmp_path: Path) -> None:
+    """What learns from lists wants an entry for each reference, also for empty ones."""
+    translator = tokenized(model, nbest=2, trace=True)
+    path = tmp_path / "nbest"
+    lines = [line for found in translator.translate(["haus", "", "maus"]) for line in found.nbest]
+    path.write_text("\n".join(lines))
+    read = list(read_nbest(path))
+    assert [entry.forest.id for entry in read] == ["0", "1", "2"]
+    best = viterbi(read[1].forest, translator.weights)
+    assert best is not None
+    assert (best.words, best.score) == ([], 0)
 
 
 def test_markup(model: Model) -> None:
@@ -166,3 +180,6 @@ def test_faults_of_model_toml(tmp_path: Path) -> None:
     path.write_text(f"decoder = 3\n{whole}")
     with pytest.raises(InputError, match="expected a table"):
         Model.load(directory)
+    path.write_text(whole.replace('system = "toy"', 'system = "tory"'))
+    with pytest.raises(InputError, match=r"model\.toml: unknown decoder 'tory'; did you"):
+        Model.load(directory).decoder()

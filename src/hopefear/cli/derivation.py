@@ -112,7 +112,7 @@ def show(report: Mapping[str, Any], console: Console, top: int) -> None:
         f"{report['edges']:,} edges\n"
     )
     steps = report["steps"]
-    is_tree = len({step["depth"] for step in steps}) < len(steps)
+    is_tree = steps[0]["depth"] == 0  # from the top down; phrases stand from left to right
     if is_tree:
         for line in tree_lines(steps, width):
             console.print(line)

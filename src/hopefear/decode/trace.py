@@ -42,7 +42,6 @@ def uses(derivation: Derivation) -> list[Use]:
     forest = derivation.forest
     edges = [int(edge) for edge in derivation.edges]
     children = derivation.children()
-    chain = all(len(tails) <= 1 for tails in children)
     targets = [_target(forest, edge) for edge in edges]
     # Sizes bottom up: children come after their parent in pre-order.
     sizes = [0] * len(edges)
@@ -87,7 +86,7 @@ def uses(derivation: Derivation) -> list[Use]:
                 features=forest.edge_features(edge),
             )
         )
-    return found[::-1] if chain else found
+    return found[::-1] if len(forest.coverage) > 0 else found
 
 
 def _target(forest: Forest, edge: int) -> tuple[str | int, ...]:

@@ -22,6 +22,7 @@ Either way: no state outside of what the contract gives, equal calls fire equal 
 
 from __future__ import annotations
 
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -56,7 +57,7 @@ class Feature(ABC):
 
     @abstractmethod
     def make(self) -> FeatureTemplate:
-        """The engine's object; decoders call this once."""
+        """The engine's object. A decoder calls this once, and keeps the feature itself too."""
 
 
 class PythonFeature(Feature):
@@ -67,7 +68,16 @@ class PythonFeature(Feature):
         """Names and values; a name is `self.label + ":" + …`."""
 
     def make(self) -> FeatureTemplate:
-        return python_template(self.label, self.fire, _make_use)
+        # Weakly: what a feature's code can reach (a script's variables) may hold the decoder, and
+        # Python does not collect circles that lead through the engine.
+        reference = weakref.ref(self)
+
+        def fire(use: RuleUse) -> Iterable[tuple[str, float]]:
+            feature = reference()
+            assert feature is not None, "the decoder keeps its features"
+            return feature.fire(use)
+
+        return python_template(self.label, fire, _make_use)
 
 
 def make_feature(name: str, options: Mapping[str, Any] | None = None) -> Feature:

@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hopefear import config
 from hopefear.decode.decoder import FeatureSpec
-from hopefear.errors import InputError
+from hopefear.decode.phrase import PhraseOptions
+from hopefear.errors import InputError, OptionError
 from hopefear.files import PathLike
 from hopefear.importing.directory import Imported, find_file, read_ini_lines
 from hopefear.progress import Display
@@ -123,10 +125,11 @@ def read_moses_ini(ini: Path, weights: PathLike | None = None) -> Imported:
                 raise InputError(f"{feature.place}: a second {feature.type}; keep one")
             found.features[key] = FeatureSpec(feature.name, factor)
     found.decoder = _options(ini, sections, tables[0], found.notes)
+    found.weights = _no_weights(features)
     if weights is not None:
-        found.weights = Weights.load(weights)
+        _replace_weights(found.weights, Path(weights), found.notes)
     else:
-        found.weights = _weights(ini, sections.get("weight", []), features, found.notes)
+        _read_weights(ini, sections.get("weight", []), features, found)
     return found
 
 
@@ -244,7 +247,12 @@ def _options(
         else:
             notes.append(f"{place}: [{name}] is left out, it is not known here")
     moses = {"search": "stack", "beam": 200, "pop_limit": 1000, "distortion_limit": 6}
-    return {**moses, **options}
+    options = {**moses, **options}
+    try:
+        config.from_mapping(PhraseOptions, options)
+    except OptionError as error:  # out of range
+        raise InputError(f"{ini}: {error}") from None
+    return options
 
 
 def _threshold(text: str) -> float:
@@ -255,14 +263,34 @@ def _threshold(text: str) -> float:
     return -math.log(value)
 
 
-def _weights(
-    ini: Path, lines: list[tuple[int, str]], features: list[_Feature], notes: list[str]
-) -> Weights:
-    by_name = {feature.name: feature for feature in features}
+def _no_weights(features: list[_Feature]) -> Weights:
+    """What Moses takes for features without weights."""
     weights = Weights()
     for feature in features:
         for name in feature.columns():
             weights[name] = 1.0 if feature.type == "UnknownWordPenalty" else 0.0
+    return weights
+
+
+def _replace_weights(weights: Weights, path: Path, notes: list[str]) -> None:
+    """Fill in the weights of a file of ours."""
+    given = Weights.load(path)
+    missing = [name for name, _ in weights.items() if name not in given]
+    unknown = [name for name, _ in given.items() if name not in weights]
+    for name, value in given.items():
+        weights[name] = value
+    for name in missing:
+        notes.append(f"{path}: no weight of {name}; taken as {weights[name]:g}")
+    for name in unknown:
+        notes.append(f"{path}: weight of {name}, which no feature of the model has")
+
+
+def _read_weights(
+    ini: Path, lines: list[tuple[int, str]], features: list[_Feature], found: Imported
+) -> None:
+    """Fill in the weights of moses.ini."""
+    by_name = {feature.name: feature for feature in features}
+    weights, notes = found.weights, found.notes
     for number, text in lines:
         place = f"{ini}:{number}"
         name, equals, rest = text.partition("=")
@@ -281,7 +309,6 @@ def _weights(
             )
         for column, value in zip(columns, values, strict=True):
             weights[column] = parse_weight(value, place)
-    return weights
 
 
 def parse_weight(text: str, place: str) -> float:

@@ -64,3 +64,16 @@ def test_tree() -> None:
         (2, 2),
     ]
     assert bracketed(found) == "(S (X D -LRB-) A (X C))"
+
+
+@pytest.mark.engine
+def test_a_tree_without_branches_is_no_phrase_derivation() -> None:
+    builder = ForestBuilder()
+    below, top = builder.node(span=(0, 1), symbol="X"), builder.node(span=(0, 2), symbol="S")
+    builder.edge(below, (), ["A"])
+    builder.edge(top, [below], [0, "B"])
+    best = viterbi(builder.finish(top), Weights())
+    assert best is not None
+    found = uses(best)
+    assert [use.symbol for use in found] == ["S", "X"]
+    assert bracketed(found) == "(S (X A) B)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -92,3 +94,17 @@ def test_options_are_checked() -> None:
         make_feature("phrase-length", {"longest": 0})
     with pytest.raises(OptionError, match="phrase-length"):
         make_feature("phrase-lenght")
+
+
+def test_a_decoder_that_its_feature_knows_is_collected() -> None:
+    """As in a script, where both are global: the engine between them must not keep them alive."""
+    known: list[Any] = []
+    feature = Recorder(known)
+    decoder = SmallModel(PAIRS, templates=(feature,)).decoder()
+    assert decoder.decode("d e", Weights({"lm": 1.0})).nodes > 1
+    assert known
+    known.append(decoder)
+    gone = weakref.ref(decoder)
+    del decoder, feature, known
+    gc.collect()
+    assert gone() is None

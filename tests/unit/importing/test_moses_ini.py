@@ -110,6 +110,9 @@ def test_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("fe-allff", "fe-collapseff", "reordering type"),
         ("[search-algorithm]\n1", "[search-algorithm]\n3", "search-algorithm '3'"),
         ("[dl]\n5", "[dl]\nfive", "distortion-limit 'five'"),
+        ("[dl]\n5", "[dl]\n-5", "distortion_limit: -5 is out of range"),
+        ("[s]\n100", "[s]\n0", "beam: 0 is out of range"),
+        ("[b]\n0.1", "[b]\n2", "threshold: -0.69"),
         ("0 T 0", "0 T 0\n1 G 0", "factors"),
         ("factor=0 path=lm.arpa order=1\n", "factor=1 path=lm.arpa\n", "factors"),
         ("[weight]", "[ttable-file]\nx\n[weight]", "before 2013"),
@@ -155,6 +158,15 @@ def test_where_it_goes(tmp_path: Path) -> None:
 
 def test_other_weights(tmp_path: Path) -> None:
     ini = make(tmp_path / "theirs")
-    (tmp_path / "w.tsv").write_text("LM0\t2\n")
-    import_model(ini, tmp_path / "ours", weights=tmp_path / "w.tsv")
-    assert dict(Model.load(tmp_path / "ours").weights().items()) == {"LM0": 2.0}
+    (tmp_path / "w.tsv").write_text("LM0\t2\nMore\t3\n")
+    told: list[str] = []
+    import_model(ini, tmp_path / "ours", weights=tmp_path / "w.tsv", tell=told.append)
+    weights = Model.load(tmp_path / "ours").weights()
+    # Those without a line are what Moses takes them for.
+    assert {name: value for name, value in weights.items() if value} == {
+        "LM0": 2.0,
+        "More": 3.0,
+        "UnknownWordPenalty0": 1.0,
+    }
+    assert [note for note in told if "no weight of UnknownWordPenalty0; taken as 1" in note]
+    assert [note for note in told if "weight of More, which no feature" in note]

@@ -40,6 +40,10 @@ class NbestWriter:
         score = f"{derivation.score:.8g}"
         return " ||| ".join([id, words, self.features(features), score, *columns])
 
+    def empty(self, id: str, columns: Iterable[str] = ()) -> str:
+        """The only entry of a sentence without words: nothing translates it, at no cost."""
+        return " ||| ".join([id, "", self.features({}), "0", *columns])
+
     def features(self, features: Mapping[str, float]) -> str:
         """The third field."""
         parts = []
