@@ -129,7 +129,7 @@ class HieroDecoder(Decoder):
                     f"features.{name}: hierarchical search has no such feature; "
                     f"{suggestion(name, known)}"
                 )
-        factor = self._features.get("lm", FeatureSpec("lm")).factor
+        factor = self._lm_unit = self._features.get("lm", FeatureSpec("lm")).factor
         self._engine = ChartDecoder(
             tables=[] if rules is None else [rules.engine],
             lms=[lm.engine for lm in self.lms.values()],
@@ -166,6 +166,9 @@ class HieroDecoder(Decoder):
         own = [spec.name for key, spec in self._features.items() if key != "lm"]
         columns = () if self.rules is None else self.rules.columns
         return list(dict.fromkeys([*self.lms, *columns, *own]))
+
+    def language_weight(self, weights: Weights) -> float:
+        return self._lm_unit * sum(float(weights[name]) for name in self.lms)
 
     def decode(
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None

@@ -237,6 +237,7 @@ def test_units_of_cdec(tmp_path: Path, lm: LanguageModel) -> None:
         return best.features.get(made.names.intern(name))
 
     assert value("LM") == pytest.approx(lm.score("u z"), abs=1e-5)
+    assert made.language_weight(Weights({"LM": 2.0})) == pytest.approx(2 / math.log(10))
     assert value("LanguageModel_OOV") == 2
     assert value("WordPenalty") == pytest.approx(-2 / math.log(10))
     assert (value("Glue"), value("PassThrough"), value("rules")) == (1, 2, 0)
