@@ -287,6 +287,25 @@ def test_too_many_edges_halve_the_span_limit(tmp_path: Path) -> None:
         tiny.parse("u v u v", Weights())
 
 
+def test_too_many_edges_with_the_language_model(tmp_path: Path, lm: LanguageModel) -> None:
+    """Cube pruning takes fewer; without it there is no way out."""
+    table, words = table_of(RULES, tmp_path / "grammar"), Sentence(("u", "v") * 4, "long")
+    before = HieroDecoder(table, {"lm": lm}, options=HieroOptions(rule_limit=0))
+    limit = before.parse(words, Weights(WEIGHTS)).edges + 1
+    messages: list[str] = []
+    options = HieroOptions(rule_limit=0, edge_limit=limit, pop_limit=1000)
+    made = HieroDecoder(table, {"lm": lm}, options=options, warn=messages.append)
+    forest = made.decode(words, Weights(WEIGHTS))
+    assert forest.edges <= limit
+    assert viterbi(forest, Weights(WEIGHTS)) is not None
+    assert len(messages) == 1
+    assert "'long' of 8 words" in messages[0]
+    assert "its pop limit is" in messages[0]
+    full = HieroOptions(rule_limit=0, edge_limit=limit, search="full")
+    with pytest.raises(InputError, match=r"of 8 words.*search with cube pruning"):
+        HieroDecoder(table, {"lm": lm}, options=full).decode(words, Weights(WEIGHTS))
+
+
 def test_a_sentence_of_150_words(tmp_path: Path, lm: LanguageModel) -> None:
     made = decoder(tmp_path, lm=lm, span_limit=6, pop_limit=10)
     words = ["u", "v", "z"] * 50
