@@ -173,10 +173,11 @@ class Translator:
         """What scores are multiplied with to be logs of probabilities, up to a constant.
 
         Most tuners leave the weights' length to chance, and what is too short makes all
-        translations alike. By default a log of the language model counts as what it is. On
-        Multi30k and the built-in world, with default weights and with those of MERT and batch MIRA
-        (0.04 to 2.2 for the language model), that was never worse than the best derivation; from
-        half to twice of it is about as good.
+        translations alike. By default a log of the language model counts as what it is. With
+        that, --mbr was better than the best derivation by 1.3 BLEU and --max-translation by 1.1, at
+        worst 0.7 below it (means of seven cases: a tuned Moses model, and models of the built-in
+        world of both systems with default weights and those of MERT and batch MIRA; 0.04 to 2.2
+        for the language model). From half to twice of it is about as good.
         """
         if self.options.posterior_scale is not None or not (
             self.options.mbr or self.options.max_translation
