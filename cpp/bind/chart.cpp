@@ -45,15 +45,15 @@ std::vector<std::string> words_of(nb::handle words) {
   return result;
 }
 
-// (forest, span limit, nodes and edges before the language model, edges scored, dropped unary
+// (forest, span limit, beam, nodes and edges before the language model, edges scored, dropped unary
 // rules)
-using Answer =
-    nb::typed<nb::tuple, Forest, size_t, size_t, size_t, size_t, nb::typed<nb::list, std::string>>;
+using Answer = nb::typed<nb::tuple, Forest, size_t, size_t, size_t, size_t, size_t,
+                         nb::typed<nb::list, std::string>>;
 Answer tuple_of(ChartDecoder::Output&& output) {
   nb::list dropped;
   for (const std::string& rule : output.dropped) dropped.append(to_python(rule));
-  return nb::make_tuple(std::move(output.forest), output.span_limit, output.nodes, output.edges,
-                        output.scored, dropped);
+  return nb::make_tuple(std::move(output.forest), output.span_limit, output.beam, output.nodes,
+                        output.edges, output.scored, dropped);
 }
 
 // Runs `f(input, names)` without the GIL, then hands new names over with it.

@@ -1,5 +1,6 @@
 #include "decode/chart_decoder.hpp"
 
+#include "base/error.hpp"
 #include "decode/chart_target.hpp"
 
 namespace hopefear::decode {
@@ -24,13 +25,30 @@ void expand_into(ChartDecoder::Output& output, const ChartSentence& sentence, co
   ChartScorer scorer(sentence, forest, weights, names);
   ExpandOptions options;
   options.beam = beam;
+  // An edge with its states takes about 150 bytes, so ten million of them are 1.5 GB.
+  options.limit = sentence.model.options.edge_limit;
   // Every edge is scored before it is queued, as in cdec, whose main cost that is. Here a score
   // takes about 130 ns: with guesses instead (what the rule's words cost without a context) search
   // takes 15 % less time, and its best score is below cdec's in 7 of 30 sentences instead of none.
   options.eager = true;
-  Expanded expanded = expand(forest, scores, scorer, options);
-  output.forest = std::move(expanded.forest);
-  output.scored = expanded.scored;
+  while (true) {
+    try {
+      Expanded expanded = expand(forest, scores, scorer, options);
+      output.forest = std::move(expanded.forest);
+      output.scored = expanded.scored;
+      output.beam = options.beam;
+      return;
+    } catch (const ExpandLimit&) {
+      if (options.beam > 1) {
+        options.beam /= 2;
+        continue;
+      }
+      throw InputError("sentence " + shown(sentence.id) + " of " + std::to_string(sentence.size()) +
+                       " words: more than " + std::to_string(options.limit) +
+                       " edges with the language model; search with cube pruning, or give a "
+                       "larger edge limit");
+    }
+  }
 }
 
 }  // namespace

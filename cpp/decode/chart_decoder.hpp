@@ -32,6 +32,7 @@ class ChartDecoder {
   struct Output {
     Forest forest;
     int32_t span_limit = 0;  // of the chart; smaller than the option's if that made too many edges
+    size_t beam = 0;         // of cube pruning; smaller than asked for if that made too many edges
     uint32_t nodes = 0, edges = 0;     // of the forest before the language model
     size_t scored = 0;                 // edges that the language model scored
     std::vector<std::string> dropped;  // unary rules that would have closed a cycle, as "A -> B"

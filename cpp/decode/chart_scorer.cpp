@@ -7,26 +7,6 @@ namespace {
 
 size_t aligned(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// Words of the left state, their estimates, right context, length and fullness of the left state:
-// 8 * order bytes. What is behind the left state's end is zero, so equal states have equal bytes
-// (the estimates are a function of the words).
-void pack(const lm::ChartState& state, unsigned context, std::byte* to) {
-  std::memcpy(to, state.left, 4 * size_t{context});
-  std::memcpy(to + 4 * size_t{context}, state.estimate, 4 * size_t{context});
-  const uint32_t rest[] = {state.right.context, state.left_length * 2U + (state.full ? 1U : 0U)};
-  std::memcpy(to + 8 * size_t{context}, rest, sizeof(rest));
-}
-
-void unpack(const std::byte* from, unsigned context, lm::ChartState& state) {
-  uint32_t rest[2];
-  std::memcpy(rest, from + 8 * size_t{context}, sizeof(rest));
-  state.right.context = rest[0];
-  state.left_length = static_cast<uint8_t>(rest[1] / 2);
-  state.full = (rest[1] & 1) != 0;
-  std::memcpy(state.left, from, 4 * size_t{context});
-  std::memcpy(state.estimate, from + 4 * size_t{context}, 4 * size_t{context});
-}
-
 }  // namespace
 
 ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
@@ -42,9 +22,8 @@ ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
   for (size_t k = 0; k < model.lms.size(); ++k) {
     const ChartFeature& feature = model.features.lm[k];
     const double weight = double{weights.get(feature.id)} * feature.factor;
-    lms_.push_back(
-        {k, model.lms[k].get(), model.lms[k]->order() - 1, state_size_, weight, feature});
-    state_size_ += 8 * size_t{model.lms[k]->order()};
+    lms_.push_back({k, model.lms[k].get(), model.lms[k]->order(), state_size_, weight, feature});
+    state_size_ += lm::packed_size(model.lms[k]->order());
   }
   payload_size_ = aligned(sizeof(float) * lms_.size());
   for (const auto& each : model.templates) {
@@ -55,30 +34,30 @@ ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
   scratch_.resize(state_size_);
 }
 
-float ChartScorer::lm_score(const Lm& lm, uint32_t edge, std::span<const std::byte* const> tails,
+float ChartScorer::lm_score(const Lm& part, uint32_t edge, std::span<const std::byte* const> tails,
                             std::byte* state) {
   const std::span<const int32_t> target = forest_.target(edge);
   const bool goal = a_.heads[edge] == goal_;
   if (!goal && target.size() == 1 && target[0] < 0) {  // S -> X
-    std::memcpy(state + lm.offset, tails[0] + lm.offset, 8 * (size_t{lm.context} + 1));
+    std::memcpy(state + part.offset, tails[0] + part.offset, lm::packed_size(part.order));
     return 0;
   }
-  lm::RuleScore rule(*lm.model);
+  lm::RuleScore rule(*part.model);
   if (goal) rule.begin_sentence();
   for (const int32_t symbol : target) {
     if (symbol >= 0) {
-      rule.terminal(sentence_.lm_word(lm.number, symbol));
+      rule.terminal(sentence_.lm_word(part.number, symbol));
     } else {
       lm::ChartState tail;
-      unpack(tails[static_cast<size_t>(-1 - symbol)] + lm.offset, lm.context, tail);
+      lm::unpack(tails[static_cast<size_t>(-1 - symbol)] + part.offset, part.order, tail);
       rule.nonterminal(tail, 0);
     }
   }
   if (goal) {
-    rule.terminal(lm.model->eos());
-    std::memset(state + lm.offset, 0, 8 * (size_t{lm.context} + 1));
+    rule.terminal(part.model->eos());
+    std::memset(state + part.offset, 0, lm::packed_size(part.order));
   } else {
-    pack(rule.state, lm.context, state + lm.offset);
+    lm::pack(rule.state, part.order, state + part.offset);
   }
   return rule.score();
 }

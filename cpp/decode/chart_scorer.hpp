@@ -11,7 +11,7 @@
 
 namespace hopefear::decode {
 
-// A state is, for each language model, what a ChartState holds for that order (see `pack`), then
+// A state is, for each language model, what lm::pack makes of it, then
 // the states of the templates, each filled up with zeros to a multiple of 8 bytes. At the goal <s>
 // and
 // </s> are added and all of it is zero. The payload is the natural log that each language model
@@ -33,16 +33,16 @@ class ChartScorer : public EdgeScorer {
   struct Lm {
     size_t number;
     const lm::Model* model;
-    unsigned context;  // order - 1
-    size_t offset;     // of its state
-    double weight;     // per natural log
+    unsigned order;
+    size_t offset;  // of its state
+    double weight;  // per natural log
     ChartFeature feature;
   };
   struct Stateful {
     const features::Template* made_of;
     size_t offset;
   };
-  float lm_score(const Lm& lm, uint32_t edge, std::span<const std::byte* const> tails,
+  float lm_score(const Lm& part, uint32_t edge, std::span<const std::byte* const> tails,
                  std::byte* state);
   // Steps all templates; the states of the head go behind `state`.
   void step_templates(uint32_t edge, std::span<const std::byte* const> tails, features::Sink& sink,

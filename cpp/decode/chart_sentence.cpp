@@ -131,7 +131,7 @@ ChartRules::Option ChartRules::option_of(uint32_t table, uint32_t rule, size_t d
   for (const rules::Symbol symbol : view.target) {
     if (rules::is_nonterminal(symbol)) {
       const uint32_t slot = rules::nonterminal(symbol);
-      good = good && (slots >> slot & 1) == 0;
+      good = good && slot < arity && (slots >> slot & 1) == 0;
       slots |= uint64_t{1} << (slot & 63);
       targets_.push_back(-1 - static_cast<int32_t>(slot));
     } else {

@@ -207,8 +207,8 @@ class Expander {
 
   void take(uint32_t number) {
     if (result_.edges.size() + found_.size() >= options_.limit) {
-      throw InputError("forest " + shown(old_.id()) + ": expanding it makes more than " +
-                       std::to_string(options_.limit) + " edges; give a (smaller) beam");
+      throw ExpandLimit("forest " + shown(old_.id()) + ": expanding it makes more than " +
+                        std::to_string(options_.limit) + " edges; give a (smaller) beam");
     }
     const Candidate& c = candidates_[number];
     const uint32_t item = table_.number(

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/error.hpp"
 #include "forest/builder.hpp"
 #include "forest/forest.hpp"
 #include "forest/inference.hpp"
@@ -63,9 +64,15 @@ class EdgeScorer {
   }
 };
 
+// More edges than the options allow.
+class ExpandLimit : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 struct ExpandOptions {
   size_t beam = 0;            // pops per node of the forest; 0: everything, exactly
-  size_t limit = 50'000'000;  // edges in all; more is an InputError
+  size_t limit = 50'000'000;  // edges in all; more is an ExpandLimit
   // The goal's states become one node, the new goal; otherwise there is no goal, and whoever asks
   // looks for its nodes in Expanded::nodes. A goal that is also a tail is there in both forms.
   bool merge_goal = true;

@@ -23,27 +23,6 @@ LmScorer::LmScorer(const Forest& forest, std::shared_ptr<const lm::Model> model,
   }
 }
 
-void LmScorer::write(const lm::ChartState& from, std::byte* to) const {
-  const size_t words = model_->order() - 1;
-  std::memset(to, 0, 8 + 8 * words);
-  std::memcpy(to, &from.right.context, 4);
-  const uint32_t shape = from.left_length * 2U + (from.full ? 1 : 0);
-  std::memcpy(to + 4, &shape, 4);
-  std::memcpy(to + 8, from.left, 4 * size_t{from.left_length});
-  std::memcpy(to + 8 + 4 * words, from.estimate, 4 * size_t{from.left_length});
-}
-
-void LmScorer::read(const std::byte* from, lm::ChartState& to) const {
-  const size_t words = model_->order() - 1;
-  uint32_t shape = 0;
-  std::memcpy(&to.right.context, from, 4);
-  std::memcpy(&shape, from + 4, 4);
-  to.left_length = static_cast<uint8_t>(shape / 2);
-  to.full = (shape & 1) != 0;
-  std::memcpy(to.left, from + 8, 4 * words);
-  std::memcpy(to.estimate, from + 8 + 4 * words, 4 * words);
-}
-
 double LmScorer::score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) {
   const ForestView& a = forest_.arrays();
   const bool whole = forest_.goal() == a.heads[edge];
@@ -54,7 +33,7 @@ double LmScorer::score(uint32_t edge, std::span<const std::byte* const> tails, s
     if (a.target[i] >= 0) {
       rule.terminal(words_[i]);
     } else {
-      read(tails[static_cast<size_t>(-1 - a.target[i])], part);
+      lm::unpack(tails[static_cast<size_t>(-1 - a.target[i])], model_->order(), part);
       rule.nonterminal(part, 0);
     }
   }
@@ -62,7 +41,7 @@ double LmScorer::score(uint32_t edge, std::span<const std::byte* const> tails, s
     rule.terminal(model_->eos());
     rule.state = {};
   }
-  write(rule.state, state);
+  lm::pack(rule.state, model_->order(), state);
   const float value = rule.score();
   std::memcpy(state + state_size(), &value, sizeof value);
   return weight_ * value;

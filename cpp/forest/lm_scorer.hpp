@@ -17,9 +17,7 @@ class LmScorer : public EdgeScorer {
   LmScorer(const Forest& forest, std::shared_ptr<const lm::Model> model, double weight,
            FeatureId feature);
 
-  // right context, left length and whether full, left words, their estimates (which are a function
-  // of the words, so comparing them does no harm)
-  size_t state_size() const override { return 8 + 8 * (size_t{model_->order()} - 1); }
+  size_t state_size() const override { return lm::packed_size(model_->order()); }
   size_t payload_size() const override { return sizeof(float); }
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
   double estimate(uint32_t edge) override;  // of the words of the edge, as far as it knows them
@@ -27,8 +25,6 @@ class LmScorer : public EdgeScorer {
               FeatureNumbers& features, std::vector<FeatureEntry>& own) override;
 
  private:
-  void write(const lm::ChartState& from, std::byte* to) const;
-  void read(const std::byte* from, lm::ChartState& to) const;
   const Forest forest_;
   const std::shared_ptr<const lm::Model> model_;
   const double weight_;

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/hash.hpp"
 #include "lm/model.hpp"
@@ -36,6 +38,30 @@ inline uint64_t hash_of(const ChartState& state) {
   uint64_t h = combine64(state.right.context, state.left_length * 2U + (state.full ? 1 : 0));
   for (unsigned i = 0; i < state.left_length; ++i) h = combine64(h, state.left[i]);
   return h;
+}
+
+// A state as bytes, no more than a model of that order needs: words of the left state, their
+// estimates, right context, length and fullness of the left state. What is behind the left state's
+// end is zero, so equal states have equal bytes.
+inline size_t packed_size(unsigned order) { return 8 * size_t{order}; }
+
+inline void pack(const ChartState& state, unsigned order, std::byte* to) {
+  const size_t part = 4 * (size_t{order} - 1);
+  const uint32_t rest[] = {state.right.context, state.left_length * 2U + (state.full ? 1U : 0U)};
+  std::memcpy(to, state.left, part);
+  std::memcpy(to + part, state.estimate, part);
+  std::memcpy(to + 2 * part, rest, sizeof(rest));
+}
+
+inline void unpack(const std::byte* from, unsigned order, ChartState& state) {
+  const size_t part = 4 * (size_t{order} - 1);
+  uint32_t rest[2];
+  std::memcpy(rest, from + 2 * part, sizeof(rest));
+  state.right.context = rest[0];
+  state.left_length = static_cast<uint8_t>(rest[1] / 2);
+  state.full = (rest[1] & 1) != 0;
+  std::memcpy(state.left, from, part);
+  std::memcpy(state.estimate, from + part, part);
 }
 
 // Scores the right-hand side of a rule, symbol by symbol from left to right:

@@ -74,6 +74,7 @@ def test_other_rules_of_choice(model: Path) -> None:
         (["--mbr", "--max-translation"], "two rules of choice"),
         (["--posterior-scale", "2"], "is for --mbr and --max-translation"),
         (["--mbr", "--posterior-scale", "0"], "expected a number above 0"),
+        (["--mbr"], "the language models' weight is 0, so there is no default; give a number"),
         (["--mbr", "--samples", "5"], "--samples is for --max-translation"),
         (["--trace"], "--nbest N"),
         (["--nbest", "2", "--nbest-out", "-"], "-o and --nbest-out are both -"),

@@ -103,7 +103,10 @@ class Translate(DecoderOverrides, Command):
         False, help="the most likely translation, summed over its derivations, from samples"
     )
     posterior_scale: float | None = option(
-        None, min=0, help="mbr, max-translation: what scores are multiplied with; 1 if not given"
+        None,
+        min=0,
+        help="mbr, max-translation: what scores are multiplied with; if not given, such that the "
+        "language models' weight is 1",
     )
     samples: int | None = option(
         None, min=1, help="max-translation: derivations drawn per sentence; 1000 if not given"

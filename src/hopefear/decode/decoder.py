@@ -113,6 +113,10 @@ class Decoder(ABC):
     ) -> Forest:
         """Everything that search kept; with a target all of its derivations."""
 
+    def language_weight(self, weights: Weights) -> float:
+        """What a natural log of the language models counts, all of them together; 0: no model."""
+        return 0.0
+
     def note(self, sentence: Sentence | Tokens) -> str | None:
         """What a person should know of how this sentence is searched, before it is: that a limit
         is lowered because it is so long, and the like. None: nothing.

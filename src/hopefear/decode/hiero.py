@@ -80,8 +80,8 @@ class HieroOptions:
     edge_limit: int = option(
         10_000_000,
         min=1,
-        help="edges of the forest before the language model; where there would be more, the span "
-        "limit is halved for the sentence",
+        help="edges of a forest; where there would be more, the span limit (before the language "
+        "model) or the pop limit (after it) is halved for the sentence",
     )
     glue: bool = option(True, help="put constituents side by side (S -> X, S -> S X)")
     pass_through_all: bool = option(
@@ -129,7 +129,7 @@ class HieroDecoder(Decoder):
                     f"features.{name}: hierarchical search has no such feature; "
                     f"{suggestion(name, known)}"
                 )
-        factor = self._features.get("lm", FeatureSpec("lm")).factor
+        factor = self._lm_unit = self._features.get("lm", FeatureSpec("lm")).factor
         self._engine = ChartDecoder(
             tables=[] if rules is None else [rules.engine],
             lms=[lm.engine for lm in self.lms.values()],
@@ -166,6 +166,9 @@ class HieroDecoder(Decoder):
         own = [spec.name for key, spec in self._features.items() if key != "lm"]
         columns = () if self.rules is None else self.rules.columns
         return list(dict.fromkeys([*self.lms, *columns, *own]))
+
+    def language_weight(self, weights: Weights) -> float:
+        return self._lm_unit * sum(float(weights[name]) for name in self.lms)
 
     def decode(
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
@@ -210,13 +213,19 @@ class HieroDecoder(Decoder):
         return None if sentence.grammar is None else read_grammar(sentence.grammar).engine
 
     def _forest(self, sentence: Sentence, made: tuple[Any, ...]) -> Forest:
-        forest, span_limit, _nodes, _edges, _scored, dropped = made
+        forest, span_limit, beam, _nodes, _edges, _scored, dropped = made
         for rule in dropped:
             self._warn_once(f"unary rules {rule} close a cycle and are left out")
         if span_limit < self.options.span_limit:
             self._warn(
                 f"sentence {sentence.id!r} of {len(sentence.words)} words: more than "
                 f"{self.options.edge_limit:,} edges, so rules cover at most {span_limit} words"
+            )
+        if 0 < beam < self.options.pop_limit:
+            self._warn(
+                f"sentence {sentence.id!r} of {len(sentence.words)} words: more than "
+                f"{self.options.edge_limit:,} edges with the language model, so its pop limit is "
+                f"{beam}"
             )
         assert isinstance(forest, Forest)
         return forest

@@ -116,7 +116,8 @@ class PhraseDecoder(Decoder):
             features = {name: FeatureSpec(name) for name in COUNTS}
         _check(features)
         # A log10 of 1 is the natural log ln 10, times the model's factor.
-        unit = math.log(10) * (features["lm"].factor if "lm" in features else 1.0)
+        self._lm_unit = features["lm"].factor if "lm" in features else 1.0
+        unit = math.log(10) * self._lm_unit
         counts = []
         for name in COUNTS:
             spec = features.get(name)
@@ -144,6 +145,9 @@ class PhraseDecoder(Decoder):
     @property
     def dense(self) -> list[str]:
         return list(self._engine.dense)
+
+    def language_weight(self, weights: Weights) -> float:
+        return self._lm_unit * sum(float(weights[name]) for name in self.lms)
 
     def decode(
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None

@@ -237,6 +237,7 @@ def test_units_of_cdec(tmp_path: Path, lm: LanguageModel) -> None:
         return best.features.get(made.names.intern(name))
 
     assert value("LM") == pytest.approx(lm.score("u z"), abs=1e-5)
+    assert made.language_weight(Weights({"LM": 2.0})) == pytest.approx(2 / math.log(10))
     assert value("LanguageModel_OOV") == 2
     assert value("WordPenalty") == pytest.approx(-2 / math.log(10))
     assert (value("Glue"), value("PassThrough"), value("rules")) == (1, 2, 0)
@@ -284,6 +285,25 @@ def test_too_many_edges_halve_the_span_limit(tmp_path: Path) -> None:
     tiny = HieroDecoder(table, options=HieroOptions(edge_limit=3))
     with pytest.raises(InputError, match="edge limit"):
         tiny.parse("u v u v", Weights())
+
+
+def test_too_many_edges_with_the_language_model(tmp_path: Path, lm: LanguageModel) -> None:
+    """Cube pruning takes fewer; without it there is no way out."""
+    table, words = table_of(RULES, tmp_path / "grammar"), Sentence(("u", "v") * 4, "long")
+    before = HieroDecoder(table, {"lm": lm}, options=HieroOptions(rule_limit=0))
+    limit = before.parse(words, Weights(WEIGHTS)).edges + 1
+    messages: list[str] = []
+    options = HieroOptions(rule_limit=0, edge_limit=limit, pop_limit=1000)
+    made = HieroDecoder(table, {"lm": lm}, options=options, warn=messages.append)
+    forest = made.decode(words, Weights(WEIGHTS))
+    assert forest.edges <= limit
+    assert viterbi(forest, Weights(WEIGHTS)) is not None
+    assert len(messages) == 1
+    assert "'long' of 8 words" in messages[0]
+    assert "its pop limit is" in messages[0]
+    full = HieroOptions(rule_limit=0, edge_limit=limit, search="full")
+    with pytest.raises(InputError, match=r"of 8 words.*search with cube pruning"):
+        HieroDecoder(table, {"lm": lm}, options=full).decode(words, Weights(WEIGHTS))
 
 
 def test_a_sentence_of_150_words(tmp_path: Path, lm: LanguageModel) -> None:
