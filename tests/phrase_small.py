@@ -14,6 +14,7 @@ from lm_arpa import SMALL, write_arpa
 
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.feature import Feature
+from hopefear.features.word_lists import WordLists
 from hopefear.forest import Derivation
 from hopefear.lm import LanguageModel
 from hopefear.rules.moses import read_table
@@ -36,6 +37,7 @@ class SmallModel:
     reordering: int = 6
     lms: tuple[str, ...] = ("lm",)
     templates: tuple[Feature, ...] = ()
+    lists: WordLists = WordLists()
 
     def __post_init__(self) -> None:
         with tempfile.TemporaryDirectory() as folder:  # what was mapped stays
@@ -64,7 +66,9 @@ class SmallModel:
 
     def decoder(self, options: PhraseOptions = EXACT) -> PhraseDecoder:
         lms = dict.fromkeys(self.lms, self.lm)
-        return PhraseDecoder(self.rules, lms, templates=self.templates, options=options)
+        return PhraseDecoder(
+            self.rules, lms, templates=self.templates, lists=self.lists, options=options
+        )
 
     # -- the definition --
 

@@ -1,5 +1,6 @@
 #include "base/vocabulary.hpp"
 
+#include <bit>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -31,26 +32,38 @@ int32_t Vocabulary::intern(std::string_view word) {
   const std::unique_lock lock(mutex_);
   const auto found = ids_.find(word);
   if (found != ids_.end()) return found->second;
-  const int64_t id = int64_t{first_} + static_cast<int64_t>(words_.size());
-  if (id > std::numeric_limits<int32_t>::max()) throw std::length_error("vocabulary full");
-  words_.emplace_back(word);
-  ids_.emplace(words_.back(), static_cast<int32_t>(id));
+  const auto place = static_cast<uint32_t>(count_.load(std::memory_order_relaxed));
+  const int64_t id = int64_t{first_} + place;
+  if (id >= std::numeric_limits<int32_t>::max()) throw std::length_error("vocabulary full");
+  const size_t block = block_of(place);
+  if (blocks_[block] == nullptr) {
+    blocks_[block] = std::make_unique<std::string[]>(begin_of(block + 1) - begin_of(block));
+  }
+  std::string& kept = blocks_[block][place - begin_of(block)];
+  kept = word;
+  ids_.emplace(kept, static_cast<int32_t>(id));
+  // Whoever sees the new size sees the word and its block, too.
+  count_.store(static_cast<int32_t>(place) + 1, std::memory_order_release);
   return static_cast<int32_t>(id);
 }
 
 std::string_view Vocabulary::word(int32_t id) const {
   if (id < first_ && id >= 0) return base_->word(id);
-  const std::shared_lock lock(mutex_);
   const int64_t own = int64_t{id} - first_;
-  if (own < 0 || own >= static_cast<int64_t>(words_.size())) {
+  if (own < 0 || own >= count_.load(std::memory_order_acquire)) {
     throw std::out_of_range("no word " + std::to_string(id));
   }
-  return words_[static_cast<size_t>(own)];
+  const auto place = static_cast<uint32_t>(own);
+  const size_t block = block_of(place);
+  return blocks_[block][place - begin_of(block)];
 }
 
-int32_t Vocabulary::size() const {
-  const std::shared_lock lock(mutex_);
-  return first_ + static_cast<int32_t>(words_.size());
+size_t Vocabulary::block_of(uint32_t place) {
+  return static_cast<size_t>(std::bit_width(place / kFirstBlock));
+}
+
+uint32_t Vocabulary::begin_of(size_t block) {
+  return block == 0 ? 0 : kFirstBlock << (block - 1);
 }
 
 }  // namespace hopefear

@@ -6,8 +6,9 @@
 // without touching what other threads read.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <shared_mutex>
 #include <string>
@@ -26,14 +27,23 @@ class Vocabulary {
   // InputError for an empty word or one with white space: it could not be read back from a text.
   int32_t intern(std::string_view word);
   int32_t find(std::string_view word) const;  // -1 if unknown
-  std::string_view word(int32_t id) const;    // std::out_of_range for a number never given
-  int32_t size() const;
+  // std::out_of_range for a number never given. Takes no lock: feature templates ask for each word
+  // of each feature that they name.
+  std::string_view word(int32_t id) const;
+  int32_t size() const { return first_ + count_.load(std::memory_order_acquire); }
 
  private:
+  // Own words are in blocks of 64, 64, 128, 256, …: place p is in block width(p / 64), which begins
+  // at the place 0 or 64 * 2^(block - 1). Blocks never move.
+  static constexpr uint32_t kFirstBlock = 64;
+  static size_t block_of(uint32_t place);
+  static uint32_t begin_of(size_t block);
+
   const std::shared_ptr<const Vocabulary> base_;
   const int32_t first_;  // the number of the first word of its own
-  mutable std::shared_mutex mutex_;
-  std::deque<std::string> words_;  // never moves its strings
+  mutable std::shared_mutex mutex_;  // of ids_, and of growing
+  std::array<std::unique_ptr<std::string[]>, 27> blocks_;
+  std::atomic<int32_t> count_ = 0;  // own words; set when the word is in its place
   std::unordered_map<std::string_view, int32_t> ids_;
 };
 

@@ -1,14 +1,18 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "bind/bind.hpp"
 #include "rules/cdec_grammar.hpp"
 #include "rules/extract.hpp"
 #include "rules/moses_table.hpp"
+#include "rules/word_lists.hpp"
 
 namespace hopefear::bind {
 namespace {
@@ -150,9 +154,40 @@ Numbers write_table(RuleExtraction& extraction, const std::string& path, const s
   return report_of(report);
 }
 
+using CountedWords = std::vector<std::tuple<std::string, std::string, uint64_t>>;
+
+CountedWords to_tuples(const std::vector<CountedWord>& list) {
+  CountedWords result;
+  for (const CountedWord& entry : list) result.emplace_back(entry.word, entry.other, entry.count);
+  return result;
+}
+
+// By the name of the list.
+std::map<std::string, CountedWords> word_lists(nb::object source, const std::string& source_name,
+                                               nb::object target, const std::string& target_name,
+                                               nb::object alignment,
+                                               const std::string& alignment_name, size_t limit,
+                                               const std::string& scratch, nb::object progress) {
+  PythonSource source_file(std::move(source), source_name);
+  PythonSource target_file(std::move(target), target_name);
+  PythonSource alignment_file(std::move(alignment), alignment_name);
+  const auto report_progress = progress_callback(std::move(progress));
+  const nb::gil_scoped_release release;
+  const WordLists lists =
+      count_word_lists(source_file, target_file, alignment_file, limit, scratch, report_progress);
+  return {{"pairs", to_tuples(lists.pairs)},
+          {"source", to_tuples(lists.source)},
+          {"target", to_tuples(lists.target)},
+          {"inserted", to_tuples(lists.inserted)},
+          {"deleted", to_tuples(lists.deleted)}};
+}
+
 }  // namespace
 
 void bind_extract(nb::module_& m) {
+  m.def("word_lists", word_lists, "source"_a, "source_name"_a, "target"_a, "target_name"_a,
+        "alignment"_a, "alignment_name"_a, "limit"_a, "scratch"_a, "progress"_a.none(),
+        "The most frequent words, pairs and unaligned words of an aligned text.");
   nb::class_<HieroOptions>(m, "HieroOptions", "Which hierarchical rules are extracted.")
       .def(
           "__init__",

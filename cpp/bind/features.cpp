@@ -2,12 +2,25 @@
 #include "features/feature.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "bind/forest_arrays.hpp"
+#include "features/count_discount.hpp"
+#include "features/deletion.hpp"
+#include "features/insertion.hpp"
+#include "features/rule_id.hpp"
+#include "features/rule_shape.hpp"
+#include "features/structural_distortion.hpp"
 #include "features/target_bigrams.hpp"
+#include "features/word_context.hpp"
+#include "features/word_pairs.hpp"
 
 namespace hopefear::bind {
 namespace {
@@ -21,8 +34,12 @@ using features::Template;
 class PythonTemplate : public Template {
  public:
   // fire(use) gives pairs of a name and a value; `use` is made by calling `make_use`.
-  PythonTemplate(std::string name, nb::object fire, nb::object make_use)
-      : name_(std::move(name)), fire_(std::move(fire)), make_use_(std::move(make_use)) {}
+  // With `needs_gaps` uses of rules that have nonterminals come with what those cover.
+  PythonTemplate(std::string name, nb::object fire, nb::object make_use, bool needs_gaps)
+      : name_(std::move(name)),
+        fire_(std::move(fire)),
+        make_use_(std::move(make_use)),
+        needs_gaps_(needs_gaps) {}
   ~PythonTemplate() override {
     const nb::gil_scoped_acquire gil;
     fire_.reset();
@@ -30,7 +47,17 @@ class PythonTemplate : public Template {
   }
   const std::string& name() const override { return name_; }
 
+  bool needs_gaps() const override { return needs_gaps_; }
+
   void fire(const RuleUse& use, features::Sink& sink) const override {
+    const bool has_gaps = std::any_of(use.source_side.begin(), use.source_side.end(),
+                                      [](int32_t symbol) { return symbol < 0; });
+    if (!(needs_gaps_ && has_gaps)) call(use, sink);
+  }
+  void fire_gaps(const RuleUse& use, features::Sink& sink) const override { call(use, sink); }
+
+ private:
+  void call(const RuleUse& use, features::Sink& sink) const {
     const nb::gil_scoped_acquire gil;
     const Vocabulary& vocabulary = *use.source->vocabulary;
     nb::list links, gaps, scores;
@@ -58,7 +85,6 @@ class PythonTemplate : public Template {
     }
   }
 
- private:
   // Words as str, the k-th nonterminal as the number k.
   static nb::tuple side(const Vocabulary& vocabulary, std::span<const int32_t> symbols) {
     nb::list result;
@@ -74,7 +100,79 @@ class PythonTemplate : public Template {
 
   std::string name_;
   nb::object fire_, make_use_;
+  bool needs_gaps_;
 };
+
+// nanobind has no pointers to const.
+std::shared_ptr<Template> made(std::shared_ptr<const Template> feature) {
+  return std::const_pointer_cast<Template>(std::move(feature));
+}
+
+using Words = std::vector<std::string>;
+
+std::unique_ptr<features::WordSet> set_of(const std::optional<Words>& words) {
+  return words.has_value() ? std::make_unique<features::WordSet>(std::span(*words)) : nullptr;
+}
+
+// The engine's templates. Word lists are None where a template tells all words apart.
+void bind_templates(nb::module_& m) {
+  m.def(
+      "target_bigrams",
+      [](std::string name, const std::optional<Words>& words) {
+        return made(features::make_target_bigrams(std::move(name), set_of(words)));
+      },
+      "name"_a, "words"_a.none());
+  m.def(
+      "word_pairs",
+      [](std::string name) { return made(features::make_word_pairs(std::move(name))); }, "name"_a);
+  m.def(
+      "word_context",
+      [](std::string name, const std::optional<std::vector<std::pair<std::string, std::string>>>&
+                               pairs,
+         const std::optional<Words>& source, const std::optional<Words>& target) {
+        features::ContextWords known;
+        known.everything = !source.has_value();
+        known.by_pair = pairs.has_value();
+        if (pairs.has_value()) known.pairs = features::WordSet(std::span(*pairs));
+        if (source.has_value()) known.source = features::WordSet(std::span(*source));
+        if (target.has_value()) known.target = features::WordSet(std::span(*target));
+        return made(features::make_word_context(std::move(name), std::move(known)));
+      },
+      "name"_a, "pairs"_a.none(), "source"_a.none(), "target"_a.none());
+  m.def(
+      "insertion",
+      [](std::string name, const std::optional<Words>& words, bool with_source) {
+        return made(features::make_insertion(std::move(name), set_of(words), with_source));
+      },
+      "name"_a, "words"_a.none(), "with_source"_a);
+  m.def(
+      "deletion",
+      [](std::string name, const std::optional<Words>& words) {
+        return made(features::make_deletion(std::move(name), set_of(words)));
+      },
+      "name"_a, "words"_a.none());
+  m.def(
+      "rule_id", [](std::string name) { return made(features::make_rule_id(std::move(name))); },
+      "name"_a);
+  m.def(
+      "rule_shape",
+      [](std::string name, bool runs) {
+        return made(features::make_rule_shape(std::move(name), runs));
+      },
+      "name"_a, "runs"_a);
+  m.def(
+      "structural_distortion",
+      [](std::string name, int32_t longest) {
+        return made(features::make_structural_distortion(std::move(name), longest));
+      },
+      "name"_a, "longest"_a);
+  m.def(
+      "count_discount",
+      [](std::string name, std::vector<int64_t> bins) {
+        return made(features::make_count_discount(std::move(name), std::move(bins)));
+      },
+      "name"_a, "bins"_a);
+}
 
 }  // namespace
 
@@ -84,17 +182,13 @@ void bind_features(nb::module_& m) {
       .def_prop_ro("stateful", [](const Template& t) { return t.state_size() > 0; });
   m.def(
       "python_template",
-      [](std::string name, nb::object fire, nb::object make_use) -> std::shared_ptr<Template> {
+      [](std::string name, nb::object fire, nb::object make_use,
+         bool needs_gaps) -> std::shared_ptr<Template> {
         return std::make_shared<PythonTemplate>(std::move(name), std::move(fire),
-                                                std::move(make_use));
+                                                std::move(make_use), needs_gaps);
       },
-      "name"_a, "fire"_a, "make_use"_a);
-  m.def(
-      "target_bigrams",
-      [](std::string name) {
-        return std::const_pointer_cast<Template>(features::make_target_bigrams(std::move(name)));
-      },
-      "name"_a);
+      "name"_a, "fire"_a, "make_use"_a, "needs_gaps"_a);
+  bind_templates(m);
 }
 
 }  // namespace hopefear::bind

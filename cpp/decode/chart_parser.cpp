@@ -35,7 +35,8 @@ class Parser {
         completed_(limit_ + 1) {
     if (options.templates) {
       for (const auto& each : model_.templates) {
-        (each->needs_gaps() ? per_edge_ : per_span_).push_back(each.get());
+        per_span_.push_back(each.get());
+        if (each->needs_gaps()) per_edge_.push_back(each.get());
       }
     }
   }
@@ -189,7 +190,7 @@ class Parser {
       const int64_t rule = int64_t{option.table} << kTableShift | option.rule;
       const std::span<const int32_t> target = rules_.target(option);
       own_.clear();
-      if (per_span_.empty() && per_edge_.empty()) {
+      if (per_span_.empty()) {
         if (option.row == kNoRow) option.row = row_of(option);
       } else {
         row_at(i, rule, tails, target);
@@ -218,22 +219,24 @@ class Parser {
       row_stamps_[number] = stamp_;
       entries_scratch_.clear();
       rules_.features(rules_.options[number], entries_scratch_);
-      fire(per_span_, use, entries_scratch_);
+      fire(use);
       rules_.options[number].row = builder_.add_row(entries_scratch_);
     }
-    fire(per_edge_, use, own_);
+    if (tails.empty() || per_edge_.empty()) return;
+    fired_.clear();
+    for (const features::Template* each : per_edge_) each->fire_gaps(use, sink_);
+    keep_fired(own_);
   }
-  void fire(const std::vector<const features::Template*>& templates, const features::RuleUse& use,
-            std::vector<FeatureEntry>& entries) {
-    for (const features::Template* each : templates) {
-      features::RuleUse seen = use;
-      if (!each->needs_gaps()) seen.gaps = {};
-      fired_.clear();
-      each->fire(seen, sink_);
-      for (const features::Fired& f : fired_) {
-        entries.push_back({builder_.feature(f.id), f.value});
-      }
-    }
+  // What depends on the span only, into entries_scratch_.
+  void fire(const features::RuleUse& use) {
+    features::RuleUse seen = use;
+    seen.gaps = {};
+    fired_.clear();
+    for (const features::Template* each : per_span_) each->fire(seen, sink_);
+    keep_fired(entries_scratch_);
+  }
+  void keep_fired(std::vector<FeatureEntry>& entries) {
+    for (const features::Fired& f : fired_) entries.push_back({builder_.feature(f.id), f.value});
   }
 
   void pass_through() {
@@ -256,11 +259,7 @@ class Parser {
     rules_.features(0, 1, side, entries_scratch_);
     add(model_.features.pass_through);
     own_.clear();
-    if (!per_span_.empty() || !per_edge_.empty()) {
-      const features::RuleUse& use = use_.of(kNoRule, {begin_, end_}, {}, side);
-      fire(per_span_, use, entries_scratch_);
-      fire(per_edge_, use, own_);
-    }
+    if (!per_span_.empty()) fire(use_.of(kNoRule, {begin_, end_}, {}, side));
     add_edge(head(sentence_.label), {}, side, builder_.share_row(entries_scratch_), kNoRule);
   }
 

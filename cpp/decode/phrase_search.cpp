@@ -81,6 +81,7 @@ PhraseSearch::PhraseSearch(const PhraseModel& model, const PhraseWeights& weight
                            const SearchLimits& limits)
     : model_(model),
       weights_(weights),
+      sink_(weights.table()),
       options_(options),
       spans_(spans),
       limits_(limits),
@@ -199,13 +200,13 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
   if (!model_.stateful().empty()) {
     const features::RuleUse use = options_.use(o);
     const size_t words = lms_ * sizeof(uint32_t);
-    features::Sink sink(weights_.table());
+    sink_.reset();
     for (const PhraseModel::Stateful& s : model_.stateful()) {
       const std::byte* const state = tail + words + s.offset;
-      s.feature->step({&options_.source(), &use, options_.edge_target(o), {&state, 1}}, sink,
+      s.feature->step({&options_.source(), &use, options_.edge_target(o), {&state, 1}}, sink_,
                       state_.data() + words + s.offset);
     }
-    score += sink.score();
+    score += sink_.score();
     if (!std::isfinite(score)) {
       throw InputError("a feature template gave a value that is not finite; mend the template");
     }

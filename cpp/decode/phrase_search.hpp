@@ -105,6 +105,7 @@ class PhraseSearch {
 
   const PhraseModel& model_;
   const PhraseWeights& weights_;
+  features::Sink sink_;  // of stateful templates
   const OptionTable& options_;
   const SpanTable& spans_;
   const SearchLimits limits_;

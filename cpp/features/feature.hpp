@@ -44,7 +44,7 @@ struct RuleUse {
   // Words, and -1-k for the k-th nonterminal in the order of the source side.
   std::span<const int32_t> source_side, target_side;
   std::span<const rules::Link> links;  // places in the two sides; nonterminals count as one
-  // What the k-th nonterminal covers; empty for a template that does not ask for gaps.
+  // What the k-th nonterminal covers; empty except for fire_gaps() and step().
   std::span<const SourceSpan> gaps;
   std::span<const float> scores;  // the table's columns; empty for a rule that is in no table
   rules::Counts counts{};
@@ -64,9 +64,12 @@ class Template {
   virtual ~Template() = default;
   virtual const std::string& name() const = 0;
 
-  // Stateless part.
-  virtual bool needs_gaps() const { return false; }  // then it fires once per edge, not per span
+  // Stateless part: once for each rule at each span.
   virtual void fire(const RuleUse& use, Sink& sink) const;
+  // What depends on where the nonterminals lie: once for each edge of a rule that has some, if
+  // needs_gaps(). Such features cannot be shared by edges, so fire nothing here that fire() can.
+  virtual bool needs_gaps() const { return false; }
+  virtual void fire_gaps(const RuleUse& use, Sink& sink) const;
 
   // Stateful part; state_size() == 0 means that there is none.
   virtual size_t state_size() const { return 0; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,24 @@ class Sink {
     add(id, value);
     if (names_ != nullptr) names_->add(id, name);
   }
+  // The same, composed of the template's name and parts in memory that is used again.
+  void add(std::string_view label, std::initializer_list<std::string_view> parts, float value) {
+    std::string& name = begin(label);
+    char between = ':';
+    for (const std::string_view part : parts) {
+      name += between;
+      name += part;
+      between = '|';
+    }
+    add(std::string_view(name), value);
+  }
+  // For names of many parts: begin with the template's name, append, add what is there.
+  std::string& begin(std::string_view label) {
+    name_.assign(label);
+    return name_;
+  }
+  void add_begun(float value) { add(std::string_view(name_), value); }
+
   double score() const { return score_; }
   void reset() { score_ = 0; }
 
@@ -58,6 +77,7 @@ class Sink {
   std::vector<Fired>* record_ = nullptr;
   NameLog* names_ = nullptr;
   double score_ = 0;
+  std::string name_;  // scratch
 };
 
 }  // namespace hopefear::features

@@ -5,7 +5,7 @@
 namespace hopefear::features {
 namespace {
 
-constexpr int32_t kNone = -1, kBegin = -2, kEnd = -3;  // words are >= 0
+constexpr int32_t kNone = -1, kBegin = -2, kEnd = -3, kUnlisted = -4;  // words are >= 0
 
 // The outermost words; kNone, kNone of an empty string. 8 bytes, no padding.
 struct Ends {
@@ -20,9 +20,19 @@ Ends load(const std::byte* state) {
 
 class TargetBigrams : public Template {
  public:
-  explicit TargetBigrams(std::string name) : name_(std::move(name)) {}
+  TargetBigrams(std::string name, std::unique_ptr<WordSet> words)
+      : name_(std::move(name)), words_(std::move(words)) {}
   const std::string& name() const override { return name_; }
   size_t state_size() const override { return sizeof(Ends); }
+
+  // Neighbours within the rule.
+  void fire(const RuleUse& use, Sink& sink) const override {
+    for (size_t j = 1; j < use.target_side.size(); ++j) {
+      const int32_t first = use.target_side[j - 1], second = use.target_side[j];
+      if (first < 0 || second < 0) continue;
+      fire_pair(*use.source, known(*use.source, first), known(*use.source, second), sink);
+    }
+  }
 
   void begin(std::byte* state) const override {
     const Ends ends{kBegin, kBegin};
@@ -30,20 +40,26 @@ class TargetBigrams : public Template {
   }
 
   void step(const Step& step, Sink& sink, std::byte* state) const override {
+    // All neighbours but two words, which fire() has seen to.
     Ends made;
-    // A word or a string of tails behind what there is so far.
-    const auto append = [&](const Ends& next) {
-      if (next.first == kNone) return;
+    bool in_rule = false;
+    for (const int32_t symbol : step.target) {
+      const bool word = symbol >= 0;
+      Ends next;
+      if (word) {
+        next.first = next.last = known(*step.source, symbol);
+      } else {
+        next = load(step.tails[static_cast<size_t>(-1 - symbol)]);
+        in_rule = false;
+        if (next.first == kNone) continue;
+      }
       if (made.last == kNone) {
         made.first = next.first;
-      } else {
+      } else if (!(word && in_rule)) {
         fire_pair(*step.source, made.last, next.first, sink);
       }
       made.last = next.last;
-    };
-    for (const int32_t symbol : step.target) {
-      append(symbol >= 0 ? Ends{symbol, symbol}
-                         : load(step.tails[static_cast<size_t>(-1 - symbol)]));
+      in_rule = word;
     }
     std::memcpy(state, &made, sizeof made);
   }
@@ -59,26 +75,29 @@ class TargetBigrams : public Template {
   }
 
  private:
-  static std::string_view word(const Source& source, int32_t id) {
-    return id == kBegin ? "<s>" : id == kEnd ? "</s>" : source.vocabulary->word(id);
+  // The word itself, or one number for all that are on no list: their states are equal then.
+  int32_t known(const Source& source, int32_t word) const {
+    return words_ == nullptr || words_->has(source.vocabulary->word(word)) ? word : kUnlisted;
+  }
+
+  static std::string_view text(const Source& source, int32_t id) {
+    if (id >= 0) return source.vocabulary->word(id);
+    return id == kBegin ? "<s>" : id == kEnd ? "</s>" : kOther;
   }
 
   void fire_pair(const Source& source, int32_t first, int32_t second, Sink& sink) const {
-    std::string feature = name_;
-    feature += ':';
-    feature += word(source, first);
-    feature += '|';
-    feature += word(source, second);
-    sink.add(feature, 1);
+    sink.add(name_, {text(source, first), text(source, second)}, 1);
   }
 
   std::string name_;
+  std::unique_ptr<WordSet> words_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Template> make_target_bigrams(std::string name) {
-  return std::make_shared<TargetBigrams>(std::move(name));
+std::shared_ptr<const Template> make_target_bigrams(std::string name,
+                                                    std::unique_ptr<WordSet> words) {
+  return std::make_shared<TargetBigrams>(std::move(name), std::move(words));
 }
 
 }  // namespace hopefear::features

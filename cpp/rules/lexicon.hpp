@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,13 @@ class Lexicon {
   // lex.f2e has target words predicted from source words, lex.e2f the other way round.
   void write(ByteSink& sink, bool predict_target, const WordCollector& source,
              const WordCollector& target) const;
+  // All pairs with their counts, in no order; kNoWord is NULL.
+  void visit(const std::function<void(Word source, Word target, uint64_t count)>& visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.key == kEmpty) continue;
+      visit(static_cast<Word>(slot.key >> 32), static_cast<Word>(slot.key), slot.count);
+    }
+  }
   size_t size() const { return size_; }
   uint64_t bytes() const;  // memory held
 

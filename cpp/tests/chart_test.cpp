@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -16,6 +17,16 @@ class Gaps : public features::Template {
   const std::string& name() const override { return name_; }
   bool needs_gaps() const override { return per_edge_; }
   void fire(const features::RuleUse& use, features::Sink& sink) const override {
+    const bool has_gaps = std::any_of(use.source_side.begin(), use.source_side.end(),
+                                      [](int32_t symbol) { return symbol < 0; });
+    if (!per_edge_ || !has_gaps) write(use, sink);
+  }
+  void fire_gaps(const features::RuleUse& use, features::Sink& sink) const override {
+    write(use, sink);
+  }
+
+ private:
+  void write(const features::RuleUse& use, features::Sink& sink) const {
     std::ostringstream feature;
     feature << name_ << ":" << use.span.begin << "-" << use.span.end << "|"
             << use.source_side.size();
@@ -25,7 +36,6 @@ class Gaps : public features::Template {
     sink.add(feature.str(), 1);
   }
 
- private:
   std::string name_ = "gaps";
   bool per_edge_;
 };

@@ -5,6 +5,7 @@ a directory without it is unfinished
 rules.bin  lm.bin     the engine's memory-mapped parts
 weights.tsv           the weights that `translate` takes unless it is given others
 casing.*.tsv          what the text steps learned
+word-lists.tsv        the most frequent words, which lexical feature templates tell apart
 folds/0/ …            rules and language models that leave a part of the training text out
 work/                 prepared text, its alignment and the state of training; only a later run
 of `hopefear train` needs it
@@ -12,8 +13,8 @@ of `hopefear train` needs it
 Tables of model.toml: `[text.source]`, `[text.target]`; `[decoder]`, the decoder's options where
 they are not its defaults, and in `[decoder.features]` the names and units of an imported model's
 features; `[lms]`, feature names and files of the language models (default: lm = "lm.bin");
-`[features]`, the registered feature templates that are on, with their options; `[training]` or
-`[imported]`, where it comes from.
+`[features.NAME]`, a registered feature template that is on, with its options (docs/features.md);
+`[training]` or `[imported]`, where it comes from.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import tomli_w
 from hopefear import config, registry
 from hopefear.config import load_toml
 from hopefear.errors import InputError, OptionError, suggestion
+from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.files import PathLike, open_output
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.pipeline import TextPipeline
@@ -83,7 +85,8 @@ class Model:
     def parts(self) -> list[Path]:
         """The engine's files of the model itself, without folds."""
         rules = [self.directory / TABLE_FILE] if self.has_rules else []
-        return [*rules, *self.lm_files.values()]
+        lists = self.directory / LISTS_FILE
+        return [*rules, *self.lm_files.values(), *([lists] if lists.is_file() else [])]
 
     @property
     def system(self) -> str:
@@ -112,6 +115,31 @@ class Model:
 
         return {name: LanguageModel.load(path) for name, path in self.lm_files.items()}
 
+    @cached_property
+    def lists(self) -> WordLists:
+        """The words that feature templates tell apart; models of before had none."""
+        path = self.directory / LISTS_FILE
+        if path.is_file():
+            return WordLists.load(path)
+        remedy = (
+            "an imported model has none, so give the template size=0 for all words"
+            if "imported" in self.settings
+            else "give the same 'hopefear train' again, which makes only these"
+        )
+        return WordLists(place=str(self.directory), remedy=remedy)
+
+    @property
+    def templates(self) -> dict[str, Mapping[str, Any]]:
+        """The feature templates that are on, with their options."""
+        given: dict[str, Any] = self.settings.get("features", {})
+        for name, options in given.items():
+            if not isinstance(options, dict):
+                raise InputError(
+                    f"{self.directory / MODEL_FILE}: features.{name} is {options!r}, expected a "
+                    f"table [features.{name}]"
+                )
+        return given
+
     @property
     def lm(self) -> LanguageModel:
         """The first language model."""
@@ -121,8 +149,13 @@ class Model:
 
     # -- decoding --
 
-    def decoder(self, **options: Any) -> Decoder:
-        """The model's decoder; `options` that are not None override those of model.toml."""
+    def decoder(
+        self, *, templates: Mapping[str, Mapping[str, Any]] | None = None, **options: Any
+    ) -> Decoder:
+        """The model's decoder; `options` that are not None override those of model.toml.
+
+        `templates`: the feature templates that are on and their options, instead of the model's.
+        """
         cls = self.decoder_class
         fields = {field.name: field for field in config.fields_of(cls.options_class)}
         values = {k: v for k, v in self.settings.get("decoder", {}).items() if k != "features"}
@@ -144,10 +177,12 @@ class Model:
                 )
             values[key] = config.convert_value(fields[key], value, key)
         chosen: Any = config.from_mapping(cls.options_class, values)
-        parts = self.decoder_parts()
+        parts = self.decoder_parts(templates)
         try:
             return cls.load(parts, chosen)
         except OptionError as error:  # a feature that is not known, for instance
+            if templates is not None:
+                raise
             raise OptionError(f"{self.directory / MODEL_FILE}: {error}") from None
         except InputError as error:  # two of the same name, for instance
             raise InputError(f"{self.directory}: {error}") from None
@@ -159,8 +194,10 @@ class Model:
         except OptionError as error:
             raise InputError(f"{self.directory / MODEL_FILE}: {error}") from None
 
-    def decoder_parts(self) -> ModelParts:
-        """Rules, language models and features for a decoder."""
+    def decoder_parts(
+        self, templates: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> ModelParts:
+        """Rules, language models and features for a decoder; `templates` as in `decoder`."""
         from hopefear.decode.decoder import FeatureSpec, ModelParts
 
         given = self.settings.get("decoder", {}).get("features")
@@ -172,7 +209,8 @@ class Model:
             rules=self.rules if self.has_rules else None,
             lms=self.lms,
             features=features,
-            templates=self.settings.get("features", {}),
+            templates=self.templates if templates is None else templates,
+            lists=self.lists,
         )
 
     def weights(

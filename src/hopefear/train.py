@@ -1,6 +1,6 @@
 """Training: two texts in, a model directory out.
 
-Text steps, word alignment, language model, rules; each is a `Step` that knows what its outputs
+Text steps, word alignment, language model, rules, word lists; each is a `Step` that knows what its outputs
 depend on. What a step made is kept with a fingerprint of that, in `work/steps.json`: a run that was
 stopped goes on behind the last finished step, and a run with other options does again only what
 depends on them.
@@ -24,6 +24,7 @@ from typing import Any, Literal
 import hopefear
 from hopefear.config import option, part_of
 from hopefear.errors import InputError, OptionError
+from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.files import PathLike, open_input, write_text
 from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
 from hopefear.progress import Display
@@ -55,6 +56,13 @@ class TrainOptions(CleanRules, ExtractOptions):
         None, help="text for the language model; by default the target side"
     )
     order: int = option(5, min=1, max=6, help="words in the longest n-grams")
+    list_size: int = option(
+        1000,
+        min=1,
+        max=1_000_000,
+        help="entries of each word list: the most frequent words, aligned pairs and unaligned "
+        "words, which feature templates tell apart",
+    )
     folds: int = option(
         0,
         min=0,
@@ -204,6 +212,7 @@ class _Training:
         aligned = {"text": text, "version": 1}
         lm = {"text": text, "order": options.order, "version": 1}
         table = {"alignment": aligned, "options": options.content(), "version": 1}
+        lists = {"alignment": aligned, "size": options.list_size, "version": 1}
         names = [f"{WORK}/{side}.txt" for side in SIDES]
         names += [f"{WORK}/given.align"] if options.align is not None else []
         if not options.tokenized and options.casing != "none":
@@ -213,6 +222,7 @@ class _Training:
             Step("alignment", aligned, (f"{WORK}/alignment.txt",), self._alignment),
             Step("language model", lm, (LM_FILE,), self._language_model),
             Step("rules", table, (TABLE_FILE,), self._rules),
+            Step("word lists", lists, (LISTS_FILE,), self._word_lists),
         ]
         for number in range(options.folds):
             fold = {"rules": table, "lm": lm, "fold": [number, options.folds]}
@@ -360,6 +370,15 @@ class _Training:
                     file.writelines(f"{line}\n" for line in read_lines(left[1]) if line)
                 report["lm_tokens"] = self._estimate(words, place / LM_FILE)["tokens"]
         return {**report, "left_out": [begin, end]}
+
+    def _word_lists(self) -> dict[str, Any]:
+        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        with self._scratch() as scratch, self.display.step("count words", unit="sentences") as step:
+            lists = WordLists.count(
+                *texts, limit=self.options.list_size, tmp=scratch, progress=step.update
+            )
+        lists.save(self.directory / LISTS_FILE)
+        return {"entries": {name: len(entries) for name, entries in (lists.lists or {}).items()}}
 
     def _forget_folds(self) -> None:
         for place in (self.directory / FOLDS).glob("*"):

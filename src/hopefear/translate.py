@@ -104,10 +104,13 @@ class Translator:
         weights: Weights | PathLike | None = None,
         options: TranslateOptions | None = None,
         decoder: Mapping[str, Any] | None = None,
+        templates: Mapping[str, Mapping[str, Any]] | None = None,
         folders: Sequence[Path] = (Path(),),
         warn: Callable[[str], None] = warnings.warn,
     ) -> None:
-        """`decoder`: options that override the model's; `folders`: where grammars are."""
+        """`decoder`: options that override the model's; `templates`: the feature templates that
+        are on and their options, instead of the model's; `folders`: where grammars are.
+        """
         self.model, self.folders = model, folders
         self.options = options or TranslateOptions()
         if not self.options.nbest and (
@@ -117,12 +120,13 @@ class Translator:
         self.weights = (
             weights if isinstance(weights, Weights) else model.weights(weights, warn=warn)
         )
-        self.decoder = model.decoder(**(decoder or {}))
+        self.templates = model.templates if templates is None else dict(templates)
+        self.decoder = model.decoder(templates=templates, **(decoder or {}))
         self._scale = self._posterior_scale()
         # A grammar may have features of its own; what they are is not known before it is read.
         closed = model.has_rules and not model.rules.statistics().get("sparse_features", 0)
-        templates = model.decoder_parts().templates
-        for note in unmatched(self.weights, self.decoder.dense, templates if closed else None):
+        on = self.templates if closed else None
+        for note in unmatched(self.weights, self.decoder.dense, on):
             warn(note)
         self._writer = NbestWriter(self.decoder.dense)
         if self.options.tokenized:
@@ -292,7 +296,9 @@ def unmatched(
         if value != 0 and name not in known and name.partition(":")[0] not in templates
     ]
     if unknown:
-        yield f"weights for features that the model has not: {_listed(unknown)}; not used"
+        off = sorted({name.partition(":")[0] for name in unknown if ":" in name})
+        hint = f"; templates that are off: {_listed(off)} (--templates)" if off else ""
+        yield f"weights for features that the model has not: {_listed(unknown)}; not used{hint}"
 
 
 def _listed(names: Sequence[str]) -> str:

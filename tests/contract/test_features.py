@@ -1,10 +1,12 @@
-"""What every registered feature template promises (see features/feature.py)."""
+"""What every registered feature template promises (see features/feature.py), in both searches."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
+from features_small import SmallHiero
+from features_small import named as named_by
 from phrase_small import SmallModel, named, phrases_of, random_model, random_weights
 
 from hopefear import registry
@@ -25,9 +27,14 @@ def feature(request: pytest.FixtureRequest) -> Feature:
     return make_feature(request.param)
 
 
+@pytest.fixture(scope="module")
+def hiero() -> SmallHiero:
+    return SmallHiero()
+
+
 @pytest.fixture
-def model(feature: Feature) -> SmallModel:
-    return random_model(4, templates=(feature,))
+def model(feature: Feature, hiero: SmallHiero) -> SmallModel:
+    return random_model(4, templates=(feature,), lists=hiero.full_lists)
 
 
 def weights_for(model: SmallModel) -> Weights:
@@ -41,17 +48,24 @@ def weights_for(model: SmallModel) -> Weights:
     return weights
 
 
-def test_names_begin_with_the_registered_one(feature: Feature, model: SmallModel) -> None:
+def test_names_begin_with_the_registered_one(
+    feature: Feature, model: SmallModel, hiero: SmallHiero
+) -> None:
     decoder = model.decoder(OPTIONS)
     weights = random_weights(2, model)
     found = set()
     for sentence in SENTENCES:
         for derivation in kbest(decoder.decode(sentence, weights), weights, 20):
             found |= set(named(derivation.features, decoder)) - set(decoder.dense)
+    other = hiero.decoder([feature], full_lists=True)
+    for sentence in SENTENCES[:-1]:
+        forest = other.decode(sentence, hiero.weights())
+        for derivation in kbest(forest, hiero.weights(), 20):
+            found |= set(named_by(derivation.features, other)) - set(other.dense)
     assert found, "it fires somewhere"
     assert all(name.split(":")[0] == feature.label for name in found)
     assert registry.get("feature", feature.label) is type(feature)
-    assert feature.make().name == feature.label
+    assert feature.make(hiero.full_lists).name == feature.label
 
 
 def test_search_and_replay_agree(model: SmallModel) -> None:
@@ -65,6 +79,41 @@ def test_search_and_replay_agree(model: SmallModel) -> None:
                 named(derivation.features, decoder), rel=1e-4, abs=1e-3
             )
             assert all(math.isfinite(value) for value in vector.values.tolist())
+
+
+def hiero_weights(feature: Feature, hiero: SmallHiero) -> Weights:
+    decoder, weights = hiero.decoder([feature], full_lists=True), hiero.weights()
+    for derivation in kbest(decoder.decode("d e f u d", weights), weights, 100):
+        for name in named_by(derivation.features, decoder):
+            if name not in decoder.dense:
+                weights[name] = (sum(map(ord, name)) % 7 - 3) / 4
+    return weights
+
+
+def test_scores_of_hierarchical_search_are_weights_times_features(
+    feature: Feature, hiero: SmallHiero
+) -> None:
+    decoder = hiero.decoder([feature], full_lists=True)
+    weights = hiero_weights(feature, hiero)
+    for sentence in SENTENCES[:-1]:
+        for derivation in kbest(decoder.decode(sentence, weights), weights, 10):
+            assert derivation.score == pytest.approx(weights.dot(derivation.features), abs=1e-3)
+
+
+def test_hierarchical_recombination_hides_nothing(feature: Feature, hiero: SmallHiero) -> None:
+    """Cube pruning without a limit finds the best of all derivations."""
+    weights = hiero_weights(feature, hiero)
+    words = "d e f u"
+    full = hiero.decoder([feature], full_lists=True, search="full")
+    best = viterbi(full.decode(words, weights), weights)
+    assert best is not None
+    every = hiero.decoder([feature], full_lists=True, search="full", rule_limit=0)
+    # What the chart has before states, each target string forced.
+    texts = {derivation.text for derivation in kbest(every.parse(words, weights), weights, 2000)}
+    forced = [viterbi(every.decode(words, weights, text), weights) for text in sorted(texts)[:60]]
+    scores = [each.score for each in forced if each is not None]
+    assert scores
+    assert best.score >= max(scores) - 1e-4
 
 
 def test_recombination_hides_nothing(model: SmallModel) -> None:

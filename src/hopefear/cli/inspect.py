@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, format_value, table
+from hopefear.cli.fired import DENSE, heaviest, show_heaviest
+from hopefear.cli.fired import show as show_fired
+from hopefear.cli.translate import chosen_templates, load_plugins
 from hopefear.cli.tune import describe_run, is_run, show_run
 from hopefear.config import argument, option
 from hopefear.errors import InputError, OptionError
@@ -27,7 +30,8 @@ class Inspect(Command):
     What PATH is, is found out from its content. --phrase looks up the translations of a source
     phrase in a model or rule table; nonterminals are written [X,1]. --derivation translates a
     sentence with a model and shows how the translation came about: the rules, what they cover, and
-    what each feature adds.
+    what each feature adds. --features shows what feature templates fire on a sentence, and the
+    heaviest weights of each.
     """
 
     examples = (
@@ -35,6 +39,7 @@ class Inspect(Command):
         "hopefear inspect fr-en --phrase 'la maison' --json",
         "hopefear inspect fr-en.hiero --phrase 'ne [X,1] pas'",
         "hopefear inspect fr-en --derivation 'la maison est petite'",
+        "hopefear inspect fr-en --features 'la maison' --templates word-pairs rule-shape",
         "hopefear inspect run",
         "hopefear inspect weights.tsv --top 20",
     )
@@ -44,28 +49,53 @@ class Inspect(Command):
     )
     phrase: str | None = option(None, help="source words: show their translations")
     derivation: str | None = option(None, metavar="SENTENCE", help="show how it is translated")
+    features: str | None = option(
+        None, metavar="SENTENCE", help="show what fires on it, and the heaviest weights"
+    )
     weights: Path | None = option(
-        None, help="for --derivation; by default the weights of the model"
+        None, help="for --derivation and --features; by default the weights of the model"
+    )
+    templates: list[str] | None = option(
+        None,
+        metavar="NAME",
+        may_be_empty=True,
+        help="for these two: the feature templates that are on, as NAME or NAME:option=value:…; "
+        "by default those of the model",
+    )
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files with feature templates of your own"
     )
     tokenized: bool = option(False, help="the sentence is words between blanks: take it so")
     top: int = option(10, min=1, help="how many of the heaviest weights or best translations")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        if self.derivation is None and (self.weights is not None or self.tokenized):
-            raise OptionError("--weights and --tokenized are for --derivation SENTENCE")
+        sentence = self.derivation if self.derivation is not None else self.features
+        if self.derivation is not None and self.features is not None:
+            raise OptionError("--derivation and --features are two questions; give one")
+        if sentence is None and (
+            self.weights is not None or self.tokenized or self.templates is not None or self.plugin
+        ):
+            raise OptionError(
+                "--weights, --templates, --plugin and --tokenized are for --derivation SENTENCE "
+                "and --features SENTENCE"
+            )
+        load_plugins(self.plugin)
         if is_run(self.path):
-            if self.phrase is not None or self.derivation is not None:
-                raise InputError(f"{self.path}: is a run; --phrase and --derivation need a model")
+            if self.phrase is not None or sentence is not None:
+                raise InputError(
+                    f"{self.path}: is a run; --phrase, --derivation and --features need a model"
+                )
             return describe_run(self.path)
         if self.path.is_dir():
             from hopefear.model import Model
 
             model = Model.load(self.path)
-            if self.derivation is not None:
-                return self._derivation(model, console)
+            if sentence is not None:
+                return self._sentence(model, sentence, console)
             return self._model(model)
-        if self.derivation is not None:
-            raise InputError(f"{self.path}: is no model directory, which --derivation needs")
+        if sentence is not None:
+            flag = "--derivation" if self.derivation is not None else "--features"
+            raise InputError(f"{self.path}: is no model directory, which {flag} needs")
         kind = _kind(self.path)
         if kind == "rules":
             from hopefear.rules.table import RuleTable
@@ -81,6 +111,7 @@ class Inspect(Command):
         from hopefear.weights import Weights
 
         weights = Weights.load(self.path)
+        groups = heaviest(weights, self.top)
         return {
             "kind": "weights",
             "file": str(self.path),
@@ -88,20 +119,23 @@ class Inspect(Command):
             "active": weights.active,
             "norm": weights.norm(),
             "top": dict(weights.top(self.top)),
+            "templates": {name: group for name, group in groups.items() if name != DENSE},
         }
 
-    def _derivation(self, model: Model, console: Console) -> dict[str, Any]:
-        from hopefear.cli.derivation import describe
+    def _sentence(self, model: Model, sentence: str, console: Console) -> dict[str, Any]:
+        from hopefear.cli import derivation, fired
         from hopefear.translate import TranslateOptions, Translator
 
-        assert self.derivation is not None
         translator = Translator(
             model,
             weights=self.weights,
             options=TranslateOptions(tokenized=self.tokenized),
+            templates=chosen_templates(self.templates, model),
             warn=console.warn,
         )
-        return describe(translator, self.derivation)
+        if self.derivation is not None:
+            return derivation.describe(translator, sentence)
+        return fired.describe(translator, sentence, self.top)
 
     def _model(self, model: Model) -> dict[str, Any]:
         training = model.settings.get("training", {})
@@ -154,12 +188,17 @@ class Inspect(Command):
             "lm": _show_lm,
             "weights": _show_weights,
             "derivation": self._show_derivation,
+            "features": self._show_features,
         }[report["kind"]](report, console)
 
     def _show_derivation(self, report: Mapping[str, Any], console: Console) -> None:
         from hopefear.cli.derivation import show
 
         show(report, console, self.top)
+
+
+    def _show_features(self, report: Mapping[str, Any], console: Console) -> None:
+        show_fired(report, console, self.top)
 
 
 def _kind(path: Path) -> str:
@@ -271,3 +310,6 @@ def _show_weights(report: Mapping[str, Any], console: Console) -> None:
     rows = [(name, f"{value:.6g}") for name, value in report["top"].items()]
     if rows:
         console.print(table(rows, ("heaviest", "weight")))
+    if report["templates"]:
+        console.print()
+        show_heaviest(report["templates"], console)

@@ -11,13 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from hopefear.cli.command import Command, Console
 from hopefear.config import option, part_of
 from hopefear.errors import OptionError
 from hopefear.files import check_writable, display_name, is_device, open_output, write_text
 from hopefear.registry import register
+
+if TYPE_CHECKING:
+    from hopefear.model import Model
 
 Search = Literal["cube", "stack", "full"]
 
@@ -37,6 +40,16 @@ class DecoderOverrides:
     options: list[str] = option(
         [], metavar="KEY=VALUE", help="other options of the decoder, as in configs/decoder.*.toml"
     )
+    templates: list[str] | None = option(
+        None,
+        metavar="NAME",
+        may_be_empty=True,
+        help="the feature templates that are on, as NAME or NAME:option=value:…; without this "
+        "those of the model ([features.NAME] in its model.toml)",
+    )
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files with feature templates of your own"
+    )
 
     def overrides(self, options_class: type) -> dict[str, Any]:
         """What was given, by name; `options_class` is that of the decoder."""
@@ -52,6 +65,21 @@ class DecoderOverrides:
                 raise OptionError(f"--options {name}: is given as --{name.replace('_', '-')} too")
             given[name] = value
         return given
+
+
+def load_plugins(paths: Iterable[Path]) -> None:
+    """Make known what the user's files register."""
+    from hopefear.registry import load_plugin
+
+    for path in paths:
+        load_plugin(path)
+
+
+def chosen_templates(given: list[str] | None, model: Model) -> dict[str, dict[str, Any]] | None:
+    """What --templates says; None: as the model says."""
+    from hopefear.features.feature import parse_templates
+
+    return None if given is None else parse_templates(given, model.templates)
 
 
 def _pairs(cls: type, pairs: Iterable[str], parse: Any) -> dict[str, Any]:
@@ -124,12 +152,14 @@ class Translate(DecoderOverrides, Command):
         from hopefear.translate import TranslateOptions, Translator
 
         self._check_outputs()
+        load_plugins(self.plugin)
         model = Model.load(self.model)
         translator = Translator(
             model,
             weights=self.weights,
             options=TranslateOptions(**part_of(TranslateOptions, self)),
             decoder=self.overrides(model.decoder_class.options_class),
+            templates=chosen_templates(self.templates, model),
             folders=[*([self.input.parent] if str(self.input) != "-" else []), Path()],
             warn=console.warn,
         )

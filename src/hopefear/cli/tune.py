@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, table
-from hopefear.cli.translate import DecoderOverrides
+from hopefear.cli.translate import DecoderOverrides, chosen_templates, load_plugins
 from hopefear.config import option, part_of, to_mapping
 from hopefear.errors import OptionError
 from hopefear.files import check_one_stdin
@@ -68,6 +68,7 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         from hopefear.tune.runs import tune
 
         self._check()
+        load_plugins(self.plugin)
         threads = self.threads or all_cores()
         tuner, metric = self.component("tuner"), self.component("metric")
         system = self._system(console, self.kbest or tuner.kbest)
@@ -116,6 +117,8 @@ class Tune(DecoderOverrides, LoopOptions, Command):
                 "--decoder without --model: there are no text steps; prepare the texts and give "
                 "--tokenized"
             )
+        if self.decoder is not None and (self.templates is not None or self.plugin):
+            raise OptionError("--templates and --plugin are for a decoder of ours, not --decoder")
         if (self.heldout is None) != (not self.heldout_refs):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
         heldout = [self.heldout] if self.heldout else []
@@ -185,7 +188,10 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
     """A model directory with its own decoder and text steps."""
     from hopefear.translate import TranslateOptions, Translator
 
+    from hopefear.tune.run import digest_of
+
     overrides = command.overrides(model.decoder_class.options_class)
+    plugins = [digest_of(path) for path in command.plugin]
     # A model that was never tuned has default weights; this is what we are here for.
     weights = model.weights(command.weights, warn=lambda text: None)
     translator = Translator(
@@ -193,13 +199,19 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
         weights=weights,
         options=TranslateOptions(tokenized=command.tokenized),
         decoder=overrides,
+        templates=chosen_templates(command.templates, model),
         folders=[command.dev.parent, Path()],
         warn=console.warn,
     )
     return System(
         decoder=translator.decoder,
         weights=weights,
-        config={"decoder": overrides, "model": _contents(model)},
+        config={
+            "decoder": overrides,
+            "templates": {name: dict(values) for name, values in translator.templates.items()},
+            "model": _contents(model),
+            **({"plugins": plugins} if plugins else {}),
+        },
         sentence=lambda line, place: translator.read(line, place)[0],
         reference=_reference_steps(command, model, console),
     )

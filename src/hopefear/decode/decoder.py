@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hopefear._engine import Forest
+from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.rules.table import RuleTable
 from hopefear.text.tokenizers.plain import split_words
@@ -89,6 +90,7 @@ class ModelParts:
     features: Mapping[str, FeatureSpec] | None = None
     # Registered feature templates that are on, with their options.
     templates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    lists: WordLists = field(default_factory=WordLists)  # what some of them need
 
 
 class Decoder(ABC):

@@ -28,6 +28,7 @@ from hopefear.config import option
 from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
 from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
+from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.registry import register
 from hopefear.rules.cdec import read_grammar
@@ -105,6 +106,7 @@ class HieroDecoder(Decoder):
         options: HieroOptions | None = None,
         features: Mapping[str, FeatureSpec] | None = None,
         templates: Iterable[Feature] = (),
+        lists: WordLists | None = None,
         names: FeatureNames | None = None,
         warn: Callable[[str], None] = warnings.warn,
     ) -> None:
@@ -113,6 +115,7 @@ class HieroDecoder(Decoder):
         `lms`: by the name of their feature. `features`: the features of the model and how it calls
         them, by our names for them (`OWN_FEATURES`, the default); "lm" says the unit of the
         language models, "unknown.NAME" counts the words that the language model NAME does not know.
+        `lists`: the words that templates know.
         """
         self.options = options if options is not None else HieroOptions()
         self.names = names if names is not None else FeatureNames()
@@ -141,7 +144,7 @@ class HieroDecoder(Decoder):
             rules=self._pair("rules"),
             glue_feature=self._pair("glue"),
             pass_through=self._pair("pass-through"),
-            templates=[template.make() for template in self.templates],
+            templates=[template.make(lists or WordLists()) for template in self.templates],
             names=self.names,
             span_limit=self.options.span_limit,
             rule_limit=self.options.rule_limit,
@@ -157,7 +160,12 @@ class HieroDecoder(Decoder):
     def load(cls, parts: ModelParts, options: Any) -> HieroDecoder:
         templates = [make_feature(name, values) for name, values in parts.templates.items()]
         return cls(
-            parts.rules, parts.lms, options=options, features=parts.features, templates=templates
+            parts.rules,
+            parts.lms,
+            options=options,
+            features=parts.features,
+            templates=templates,
+            lists=parts.lists,
         )
 
     @property

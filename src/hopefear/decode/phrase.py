@@ -38,6 +38,7 @@ from hopefear.config import option
 from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
 from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
+from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.registry import register
 from hopefear.rules.table import RuleTable
@@ -102,11 +103,12 @@ class PhraseDecoder(Decoder):
         *,
         features: Mapping[str, FeatureSpec] | None = None,
         templates: Iterable[Feature] = (),
+        lists: WordLists | None = None,
         options: PhraseOptions | None = None,
         names: FeatureNames | None = None,
     ) -> None:
         """`features`, as in `ModelParts`: which of `COUNTS` there are, by the model's names; the
-        factor of "lm". None: all, by their own names.
+        factor of "lm". None: all, by their own names. `lists`: the words that templates know.
         """
         self.rules, self.lms = rules, dict(lms)
         self.options = options if options is not None else PhraseOptions()
@@ -127,7 +129,7 @@ class PhraseDecoder(Decoder):
             table=rules.engine,
             lms=[(lm.engine, name, unit) for name, lm in self.lms.items()],
             counts=counts,
-            templates=[template.make() for template in self.templates],
+            templates=[template.make(lists or WordLists()) for template in self.templates],
         )
         self._settings = self.options.settings()
         for name in self._engine.dense:
@@ -139,7 +141,12 @@ class PhraseDecoder(Decoder):
             raise InputError("a phrase model needs a rule table; train or import one")
         templates = [make_feature(name, values) for name, values in parts.templates.items()]
         return cls(
-            parts.rules, parts.lms, features=parts.features, templates=templates, options=options
+            parts.rules,
+            parts.lms,
+            features=parts.features,
+            templates=templates,
+            lists=parts.lists,
+            options=options,
         )
 
     @property

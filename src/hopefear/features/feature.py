@@ -13,6 +13,11 @@ of search), by engine threads that take the GIL for it. `phrase_length.py` is ma
 
         def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]: ...
 
+Or just a function, which gives the parts behind the name (docs/features.md):
+
+    @feature("question")
+    def question(use: RuleUse) -> Iterable[tuple[str, float]]: ...
+
 In C++, for speed, and for features with a state that follows the target from word to word: the
 engine's `Template` (cpp/features/feature.hpp); the class here only makes it. `target_bigrams.py`
 with cpp/features/target_bigrams.cpp is made to be copied.
@@ -24,12 +29,14 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from hopefear import config, registry
 from hopefear._engine import FeatureTemplate, python_template
+from hopefear.errors import OptionError
+from hopefear.features.word_lists import WordLists
 from hopefear.rules.table import Counts
 
 Span = tuple[int, int]  # half-open
@@ -44,7 +51,7 @@ class RuleUse:
     source_side: tuple[str | int, ...]
     target_side: tuple[str | int, ...]
     links: tuple[tuple[int, int], ...] = ()  # places in the two sides
-    gaps: tuple[Span, ...] = ()  # what the nonterminals cover
+    gaps: tuple[Span, ...] = ()  # what the nonterminals cover, for a template that `needs_gaps`
     scores: tuple[float, ...] = ()  # the table's columns; empty for a rule that is in no table
     counts: Counts = field(default=Counts(0, 0, 0))
     rule: int = -1  # its number in the table, -1: in none (passed through, or from markup)
@@ -56,18 +63,23 @@ class Feature(ABC):
     label: ClassVar[str] = ""  # what its features' names begin with: the registered name
 
     @abstractmethod
-    def make(self) -> FeatureTemplate:
-        """The engine's object. A decoder calls this once, and keeps the feature itself too."""
+    def make(self, lists: WordLists) -> FeatureTemplate:
+        """The engine's object; a decoder calls this once, and keeps the feature too. `lists`: the
+        model's.
+        """
 
 
 class PythonFeature(Feature):
     """Base of templates written in Python."""
 
+    # Whether `use.gaps` matters: then rules with nonterminals are asked about at each edge.
+    needs_gaps: ClassVar[bool] = False
+
     @abstractmethod
     def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]:
         """Names and values; a name is `self.label + ":" + …`."""
 
-    def make(self) -> FeatureTemplate:
+    def make(self, lists: WordLists) -> FeatureTemplate:
         # Weakly: what a feature's code can reach (a script's variables) may hold the decoder, and
         # Python does not collect circles that lead through the engine.
         reference = weakref.ref(self)
@@ -77,7 +89,36 @@ class PythonFeature(Feature):
             assert feature is not None, "the decoder keeps its features"
             return feature.fire(use)
 
-        return python_template(self.label, fire, _make_use)
+        return python_template(self.label, fire, _make_use, self.needs_gaps)
+
+
+FireFunction = Callable[[RuleUse], Iterable[tuple[str, float]]]
+
+
+def feature(name: str, *, needs_gaps: bool = False) -> Callable[[FireFunction], FireFunction]:
+    """Decorator: registers a function as the template `name`.
+
+    The function gives pairs of a part and a value; the feature is called `name:part`.
+    """
+
+    def decorate(function: FireFunction) -> FireFunction:
+        def fire(self: PythonFeature, use: RuleUse) -> Iterator[tuple[str, float]]:
+            for part, value in function(use):
+                yield f"{name}:{part}", value
+
+        members = {
+            "__doc__": function.__doc__,
+            "__module__": function.__module__,
+            "__qualname__": function.__qualname__,
+            "label": name,
+            "needs_gaps": needs_gaps,
+            "fire": fire,
+        }
+        cls = dataclass(frozen=True)(type(function.__name__, (PythonFeature,), members))
+        registry.register("feature", name)(cls)
+        return function
+
+    return decorate
 
 
 def make_feature(name: str, options: Mapping[str, Any] | None = None) -> Feature:
@@ -85,6 +126,27 @@ def make_feature(name: str, options: Mapping[str, Any] | None = None) -> Feature
     cls = registry.get("feature", name)
     made: Feature = config.from_mapping(cls, options or {}, name)
     return made
+
+
+def parse_templates(
+    texts: Iterable[str], known: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Templates by name with their options, from `NAME` or `NAME:option=value:option=value` each.
+
+    Options that are not given are as in `known`, the model's own.
+    """
+    chosen: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, *pairs = text.split(":")
+        cls = registry.get("feature", name)
+        if name in chosen:
+            raise OptionError(f"--templates: {name} is given twice; give it once")
+        try:
+            given = config.parse_pairs(cls, pairs)
+        except OptionError as error:
+            raise OptionError(str(error).replace("--set", f"--templates {name}", 1)) from None
+        chosen[name] = {**known.get(name, {}), **given}
+    return chosen
 
 
 def _make_use(

@@ -1,0 +1,148 @@
+"""What feature templates cost: decoding time with each of them and with all, against none.
+
+Bible zh-en with models that are trained once (the alignment given) and kept in bench/out; phrase
+models with beam 30 and hierarchical ones with pop limit 30. All features that fire on the sentences
+have weights, so that no look-up is spared. Rounds go over all settings in turn, and a setting's time
+is the least CPU time of its rounds: the ratios are of one run. Budget: with all templates at most 2.5
+times the time of none.
+
+`forest MB` and `pool MB` are the memory of 1,000 sentences: of whole forests, and of 100-best lists
+as batch tuners keep them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from hopefear.decode.decoder import Decoder
+from hopefear.forest import kbest
+from hopefear.metrics.bleu import Bleu
+from hopefear.model import Model
+from hopefear.tune.candidate_builder import CandidateBuilder
+from hopefear.weights import Weights
+
+HERE = Path(__file__).resolve().parent
+SHARED = Path(os.environ.get("HOPEFEAR_SHARED", HERE.parents[1] / "shared"))
+OUT = HERE / "out"
+TEMPLATES = (
+    "word-pairs",
+    "word-context",
+    "target-bigrams",
+    "insertion",
+    "deletion",
+    "rule-id",
+    "rule-shape",
+    "structural-distortion",
+    "count-discount",
+)
+OPTIONS: dict[str, dict[str, Any]] = {
+    "phrase": {"beam": 30, "pop_limit": 150},
+    "hiero": {"pop_limit": 30},
+}
+BUDGET = 2.5
+
+
+def trained(system: str) -> Model:
+    folder = OUT / f"zh-en.features.{system}"
+    data = SHARED / "golden/aligned/zh-en"
+    if not (folder / "model.toml").is_file():
+        print(f"training a {system} model on Bible zh-en, once …", file=sys.stderr)
+        command = [sys.executable, "-m", "hopefear", "train"]
+        command += [str(data / "train.zh.gz"), str(data / "train.en.gz")]
+        command += ["--align", str(data / "train.gdfa.gz"), "--tokenized", "--order", "3"]
+        command += ["--system", system, "--model", str(folder)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return Model.load(folder)
+
+
+def weights_for(decoder: Decoder, text: list[str], weights: Weights) -> None:
+    """Gives a small weight to every feature that fires."""
+    for forest in decoder.decode_all(text, weights):
+        for id in forest.feature_ids.tolist():
+            name = decoder.names.name(id)
+            if name and name not in weights:
+                weights[name] = (id % 201 - 100) / 5000
+
+
+def memory(decoder: Decoder, text: list[str], weights: Weights, references: list[str]) -> list[Any]:
+    """Megabytes of 1,000 forests and of 1,000 100-best lists, and features of the lists."""
+    pool = CandidateBuilder(Bleu(), [[line] for line in references])
+    forests = 0
+    for number, forest in enumerate(decoder.decode_all(text, weights)):
+        forests += forest.bytes
+        pool.add(number, kbest(forest, weights, 100, distinct=True))
+    made = pool.candidates()
+    table = made.features
+    size = table.dense.nbytes + table.ids.nbytes + made.statistics.nbytes
+    if table.sparse is not None:
+        sparse = table.sparse
+        size += sparse.data.nbytes + sparse.indices.nbytes + sparse.indptr.nbytes
+    scale = 1000 / len(text) / 1e6
+    return [forests * scale, size * scale, len(table.ids)]
+
+
+def bench(system: str, lines: int, rounds: int, only: list[str] | None) -> float:
+    """Prints a table; the ratio of all templates."""
+    model = trained(system)
+    data = SHARED / "golden/aligned/zh-en"
+    text, references = (
+        (data / name).read_text(encoding="utf-8").splitlines()[:lines]
+        for name in ("dev.zh", "dev.en.0")
+    )
+    names = [name for name in TEMPLATES if only is None or name in only]
+    settings = {"none": [], **{name: [name] for name in names}, "all": names}
+    decoders = {
+        label: model.decoder(templates={name: {} for name in on}, **OPTIONS[system])
+        for label, on in settings.items()
+    }
+    weights = model.weights()
+    weights_for(decoders["all"], text, weights)
+    seconds = dict.fromkeys(decoders, float("inf"))
+    for _ in range(rounds):
+        for label, decoder in decoders.items():
+            start = time.process_time()
+            for _forest in decoder.decode_all(text, weights):
+                pass
+            seconds[label] = min(seconds[label], time.process_time() - start)
+    words = sum(len(line.split()) for line in text)
+    print(f"\n{system}, {OPTIONS[system]}, {len(text)} sentences of {words} words")
+    print(
+        f"{'templates':<24}{'cpu s':>8}{'words/s':>9}{'ratio':>7}{'forest MB':>11}{'pool MB':>9}"
+        f"{'features':>10}"
+    )
+    for label, decoder in decoders.items():
+        forest_mb, pool_mb, features = memory(decoder, text, weights, references)
+        ratio = seconds[label] / seconds["none"]
+        print(
+            f"{label:<24}{seconds[label]:>8.3f}{words / seconds[label]:>9.0f}{ratio:>7.2f}"
+            f"{forest_mb:>11.0f}{pool_mb:>9.1f}{features:>10,}",
+            flush=True,
+        )
+    return seconds["all"] / seconds["none"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--systems", nargs="+", choices=list(OPTIONS), default=list(OPTIONS))
+    parser.add_argument("--lines", type=int, default=100, help="sentences of the dev set")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--templates", nargs="+", choices=TEMPLATES, help="only these")
+    args = parser.parse_args()
+    if not (SHARED / "golden/aligned/zh-en").is_dir():
+        print(f"no {SHARED}/golden/aligned/zh-en; set HOPEFEAR_SHARED to measure")
+        return
+    OUT.mkdir(exist_ok=True)
+    for system in args.systems:
+        ratio = bench(system, args.lines, args.rounds, args.templates)
+        verdict = "within" if ratio <= BUDGET else "over"
+        print(f"all templates: {ratio:.2f} times the time of none, {verdict} the budget of {BUDGET}")
+
+
+if __name__ == "__main__":
+    main()

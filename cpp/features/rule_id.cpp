@@ -1,0 +1,45 @@
+#include "features/rule_id.hpp"
+
+namespace hopefear::features {
+namespace {
+
+class RuleId : public Template {
+ public:
+  explicit RuleId(std::string name) : name_(std::move(name)) {}
+  const std::string& name() const override { return name_; }
+
+  void fire(const RuleUse& use, Sink& sink) const override {
+    if (use.rule == kPassThrough) return;
+    std::string& text = sink.begin(name_);
+    append(*use.source->vocabulary, use.source_side, ':', text);
+    append(*use.source->vocabulary, use.target_side, '|', text);
+    sink.add_begun(1);
+  }
+
+ private:
+  static void append(const Vocabulary& words, std::span<const int32_t> side, char before,
+                     std::string& text) {
+    for (const int32_t symbol : side) {
+      text += before;
+      before = '_';
+      if (symbol >= 0) {
+        text += words.word(symbol);
+      } else {
+        text += '[';
+        text += std::to_string(-symbol);
+        text += ']';
+      }
+    }
+    if (side.empty()) text += before;
+  }
+
+  std::string name_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Template> make_rule_id(std::string name) {
+  return std::make_shared<RuleId>(std::move(name));
+}
+
+}  // namespace hopefear::features

@@ -1,0 +1,46 @@
+"""Feature templates of one's own, from a file that is given as --plugin (docs/features.md).
+
+A template looks at a rule where it is used (`RuleUse`: the sentence, the span, the two sides, the
+inner alignment, scores and counts) and gives names and values. It is asked once for each rule at
+each span, never in the inner loop of search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hopefear.config import option
+from hopefear.features.feature import PythonFeature, RuleUse, feature
+from hopefear.registry import register
+
+
+@feature("punctuation")
+def punctuation(use: RuleUse) -> Iterator[tuple[str, float]]:
+    """A function is enough: does the rule keep the punctuation? Fires `punctuation:lost` or
+    `punctuation:added`, with how many marks.
+    """
+    before = sum(symbol in {".", ",", "?", "!"} for symbol in use.source_side)
+    after = sum(symbol in {".", ",", "?", "!"} for symbol in use.target_side)
+    if after < before:
+        yield "lost", before - after
+    elif after > before:
+        yield "added", after - before
+
+
+@register("feature", "sentence-place")
+@dataclass(frozen=True, kw_only=True)
+class SentencePlace(PythonFeature):
+    """A class has options: which part of the sentence a rule with few words is used in. Fires
+    `sentence-place:0|short`, `sentence-place:1|long` …
+    """
+
+    label: ClassVar[str] = "sentence-place"
+
+    parts: int = option(3, min=1, help="so many parts of equal length")
+
+    def fire(self, use: RuleUse) -> Iterator[tuple[str, float]]:
+        part = use.span[0] * self.parts // len(use.source)
+        length = "short" if use.span[1] - use.span[0] <= 2 else "long"
+        yield f"{self.label}:{part}|{length}", 1.0

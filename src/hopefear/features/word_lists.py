@@ -1,0 +1,111 @@
+"""The most frequent words of the training text, which lexical templates tell apart.
+
+Goes in: the word-aligned training text. Comes out: five lists, most frequent first, in one file of
+the model directory (`word-lists.tsv`: list, count, word, and for pairs the target word):
+
+    pairs      linked words (f, e), by the number of links
+    source     source words         target     target words
+    deleted    source words without a link
+    inserted   target words without a link
+
+`hopefear train` makes it. Templates take as many of the first entries as their options say.
+[chiang2009, eidelman2013]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from hopefear import _engine
+from hopefear.errors import InputError
+from hopefear.files import PathLike, display_name, open_input, write_text
+from hopefear.text.lines import read_lines
+
+LISTS_FILE = "word-lists.tsv"
+LISTS = ("pairs", "source", "target", "deleted", "inserted")
+
+Entry = tuple[str, str, int]  # word, the pair's target word or "", count
+
+
+@dataclass(frozen=True)
+class WordLists:
+    """`lists` is None where there is no file; messages then say `place` and `remedy`."""
+
+    lists: dict[str, list[Entry]] | None = field(default=None, hash=False)
+    limit: int = 0  # entries that a list can have
+    place: str = "this model"
+    remedy: str = "give size=0 for all words"
+
+    @classmethod
+    def count(
+        cls,
+        source: PathLike,
+        target: PathLike,
+        alignment: PathLike,
+        *,
+        limit: int = 1000,
+        tmp: PathLike | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> WordLists:
+        """The lists of a text, at most `limit` entries each; ties in the order of the words."""
+        with ExitStack() as stack:
+            files = [
+                part
+                for path in (source, target, alignment)
+                for part in (stack.enter_context(open_input(path)), display_name(path))
+            ]
+            found = _engine.word_lists(*files, limit, os.fspath(tmp or ""), progress)
+        return cls({name: list(found[name]) for name in LISTS}, limit)
+
+    def save(self, path: PathLike) -> None:
+        with write_text(path) as file:
+            file.write(f"limit\t{self.limit}\n")
+            for name in LISTS:
+                for word, other, count in (self.lists or {})[name]:
+                    file.write(f"{name}\t{count}\t{word}" + (f"\t{other}\n" if other else "\n"))
+
+    @classmethod
+    def load(cls, path: PathLike) -> WordLists:
+        lists: dict[str, list[Entry]] = {name: [] for name in LISTS}
+        limit = 0
+        for number, line in enumerate(read_lines(path), 1):
+            kind, *parts = line.split("\t")
+            try:
+                if kind == "limit" and number == 1:
+                    (limit,) = map(int, parts)
+                    continue
+                count, word, *other = parts
+                if len(other) != (kind == "pairs"):
+                    raise ValueError
+                lists[kind].append((word, other[0] if other else "", int(count)))
+            except (ValueError, KeyError):
+                raise InputError(
+                    f"{display_name(path)}:{number}: found {line[:80]!r}, expected a list's name, "
+                    "a count and a word between tabs; run 'hopefear train' again"
+                ) from None
+        return cls(lists, limit, display_name(path))
+
+    def words(self, name: str, size: int, template: str) -> list[str]:
+        """The first words of a list; `template` is who asks, for messages."""
+        return [word for word, _, _ in self._first(name, size, template)]
+
+    def pairs(self, size: int, template: str) -> list[tuple[str, str]]:
+        """The first linked pairs."""
+        return [(word, other) for word, other, _ in self._first("pairs", size, template)]
+
+    def _first(self, name: str, size: int, template: str) -> Sequence[Entry]:
+        if self.lists is None:
+            raise InputError(
+                f"{self.place}: has no word lists, which the feature template {template} needs; "
+                f"{self.remedy}"
+            )
+        found = self.lists[name]
+        if len(found) == self.limit < size:
+            raise InputError(
+                f"{self.place}: has {self.limit} entries of each list, but the feature template "
+                f"{template} has size={size}; train again with --list-size {size}"
+            )
+        return found[:size]
