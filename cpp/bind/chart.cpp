@@ -62,7 +62,7 @@ Answer run(const ChartDecoder& decoder, nb::handle words, const std::string& id,
            std::shared_ptr<rules::RuleTable> grammar, F&& f) {
   const std::vector<std::string> text = words_of(words);
   if (grammar != nullptr) intern_columns(*grammar, *decoder.model().names);
-  features::NameLog names;
+  features::NameLog names(decoder.model().recent_names);
   ChartDecoder::Output output;
   {
     const nb::gil_scoped_release release;

@@ -130,7 +130,7 @@ void bind_phrase(nb::module_& m) {
              bool exclusive, const Weights& weights, const PhraseSettings& settings,
              std::shared_ptr<FeatureNames> names) {
             const PhraseInput input = input_of(words, id, options, exclusive);
-            features::NameLog log;
+            features::NameLog log(self->recent_names(names));
             PhraseResult result;
             {
               const nb::gil_scoped_release release;

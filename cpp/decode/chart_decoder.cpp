@@ -61,6 +61,7 @@ ChartDecoder::ChartDecoder(ChartOptions options, ChartFeatures features,
   model_.features = std::move(features);
   model_.lms = std::move(lms);
   model_.templates = std::move(templates);
+  if (!model_.templates.empty()) model_.recent_names = std::make_shared<features::RecentNames>();
   model_.vocabulary = std::make_shared<Vocabulary>();
   model_.names = std::move(names);
   for (auto& table : tables) {

@@ -29,6 +29,7 @@ ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
   for (const auto& each : model.templates) {
     if (each->state_size() == 0) continue;
     templates_.push_back({each.get(), state_size_});
+    steps_need_use_ |= each->needs_use();
     state_size_ += aligned(each->state_size());
   }
   scratch_.resize(state_size_);
@@ -89,7 +90,7 @@ void ChartScorer::step_templates(uint32_t edge, std::span<const std::byte* const
   step.source = &use_.source();
   step.target = forest_.target(edge);
   const bool has_rule = a_.rules[edge] != kNoRule || (tails.empty() && !step.target.empty());
-  if (has_rule) {
+  if (has_rule && steps_need_use_) {
     gaps_.clear();
     for (const uint32_t tail : forest_.tails(edge)) {
       gaps_.push_back({a_.spans[2 * tail], a_.spans[2 * tail + 1]});

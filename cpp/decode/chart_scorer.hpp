@@ -55,6 +55,7 @@ class ChartScorer : public EdgeScorer {
   size_t state_size_ = 0, payload_size_ = 0;
   std::vector<Lm> lms_;
   std::vector<Stateful> templates_;
+  bool steps_need_use_ = false;
   features::Sink sum_;
   std::vector<features::Fired> fired_;
   features::Sink recorder_;

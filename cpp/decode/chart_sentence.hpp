@@ -24,6 +24,7 @@ struct ChartModel {
   features::Templates templates;
   std::shared_ptr<Vocabulary> vocabulary;
   std::shared_ptr<FeatureNames> names;
+  std::shared_ptr<features::RecentNames> recent_names;  // of these; null without templates
   std::vector<std::unique_ptr<const ChartTable>> tables;
   // For each language model its numbers of the vocabulary's words.
   std::vector<std::vector<lm::WordId>> lm_words;

@@ -23,10 +23,10 @@ class ForestWriter {
       : model_(model),
         options_(options),
         search_(search),
-        log_(log),
         out_(std::make_shared<ForestStorage>()),
         length_(static_cast<uint32_t>(options.length())),
-        rows_(options.size(), kNoRow) {}
+        rows_(options.size(), kNoRow),
+        sink_(fired_, &log) {}
 
   Forest write(const std::string& id, std::shared_ptr<FeatureNames> names) {
     start();
@@ -126,12 +126,13 @@ class ForestWriter {
       }
       if (model_.has_reordering()) add_reordering(last, o);
       if (!model_.stateful().empty()) {
-        const features::RuleUse use = options_.use(o);
-        features::Sink sink(fired_, &log_);
+        features::RuleUse use;
+        if (model_.steps_need_use()) use = options_.use(o);
+        const features::RuleUse* const seen = model_.steps_need_use() ? &use : nullptr;
         for (const PhraseModel::Stateful& s : model_.stateful()) {
           const std::byte* const state = state_of(*tail_bin, tail, s);
           after_.resize(s.feature->state_size());
-          s.feature->step({&options_.source(), &use, options_.edge_target(o), {&state, 1}}, sink,
+          s.feature->step({&options_.source(), seen, options_.edge_target(o), {&state, 1}}, sink_,
                           after_.data());
         }
         add_fired();
@@ -170,9 +171,8 @@ class ForestWriter {
         f.edge_dense.push_back(static_cast<float>(log10 * lm.unit));
       }
       if (distortion_ != kNone) f.edge_dense.push_back(0);
-      features::Sink sink(fired_, &log_);
       for (const PhraseModel::Stateful& s : model_.stateful()) {
-        s.feature->finish(options_.source(), state_of(last, i, s), true, sink);
+        s.feature->finish(options_.source(), state_of(last, i, s), true, sink_);
       }
       add_fired();
       close_edge();
@@ -286,13 +286,13 @@ class ForestWriter {
   const PhraseModel& model_;
   const OptionTable& options_;
   const PhraseSearch& search_;
-  features::NameLog& log_;
   std::shared_ptr<ForestStorage> out_;
   const uint32_t length_;
   uint32_t distortion_ = kNone;
   std::vector<uint32_t> rows_;                       // by option
   std::unordered_map<FeatureId, uint32_t> numbers_;  // filled when a template first fires
   std::vector<features::Fired> fired_;
+  features::Sink sink_;  // into fired_
   std::vector<Entry> scratch_;
   std::vector<std::byte> after_;
 };

@@ -40,7 +40,18 @@ PhraseModel::PhraseModel(std::shared_ptr<const rules::RuleTable> table, PhraseSp
     if (size == 0) continue;
     stateful_.push_back({feature.get(), state_size_});
     state_size_ += size;
+    steps_need_use_ |= feature->needs_use();
   }
+}
+
+std::shared_ptr<features::RecentNames> PhraseModel::recent_names(
+    const std::shared_ptr<FeatureNames>& names) const {
+  if (spec_.templates.empty()) return nullptr;
+  if (recent_names_ == nullptr || names_of_recent_.lock() != names) {
+    recent_names_ = std::make_shared<features::RecentNames>();
+    names_of_recent_ = names;
+  }
+  return recent_names_;
 }
 
 uint32_t PhraseModel::add_feature(const std::string& name) {

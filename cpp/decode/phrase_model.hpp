@@ -84,8 +84,12 @@ class PhraseModel {
   };
   std::span<const Stateful> stateful() const { return stateful_; }
   size_t state_size() const { return state_size_; }
+  bool steps_need_use() const { return steps_need_use_; }  // any of them
 
   RankingCache& rankings() const { return rankings_; }
+  // What `names` surely has; begins anew if another object is given. One thread at a time.
+  std::shared_ptr<features::RecentNames> recent_names(
+      const std::shared_ptr<FeatureNames>& names) const;
 
  private:
   uint32_t add_feature(const std::string& name);
@@ -96,6 +100,9 @@ class PhraseModel {
   std::vector<std::string> names_;
   std::vector<FeatureId> ids_;
   std::array<uint32_t, kCounts> count_features_{};
+  bool steps_need_use_ = false;
+  mutable std::weak_ptr<FeatureNames> names_of_recent_;
+  mutable std::shared_ptr<features::RecentNames> recent_names_;
   size_t translation_ = 0;
   uint32_t reordering_ = 0;
   std::vector<Stateful> stateful_;

@@ -198,12 +198,14 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
     std::memcpy(state_.data() + l * sizeof(uint32_t), &after.context, sizeof(uint32_t));
   }
   if (!model_.stateful().empty()) {
-    const features::RuleUse use = options_.use(o);
+    features::RuleUse use;
+    if (model_.steps_need_use()) use = options_.use(o);
+    const features::RuleUse* const seen = model_.steps_need_use() ? &use : nullptr;
     const size_t words = lms_ * sizeof(uint32_t);
     sink_.reset();
     for (const PhraseModel::Stateful& s : model_.stateful()) {
       const std::byte* const state = tail + words + s.offset;
-      s.feature->step({&options_.source(), &use, options_.edge_target(o), {&state, 1}}, sink_,
+      s.feature->step({&options_.source(), seen, options_.edge_target(o), {&state, 1}}, sink_,
                       state_.data() + words + s.offset);
     }
     score += sink_.score();

@@ -34,7 +34,7 @@ class CountDiscount : public Template {
     const double whole = std::ceil(count * (1 - 1e-6));
     size_t bin = 0;
     while (bin < bins_.size() && whole > static_cast<double>(bins_[bin])) ++bin;
-    sink.add(name_, {names_[bin]}, 1);
+    sink.add(this, bin, 1, [&](std::string& name) { compose(name, name_, {names_[bin]}); });
   }
 
  private:

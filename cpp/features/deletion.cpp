@@ -16,9 +16,11 @@ class Deletion : public Template {
     std::bitset<256> linked;  // a link's places are 8 bits wide
     for (const rules::Link& link : use.links) linked.set(link.source);
     for (size_t i = 0; i < use.source_side.size(); ++i) {
-      if (use.source_side[i] < 0 || (i < linked.size() && linked[i])) continue;
-      const std::string_view f = use.source->vocabulary->word(use.source_side[i]);
-      if (words_ == nullptr || words_->has(f)) sink.add(name_, {f}, 1);
+      const int32_t f = use.source_side[i];
+      if (f < 0 || (i < linked.size() && linked[i])) continue;
+      const std::string_view word = use.source->vocabulary->word(f);
+      if (words_ != nullptr && !words_->has(word)) continue;
+      sink.add(this, key_of({f}), 1, [&](std::string& name) { compose(name, name_, {word}); });
     }
   }
 

@@ -54,7 +54,8 @@ struct RuleUse {
 // A step of the derivation: the target side of an edge with the states of its tails.
 struct Step {
   const Source* source = nullptr;   // of the sentence; never null
-  const RuleUse* use = nullptr;     // null for an edge without a rule (glue, goal)
+  // Null for an edge without a rule (glue, goal), or if no template needs_use().
+  const RuleUse* use = nullptr;
   std::span<const int32_t> target;  // words, and -1-k for the string of tail k
   std::span<const std::byte* const> tails;
 };
@@ -73,6 +74,8 @@ class Template {
 
   // Stateful part; state_size() == 0 means that there is none.
   virtual size_t state_size() const { return 0; }
+  // Whether step() looks at Step::use; it takes time to make.
+  virtual bool needs_use() const { return true; }
   // The state at the beginning of a sentence, for search from left to right.
   virtual void begin(std::byte* state) const;
   virtual void step(const Step& step, Sink& sink, std::byte* state) const;

@@ -17,15 +17,19 @@ class Insertion : public Template {
     for (const rules::Link& link : use.links) linked.set(link.target);
     const Vocabulary& words = *use.source->vocabulary;
     for (size_t j = 0; j < use.target_side.size(); ++j) {
-      if (use.target_side[j] < 0 || (j < linked.size() && linked[j])) continue;
-      const std::string_view e = words.word(use.target_side[j]);
-      if (words_ != nullptr && !words_->has(e)) continue;
+      const int32_t e = use.target_side[j];
+      if (e < 0 || (j < linked.size() && linked[j])) continue;
+      if (words_ != nullptr && !words_->has(words.word(e))) continue;
       if (!with_source_) {
-        sink.add(name_, {e}, 1);
+        sink.add(this, key_of({e}), 1,
+                 [&](std::string& name) { compose(name, name_, {words.word(e)}); });
         continue;
       }
       for (const int32_t f : use.source_side) {
-        if (f >= 0) sink.add(name_, {e, words.word(f)}, 1);
+        if (f < 0) continue;
+        sink.add(this, key_of({e, f}), 1, [&](std::string& name) {
+          compose(name, name_, {words.word(e), words.word(f)});
+        });
       }
     }
   }

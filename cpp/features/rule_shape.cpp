@@ -10,10 +10,15 @@ class RuleShape : public Template {
 
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;
-    std::string& text = sink.begin(name_);
-    append(use.source_side, ':', text);
-    append(use.target_side, '|', text);
-    sink.add_begun(1);
+    uint64_t key = 0;
+    for (const int32_t symbol : use.source_side) key = combine64(key, symbol >= 0 ? 1 : 0);
+    key = combine64(key, 2);
+    for (const int32_t symbol : use.target_side) key = combine64(key, symbol >= 0 ? 1 : 0);
+    sink.add(this, key, 1, [&](std::string& text) {
+      text += name_;
+      append(use.source_side, ':', text);
+      append(use.target_side, '|', text);
+    });
   }
 
  private:

@@ -2,7 +2,7 @@
 
 namespace hopefear::features {
 
-void NameLog::add(FeatureId id, std::string_view name) {
+void NameLog::add_new(FeatureId id, std::string_view name) {
   if (2 * (names_.size() + 1) > seen_.size()) {
     std::vector<FeatureId> old(seen_.empty() ? 64 : 2 * seen_.size());
     old.swap(seen_);
@@ -22,7 +22,10 @@ void NameLog::add(FeatureId id, std::string_view name) {
 }
 
 void NameLog::move_to(FeatureNames& names) {
-  for (const std::string& name : names_) names.intern(name);
+  for (const std::string& name : names_) {
+    const FeatureId id = names.intern(name);
+    if (recent_ != nullptr) recent_->add(id);
+  }
   names_.clear();
   seen_.clear();
 }

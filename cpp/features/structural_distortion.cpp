@@ -19,10 +19,11 @@ class StructuralDistortion : public Template {
     for (size_t k = 0; k < use.gaps.size(); ++k) {
       const auto width = static_cast<size_t>(use.gaps[k].end - use.gaps[k].begin);
       if (width == 0) continue;
-      sink.add(name_,
-               {is_reordered(use, k) ? "reordered" : "monotone",
-                widths_[std::min(width, widths_.size()) - 1]},
-               1);
+      const bool moved = is_reordered(use, k);
+      const size_t bin = std::min(width, widths_.size()) - 1;
+      sink.add(this, 2 * bin + (moved ? 1 : 0), 1, [&](std::string& name) {
+        compose(name, name_, {moved ? "reordered" : "monotone", widths_[bin]});
+      });
     }
   }
 

@@ -24,6 +24,7 @@ class TargetBigrams : public Template {
       : name_(std::move(name)), words_(std::move(words)) {}
   const std::string& name() const override { return name_; }
   size_t state_size() const override { return sizeof(Ends); }
+  bool needs_use() const override { return false; }
 
   // Neighbours within the rule.
   void fire(const RuleUse& use, Sink& sink) const override {
@@ -86,7 +87,9 @@ class TargetBigrams : public Template {
   }
 
   void fire_pair(const Source& source, int32_t first, int32_t second, Sink& sink) const {
-    sink.add(name_, {text(source, first), text(source, second)}, 1);
+    sink.add(this, key_of({first, second}), 1, [&](std::string& name) {
+      compose(name, name_, {text(source, first), text(source, second)});
+    });
   }
 
   std::string name_;

@@ -46,25 +46,36 @@ class WordContext : public Template {
   void fire_link(const RuleUse& use, const rules::Link& link, int32_t at, Sink& sink) const {
     const int32_t target = use.target_side[link.target];
     if (target < 0) return;
-    const Vocabulary& words = *use.source->vocabulary;
     const std::span<const int32_t> sentence = use.source->words;
-    std::string_view f = words.word(sentence[static_cast<size_t>(at)]), e = words.word(target);
-    if (!known_.everything) {
-      if (known_.by_pair) {
-        if (!known_.pairs.has(f, e)) f = e = kOther;
-      } else {
-        if (!known_.source.has(f)) f = kOther;
-        if (!known_.target.has(e)) e = kOther;
-      }
-    }
-    const auto neighbour = [&](int32_t place) {
-      if (place < 0) return std::string_view("<s>");
-      if (place >= static_cast<int32_t>(sentence.size())) return std::string_view("</s>");
-      const std::string_view word = words.word(sentence[static_cast<size_t>(place)]);
-      return known_.everything || known_.source.has(word) ? word : kOther;
-    };
-    sink.add(name_, {"left", neighbour(at - 1), f, e}, 1);
-    sink.add(name_, {"right", f, neighbour(at + 1), e}, 1);
+    const auto last = static_cast<int32_t>(sentence.size()) - 1;
+    const int32_t source = sentence[static_cast<size_t>(at)];
+    const int32_t before = at == 0 ? kBegin : sentence[static_cast<size_t>(at) - 1];
+    const int32_t after = at == last ? kEnd : sentence[static_cast<size_t>(at) + 1];
+    sink.add(this, key_of({0, before, source, target}), 1, [&](std::string& name) {
+      const auto [f, e] = pair(*use.source, source, target);
+      compose(name, name_, {"left", neighbour(*use.source, before), f, e});
+    });
+    sink.add(this, key_of({1, after, source, target}), 1, [&](std::string& name) {
+      const auto [f, e] = pair(*use.source, source, target);
+      compose(name, name_, {"right", f, neighbour(*use.source, after), e});
+    });
+  }
+
+  static constexpr int32_t kBegin = -1, kEnd = -2;  // words are >= 0
+
+  std::pair<std::string_view, std::string_view> pair(const Source& sentence, int32_t source,
+                                                     int32_t target) const {
+    const std::string_view f = sentence.vocabulary->word(source);
+    const std::string_view e = sentence.vocabulary->word(target);
+    if (known_.everything) return {f, e};
+    if (known_.by_pair) return known_.pairs.has(f, e) ? std::pair(f, e) : std::pair(kOther, kOther);
+    return {known_.source.has(f) ? f : kOther, known_.target.has(e) ? e : kOther};
+  }
+
+  std::string_view neighbour(const Source& sentence, int32_t word) const {
+    if (word < 0) return word == kBegin ? "<s>" : "</s>";
+    const std::string_view text = sentence.vocabulary->word(word);
+    return known_.everything || known_.source.has(text) ? text : kOther;
   }
 
   std::string name_;

@@ -13,7 +13,10 @@ class WordPairs : public Template {
     const Vocabulary& words = *use.source->vocabulary;
     for (const rules::Link& link : use.links) {
       const int32_t f = use.source_side[link.source], e = use.target_side[link.target];
-      if (f >= 0 && e >= 0) sink.add(name_, {words.word(f), words.word(e)}, 1);
+      if (f < 0 || e < 0) continue;
+      sink.add(this, key_of({f, e}), 1, [&](std::string& name) {
+        compose(name, name_, {words.word(f), words.word(e)});
+      });
     }
   }
 

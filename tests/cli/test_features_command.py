@@ -112,7 +112,6 @@ def test_models_without_lists(world: Path, hopefear: Run, tmp_path: Path) -> Non
     [
         (["--templates", "word-pears"], "unknown feature 'word-pears'"),
         (["--templates", "insertion:size=-1"], "size"),
-        (["--templates", "insertion:size=5000"], "--list-size 5000"),
         (["--plugin", "nowhere.py"], "nowhere.py: no such plugin file"),
         (["--plugin", "broken.py"], "broken.py: plugin fails with ZeroDivisionError"),
     ],

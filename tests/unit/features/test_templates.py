@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from features_small import (
+    BITEXT,
     DEFINITIONS,
     Defined,
     Definition,
@@ -134,13 +135,21 @@ def test_a_readable_name() -> None:
 
 
 def test_lists_are_counted(tmp_path: Path) -> None:
-    lists = word_lists(tmp_path, limit=3)
-    assert lists.lists is not None
-    assert lists.lists["pairs"] == [("d", "a", 6), ("e", "b", 6), ("f", "c", 4)]
-    assert lists.lists["source"] == [("d", "", 8), ("e", "", 8), ("f", "", 6)]
-    assert [word for word, _, _ in lists.lists["target"]] == ["a", "b", "c"]
-    assert lists.lists["deleted"] == [("f", "", 1), ("u", "", 1)]
-    assert lists.lists["inserted"] == [("z", "", 1)]
+    counts: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in LISTS}
+    for source, target, alignment in BITEXT:
+        f, e = source.split(), target.split()
+        points = [tuple(map(int, point.split("-"))) for point in alignment.split()]
+        counts["pairs"].update((f[i], e[j]) for i, j in points)
+        counts["source"].update((word, "") for word in f)
+        counts["target"].update((word, "") for word in e)
+        counts["deleted"].update((f[i], "") for i in set(range(len(f))) - {i for i, _ in points})
+        counts["inserted"].update((e[j], "") for j in set(range(len(e))) - {j for _, j in points})
+    lists = word_lists(tmp_path, limit=3).lists
+    assert lists is not None
+    assert len(lists["pairs"]) == 3 < len(counts["pairs"])
+    for name in LISTS:
+        expected = sorted(counts[name].items(), key=lambda item: (-item[1], item[0]))[:3]
+        assert lists[name] == [(*words, count) for words, count in expected], name
 
 
 def test_lists_are_written_and_read(tmp_path: Path) -> None:
