@@ -141,7 +141,9 @@ def main() -> None:
     for system in args.systems:
         ratio = bench(system, args.lines, args.rounds, args.templates)
         verdict = "within" if ratio <= BUDGET else "over"
-        print(f"all templates: {ratio:.2f} times the time of none, {verdict} the budget of {BUDGET}")
+        print(
+            f"all templates: {ratio:.2f} times the time of none, {verdict} the budget of {BUDGET}"
+        )
 
 
 if __name__ == "__main__":

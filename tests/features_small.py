@@ -185,7 +185,12 @@ def deletion_of_all(use: RuleUse, lists: WordLists) -> Fired:
 
 def rule_id(use: RuleUse, lists: WordLists) -> Fired:
     sides = (use.source_side, use.target_side)
-    yield "|".join("_".join(s if isinstance(s, str) else f"[{s + 1}]" for s in side) for side in sides), 1
+    yield (
+        "|".join(
+            "_".join(s if isinstance(s, str) else f"[{s + 1}]" for s in side) for side in sides
+        ),
+        1,
+    )
 
 
 def rule_shape(use: RuleUse, lists: WordLists) -> Fired:
@@ -248,12 +253,12 @@ class Defined(PythonFeature):
 
 
 def fired_by(features: dict[str, float], label: str) -> dict[str, float]:
-    return {name.split(":", 1)[1]: v for name, v in features.items() if name.startswith(f"{label}:")}
+    return {
+        name.split(":", 1)[1]: v for name, v in features.items() if name.startswith(f"{label}:")
+    }
 
 
 def bigrams(derivation: Derivation, known: Sequence[str] | None = None) -> Counter[str]:
-    words = [
-        word if known is None or word in known else "<unk>" for word in derivation.words
-    ]
+    words = [word if known is None or word in known else "<unk>" for word in derivation.words]
     ends = ["<s>", *words, "</s>"]
     return Counter(f"{a}|{b}" for a, b in zip(ends, ends[1:], strict=False))

@@ -62,8 +62,6 @@ size_t Vocabulary::block_of(uint32_t place) {
   return static_cast<size_t>(std::bit_width(place / kFirstBlock));
 }
 
-uint32_t Vocabulary::begin_of(size_t block) {
-  return block == 0 ? 0 : kFirstBlock << (block - 1);
-}
+uint32_t Vocabulary::begin_of(size_t block) { return block == 0 ? 0 : kFirstBlock << (block - 1); }
 
 }  // namespace hopefear

@@ -40,7 +40,7 @@ class Vocabulary {
   static uint32_t begin_of(size_t block);
 
   const std::shared_ptr<const Vocabulary> base_;
-  const int32_t first_;  // the number of the first word of its own
+  const int32_t first_;              // the number of the first word of its own
   mutable std::shared_mutex mutex_;  // of ids_, and of growing
   std::array<std::unique_ptr<std::string[]>, 27> blocks_;
   std::atomic<int32_t> count_ = 0;  // own words; set when the word is in its place

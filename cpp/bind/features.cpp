@@ -1,9 +1,9 @@
 // Feature templates: those of the engine, and those written in Python.
 #include "features/feature.hpp"
 
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -127,8 +127,8 @@ void bind_templates(nb::module_& m) {
       [](std::string name) { return made(features::make_word_pairs(std::move(name))); }, "name"_a);
   m.def(
       "word_context",
-      [](std::string name, const std::optional<std::vector<std::pair<std::string, std::string>>>&
-                               pairs,
+      [](std::string name,
+         const std::optional<std::vector<std::pair<std::string, std::string>>>& pairs,
          const std::optional<Words>& source, const std::optional<Words>& target) {
         features::ContextWords known;
         known.everything = !source.has_value();

@@ -1,9 +1,9 @@
-// How often the rule was seen in training: "NAME:2" for a bin of one number, "NAME:[4,5]" for one of
-// several, "NAME:[101,)" beyond the last. Chiang 2009, section 4 [chiang2009]. A rule that is in no
-// table, or in one without counts, fires nothing.
+// How often the rule was seen in training: "NAME:2" for a bin of one number, "NAME:[4,5]" for one
+// of several, "NAME:[101,)" beyond the last. Chiang 2009, section 4 [chiang2009]. A rule that is in
+// no table, or in one without counts, fires nothing.
 //
-// Differs: counts may be fractions where extraction shares a count out; they are rounded up, so that
-// what was seen less than once falls into the first bin.
+// Differs: counts may be fractions where extraction shares a count out; they are rounded up, so
+// that what was seen less than once falls into the first bin.
 #pragma once
 
 #include <memory>

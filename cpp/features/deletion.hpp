@@ -1,5 +1,5 @@
-// Source words that are linked to no target word, "NAME:f" each. Thesis, 3.4.3 [eidelman2013]. A rule
-// that is in no table fires nothing.
+// Source words that are linked to no target word, "NAME:f" each. Thesis, 3.4.3 [eidelman2013]. A
+// rule that is in no table fires nothing.
 #pragma once
 
 #include <memory>

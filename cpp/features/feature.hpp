@@ -53,7 +53,7 @@ struct RuleUse {
 
 // A step of the derivation: the target side of an edge with the states of its tails.
 struct Step {
-  const Source* source = nullptr;   // of the sentence; never null
+  const Source* source = nullptr;  // of the sentence; never null
   // Null for an edge without a rule (glue, goal), or if no template needs_use().
   const RuleUse* use = nullptr;
   std::span<const int32_t> target;  // words, and -1-k for the string of tail k

@@ -27,9 +27,8 @@ class Insertion : public Template {
       }
       for (const int32_t f : use.source_side) {
         if (f < 0) continue;
-        sink.add(this, key_of({e, f}), 1, [&](std::string& name) {
-          compose(name, name_, {words.word(e), words.word(f)});
-        });
+        sink.add(this, key_of({e, f}), 1,
+                 [&](std::string& name) { compose(name, name_, {words.word(e), words.word(f)}); });
       }
     }
   }

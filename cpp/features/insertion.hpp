@@ -1,6 +1,6 @@
 // Target words that are linked to no source word: "NAME:e|f" with every source word f of the rule,
-// or "NAME:e" alone. Thesis, equation 3.12 [eidelman2013]; Chiang 2009, section 4 [chiang2009]. A rule
-// that is in no table fires nothing.
+// or "NAME:e" alone. Thesis, equation 3.12 [eidelman2013]; Chiang 2009, section 4 [chiang2009]. A
+// rule that is in no table fires nothing.
 #pragma once
 
 #include <memory>

@@ -10,8 +10,7 @@ class RuleId : public Template {
 
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;
-    // Numbers of rules are unique in a sentence, also where it brings a grammar of its own.
-    sink.add(this, static_cast<uint64_t>(use.rule), 1, [&](std::string& text) {
+    sink.add_once(1, [&](std::string& text) {
       text += name_;
       append(*use.source->vocabulary, use.source_side, ':', text);
       append(*use.source->vocabulary, use.target_side, '|', text);

@@ -22,17 +22,15 @@ struct Fired {
 
 // Features whose names one FeatureNames surely has, so that they need not be handed over again: the
 // newest of those with the same low bits. Any number of threads; without it a third of the time of
-// firing went into copying names that were known from sentences before. 1 MB.
+// firing went into copying names that were known from sentences before. 4 MB.
 class RecentNames {
  public:
   RecentNames() : slots_(std::make_unique<std::atomic<FeatureId>[]>(kSlots)) {}
-  bool has(FeatureId id) const {
-    return slots_[id % kSlots].load(std::memory_order_relaxed) == id;
-  }
+  bool has(FeatureId id) const { return slots_[id % kSlots].load(std::memory_order_relaxed) == id; }
   void add(FeatureId id) { slots_[id % kSlots].store(id, std::memory_order_relaxed); }
 
  private:
-  static constexpr size_t kSlots = size_t{1} << 17;
+  static constexpr size_t kSlots = size_t{1} << 19;
   std::unique_ptr<std::atomic<FeatureId>[]> slots_;  // 0: empty
 };
 
@@ -76,9 +74,9 @@ class Sink {
     if (names_ != nullptr) names_->add(id, name);
   }
   // The same for a template that fires few features again and again in a sentence. `key` stands for
-  // the feature among those of this template, a hash of its parts (numbers of words, say); only if it
-  // is not remembered is `compose(name)` called, which appends the whole name to an empty string.
-  // Building and hashing names and looking weights up took twice the time of search itself.
+  // the feature among those of this template, a hash of its parts (numbers of words, say); only if
+  // it is not remembered is `compose(name)` called, which appends the whole name to an empty
+  // string. Building and hashing names and looking weights up took twice the time of search itself.
   template <typename Compose>
   void add(const void* who, uint64_t key, float value, Compose&& compose) {
     if (memo_.empty()) memo_.resize(kRemembered);
@@ -92,6 +90,13 @@ class Sink {
     }
     if (weights_ != nullptr) score_ += static_cast<double>(entry.weight) * value;
     if (record_ != nullptr) record_->push_back({entry.id, value});
+  }
+  // The same for features that do not come again soon, and would only push out others.
+  template <typename Compose>
+  void add_once(float value, Compose&& compose) {
+    name_.clear();
+    compose(name_);
+    add(std::string_view(name_), value);
   }
   double score() const { return score_; }
   void reset() { score_ = 0; }

@@ -43,9 +43,8 @@ class StructuralDistortion : public Template {
     for (size_t k = 0; k < use.gaps.size(); ++k) {
       if (crosses(place(use.source_side, k), place(use.target_side, k))) return true;
     }
-    return std::any_of(use.links.begin(), use.links.end(), [&](const rules::Link& link) {
-      return crosses(link.source, link.target);
-    });
+    return std::any_of(use.links.begin(), use.links.end(),
+                       [&](const rules::Link& link) { return crosses(link.source, link.target); });
   }
 
   std::string name_;

@@ -14,9 +14,8 @@ class WordPairs : public Template {
     for (const rules::Link& link : use.links) {
       const int32_t f = use.source_side[link.source], e = use.target_side[link.target];
       if (f < 0 || e < 0) continue;
-      sink.add(this, key_of({f, e}), 1, [&](std::string& name) {
-        compose(name, name_, {words.word(f), words.word(e)});
-      });
+      sink.add(this, key_of({f, e}), 1,
+               [&](std::string& name) { compose(name, name_, {words.word(f), words.word(e)}); });
     }
   }
 

@@ -20,8 +20,8 @@ std::vector<CountedWord> most_frequent(std::vector<Counted>& all, const AlignedC
   };
   const auto before = [&](const Counted& a, const Counted& b) {
     if (a.count != b.count) return a.count > b.count;
-    const int order = text(corpus.source_words(), a.source)
-                          .compare(text(corpus.source_words(), b.source));
+    const int order =
+        text(corpus.source_words(), a.source).compare(text(corpus.source_words(), b.source));
     if (order != 0) return order < 0;
     return text(corpus.target_words(), a.target) < text(corpus.target_words(), b.target);
   };

@@ -18,8 +18,8 @@ struct CountedWord {
 
 // Most frequent first, equal counts in the order of the words.
 struct WordLists {
-  std::vector<CountedWord> pairs;             // linked words: alignment points
-  std::vector<CountedWord> source, target;    // words
+  std::vector<CountedWord> pairs;              // linked words: alignment points
+  std::vector<CountedWord> source, target;     // words
   std::vector<CountedWord> inserted, deleted;  // target, source words without a link
 };
 

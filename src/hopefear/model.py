@@ -194,9 +194,7 @@ class Model:
         except OptionError as error:
             raise InputError(f"{self.directory / MODEL_FILE}: {error}") from None
 
-    def decoder_parts(
-        self, templates: Mapping[str, Mapping[str, Any]] | None = None
-    ) -> ModelParts:
+    def decoder_parts(self, templates: Mapping[str, Mapping[str, Any]] | None = None) -> ModelParts:
         """Rules, language models and features for a decoder; `templates` as in `decoder`."""
         from hopefear.decode.decoder import FeatureSpec, ModelParts
 

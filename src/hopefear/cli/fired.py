@@ -62,9 +62,7 @@ def describe(translator: Translator, line: str, top: int) -> dict[str, Any]:
 
     dense = set(translator.decoder.dense)
     in_forest = Counter(
-        template_of(name)
-        for name in map(name_of, forest.feature_ids.tolist())
-        if name not in dense
+        template_of(name) for name in map(name_of, forest.feature_ids.tolist()) if name not in dense
     )
     fired: dict[str, list[dict[str, Any]]] = {name: [] for name in translator.templates}
     pairs = zip(best.features.ids.tolist(), best.features.values.tolist(), strict=True)

@@ -196,7 +196,6 @@ class Inspect(Command):
 
         show(report, console, self.top)
 
-
     def _show_features(self, report: Mapping[str, Any], console: Console) -> None:
         show_fired(report, console, self.top)
 

@@ -187,7 +187,6 @@ class System:
 def model_system(command: Tune, model: Model, console: Console) -> System:
     """A model directory with its own decoder and text steps."""
     from hopefear.translate import TranslateOptions, Translator
-
     from hopefear.tune.run import digest_of
 
     overrides = command.overrides(model.decoder_class.options_class)

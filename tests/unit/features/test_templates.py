@@ -119,7 +119,9 @@ def test_a_readable_name() -> None:
     )
     model = SmallModel(pairs, templates=templates)
     decoder = model.decoder()
-    vector = named(decoder.score_derivation("x de la", [(0, 1, "x"), (1, 3, "of the big")]), decoder)
+    vector = named(
+        decoder.score_derivation("x de la", [(0, 1, "x"), (1, 3, "of the big")]), decoder
+    )
     assert {name for name in vector if ":" in name} == {
         "word-pairs:de|big",
         "word-context:left|x|de|big",
@@ -161,7 +163,9 @@ def test_lists_are_written_and_read(tmp_path: Path) -> None:
     assert loaded.words("deleted", 150, "test") == ["f", "u"], "the text has no more"
 
 
-@pytest.mark.parametrize("line", ["pairs\t1\ta", "source\tx\ta", "words\t1\ta", "", "source\t1\ta\tb"])
+@pytest.mark.parametrize(
+    "line", ["pairs\t1\ta", "source\tx\ta", "words\t1\ta", "", "source\t1\ta\tb"]
+)
 def test_a_file_that_is_no_list(tmp_path: Path, line: str) -> None:
     path = tmp_path / "lists"
     path.write_text(f"limit\t5\nsource\t1\ta\n{line}\n")
