@@ -1,6 +1,6 @@
-"""A small hierarchical model from an aligned text, word lists, and what templates fire by definition.
+"""A small hierarchical model of an aligned text, word lists, and what templates fire by definition.
 
-`expected` has each template as a few lines of Python over a `RuleUse`; the engine is held to it.
+`DEFINITIONS` has each template in Python over a `RuleUse`; the engine is held to it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -261,4 +262,4 @@ def fired_by(features: dict[str, float], label: str) -> dict[str, float]:
 def bigrams(derivation: Derivation, known: Sequence[str] | None = None) -> Counter[str]:
     words = [word if known is None or word in known else "<unk>" for word in derivation.words]
     ends = ["<s>", *words, "</s>"]
-    return Counter(f"{a}|{b}" for a, b in zip(ends, ends[1:], strict=False))
+    return Counter(f"{a}|{b}" for a, b in pairwise(ends))

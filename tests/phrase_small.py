@@ -7,7 +7,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lm_arpa import SMALL, write_arpa
@@ -37,7 +37,7 @@ class SmallModel:
     reordering: int = 6
     lms: tuple[str, ...] = ("lm",)
     templates: tuple[Feature, ...] = ()
-    lists: WordLists = WordLists()
+    lists: WordLists = field(default_factory=WordLists)
 
     def __post_init__(self) -> None:
         with tempfile.TemporaryDirectory() as folder:  # what was mapped stays

@@ -1,7 +1,7 @@
 """What feature templates fire on a sentence, and which weights are heaviest, template by template.
 
-For `hopefear inspect --features`: goes in a model and a sentence, comes out a report of the features
-of its forest and of its best derivation by template. `heaviest` does weights alone.
+For `hopefear inspect --features`: goes in a model and a sentence, comes out a report of the
+features of its forest and of its best derivation by template. `heaviest` does weights alone.
 """
 
 from __future__ import annotations

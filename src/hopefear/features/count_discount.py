@@ -1,8 +1,8 @@
 """How often a rule was seen in training.  [chiang2009]
 
-Fires `count-discount:1`, `count-discount:[4,5]`, beyond the last bin `count-discount:[101,)`: rules that
-were seen once are rewarded or punished as tuning likes, and so on (Chiang's count_i and count_[i,j]).
-Counts that are fractions are rounded up. The template itself is cpp/features/count_discount.cpp.
+Fires `count-discount:1`, `count-discount:[4,5]`, beyond the last bin `count-discount:[101,)`: rules
+that were seen once are rewarded or punished as tuning likes, and so on (Chiang's count_i and
+count_[i,j]). Counts that are fractions are rounded up. The template itself is cpp/features/count_discount.cpp.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Source words that no target word is linked to.  [eidelman2013]
 
-Fires `deletion:de` for an unaligned source word of a rule (thesis, 3.4.3), for the 150 words that are
-most often unaligned in the training text. The template itself is cpp/features/deletion.cpp.
+Fires `deletion:de` for an unaligned source word of a rule (thesis, 3.4.3), for the 150 words that
+are most often unaligned in the training text. The template itself is cpp/features/deletion.cpp.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Words and nonterminals of a rule, in their order.  [eidelman2013]
 
-Fires `rule-shape:01110|11010` with 1 for a word and 0 for a nonterminal (thesis, equation 3.17). The
-template itself is cpp/features/rule_shape.cpp.
+Fires `rule-shape:01110|11010` with 1 for a word and 0 for a nonterminal (thesis, equation 3.17).
+The template itself is cpp/features/rule_shape.cpp.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def test_target_bigrams(size: int, hiero: SmallHiero) -> None:
 
 
 def test_all_templates_at_once_change_nothing_of_each(hiero: SmallHiero) -> None:
-    names = list(dict.fromkeys(name for name, _, _ in DEFINITIONS)) + ["target-bigrams"]
+    names = [*dict.fromkeys(name for name, _, _ in DEFINITIONS), "target-bigrams"]
     features = [make_feature(name, {"size": 0} if name in SIZED else {}) for name in names]
     weights = hiero.weights()
     together = hiero.decoder(features)
