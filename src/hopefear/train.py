@@ -1,9 +1,9 @@
 """Training: two texts in, a model directory out.
 
 Text steps, word alignment, language model, rules, word lists; each is a `Step` that knows what its
-outputs depend on. What a step made is kept with a fingerprint of that, in `work/steps.json`: a run that was
-stopped goes on behind the last finished step, and a run with other options does again only what
-depends on them.
+outputs depend on. What a step made is kept with a fingerprint of that, in `work/steps.json`: a run
+that was stopped goes on behind the last finished step, and a run with other options does again only
+what depends on them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Fires `count-discount:1`, `count-discount:[4,5]`, beyond the last bin `count-discount:[101,)`: rules
 that were seen once are rewarded or punished as tuning likes, and so on (Chiang's count_i and
-count_[i,j]). Counts that are fractions are rounded up. The template itself is cpp/features/count_discount.cpp.
+count_[i,j]). Counts that are fractions are rounded up. The template itself is
+cpp/features/count_discount.cpp.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def feature(name: str, *, needs_gaps: bool = False) -> Callable[[FireFunction], 
             "needs_gaps": needs_gaps,
             "fire": fire,
         }
-        cls = dataclass(frozen=True)(type(function.__name__, (PythonFeature,), members))
+        cls: type = dataclass(frozen=True)(type(function.__name__, (PythonFeature,), members))
         registry.register("feature", name)(cls)
         return function
 

@@ -1,8 +1,8 @@
 """Target words that no source word is linked to.  [chiang2009, eidelman2013]
 
 Fires `insertion:the|maison` for an unaligned target word with every source word of its rule
-(thesis, equation 3.12), or with `with_source=false` `insertion:the` alone (Chiang's `insert-the`). Only for
-the 150 words that are most often unaligned in the training text. The template itself is
+(thesis, equation 3.12), or with `with_source=false` `insertion:the` alone (Chiang's `insert-the`).
+Only for the 150 words that are most often unaligned in the training text. The template itself is
 cpp/features/insertion.cpp.
 """
 

@@ -1,9 +1,9 @@
 """How wide the nonterminals of a rule are, and whether it moves them.  [chiang2009, eidelman2013]
 
 Fires `structural-distortion:reordered|4` for a nonterminal over 4 source words that changes sides
-with another nonterminal or with a linked word of the rule, otherwise `structural-distortion:monotone|4`
-(thesis, equation 3.16). Phrase pairs have no nonterminals and fire nothing. The template itself is
-cpp/features/structural_distortion.cpp.
+with another nonterminal or with a linked word of the rule, otherwise
+`structural-distortion:monotone|4` (thesis, equation 3.16). Phrase pairs have no nonterminals and
+fire nothing. The template itself is cpp/features/structural_distortion.cpp.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ inside or outside of the rule, fires `word-context:left|politique|de|of`; if `la
 right, `word-context:right|de|la|of`. Beyond the ends of the sentence are `<s>` and `</s>`.
 
 Frequent pairs only, all others fall into the bin `<unk>`: by the thesis (equation 3.14) the 300
-most frequent aligned pairs, and beside them the source words that these have; by Chiang (section 4) each
-of the three words is one of the 100 most frequent words of its language. The template itself is
-cpp/features/word_context.cpp.
+most frequent aligned pairs, and beside them the source words that these have; by Chiang (section 4)
+each of the three words is one of the 100 most frequent words of its language. The template itself
+is cpp/features/word_context.cpp.
 """
 
 from __future__ import annotations

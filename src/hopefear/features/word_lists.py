@@ -52,12 +52,17 @@ class WordLists:
     ) -> WordLists:
         """The lists of a text, at most `limit` entries each; ties in the order of the words."""
         with ExitStack() as stack:
-            files = [
-                part
-                for path in (source, target, alignment)
-                for part in (stack.enter_context(open_input(path)), display_name(path))
-            ]
-            found = _engine.word_lists(*files, limit, os.fspath(tmp or ""), progress)
+            found = _engine.word_lists(
+                stack.enter_context(open_input(source)),
+                display_name(source),
+                stack.enter_context(open_input(target)),
+                display_name(target),
+                stack.enter_context(open_input(alignment)),
+                display_name(alignment),
+                limit,
+                os.fspath(tmp or ""),
+                progress,
+            )
         return cls({name: list(found[name]) for name in LISTS}, limit)
 
     def save(self, path: PathLike) -> None:
