@@ -34,6 +34,10 @@ std::vector<std::byte> build(const Template& feature, const Source& source,
   std::vector<const std::byte*> states;
   for (const auto& tail : tails) states.push_back(tail.data());
   std::vector<std::byte> state(feature.state_size(), std::byte{0xee});
+  features::RuleUse use;
+  use.source = &source;
+  use.target_side = target;
+  feature.fire(use, sink);
   feature.step({&source, nullptr, target, states}, sink, state.data());
   return state;
 }
@@ -45,7 +49,7 @@ std::map<FeatureId, double> summed(const std::vector<Fired>& fired) {
 }
 
 TEST(target_bigrams_of_any_bracketing) {
-  const auto feature = features::make_target_bigrams("b");
+  const auto feature = features::make_target_bigrams("b", nullptr);
   Vocabulary vocabulary;
   const std::vector<std::string> letters = {"x", "y", "z"};
   for (const std::string& letter : letters) vocabulary.intern(letter);
@@ -93,7 +97,7 @@ TEST(a_sink_sums_what_it_records) {
   weights.set(feature_id("b:<s>|</s>"), 2.5F);
   std::vector<Fired> fired;
   features::Sink sink(weights, fired, nullptr);
-  const auto feature = features::make_target_bigrams("b");
+  const auto feature = features::make_target_bigrams("b", nullptr);
   Vocabulary vocabulary;
   std::vector<std::byte> state(feature->state_size());
   feature->begin(state.data());
