@@ -133,7 +133,7 @@ void bind_weights(nb::module_& m) {
           [](const Weights& w, Array<FeatureId> ids) {
             std::vector<double> values(ids.size());
             for (size_t i = 0; i < ids.size(); ++i) values[i] = w.get(check_id(ids.data()[i]));
-            return give(std::move(values));
+            return own_array(std::move(values));
           },
           "ids"_a.noconvert(), "The weights of many features, 0 of absent ones.")
       .def("reserve", &Weights::reserve, "entries"_a)

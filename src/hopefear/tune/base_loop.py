@@ -213,10 +213,10 @@ class BaseLoop(ABC):
 
     def _forests(self, data: TuningSet, step: Progress) -> Iterator[Forest]:
         """One for each sentence; those without words are not decoded."""
-        full = [sentence for sentence in data.sentences if not _is_empty(sentence)]
+        full = [sentence for sentence in data.sentences if not is_empty(sentence)]
         decoded = self.decoder.decode_all(full, self.weights, threads=self.threads)
         for sentence in data.sentences:
-            forest = ForestBuilder().finish() if _is_empty(sentence) else next(decoded, None)
+            forest = ForestBuilder().finish() if is_empty(sentence) else next(decoded, None)
             if forest is None:
                 raise InputError(
                     f"the decoder gave fewer than {len(full)} translations; run it by itself on "
@@ -366,7 +366,7 @@ class Judge:
         }
 
 
-def _is_empty(sentence: Any) -> bool:
+def is_empty(sentence: Any) -> bool:
     return not (sentence.split() if isinstance(sentence, str) else sentence.words)
 
 
