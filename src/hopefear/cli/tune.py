@@ -30,10 +30,10 @@ class Tune(DecoderOverrides, LoopOptions, Command):
 
     Decodes the set, optimises the weights on everything decoded so far, and repeats, until nothing
     changes any more; online tuners (mira, rm) learn from sentence after sentence instead, decoded
-    with the weights of that moment. The run directory then has the best weights (weights.tsv), those of every
-    iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A run that was
-    killed goes on with --resume and ends with the same weights. --set gives options of the tuner
-    and of the metric (--set restarts=5 metric.reference_length=average).
+    with the weights of that moment. The run directory then has the best weights (weights.tsv),
+    those of every iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A
+    run that was killed goes on with --resume and ends with the same weights. --set gives options of
+    the tuner and of the metric (--set restarts=5 metric.reference_length=average).
     """
 
     section = "Learn"

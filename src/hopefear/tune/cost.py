@@ -5,16 +5,15 @@ Goes in: names of metrics and their weights, a learner's share of the sentences.
 
 All parts have one unit: 1 is what separates the best and the worst translation of one sentence. A
 sentence score (BLEU+1, minus TER) is of that size by itself; BLEU in context is multiplied with the
-number of sentences of its context. The default scale is 10: for it C = 0.01, D = 0.01 and B = 1 hold,
-where B is in the unit before scaling, so that no margin that is wanted exceeds the bound.
+number of sentences of its context. The default scale is 10: for it C = 0.01, D = 0.01 and B = 1
+hold, where B is in the unit before scaling, so that no margin that is wanted exceeds the bound.
 
-Only the ratio of costs and scores matters: scale 1 with C = 0.001 and weights of a tenth is the same
-learner. With scale 1 and C = 0.01, near the thesis's programs (a factor of 1000 and sets of 1,000 to
-1,800 sentences), a single step is as long as weights whose scores differ by 1 are, and relative margin
-first falls far behind the start (Multi30k fr-en, 200 sentences, dev BLEU: start 49.8, then 37.4, 38.1,
-40.4; with scale 10: 49.2, 49.6, 50.5). Chiang's C = 0.01 belongs to BLEU times the length of the
-document: scale 10 to 20.
-[eidelman2013, chiang2009]
+Only the ratio of costs and scores matters: scale 1 with C = 0.001 and weights of a tenth is the
+same learner. With scale 1 and C = 0.01, near the thesis's programs (a factor of 1000 and sets of
+1,000 to 1,800 sentences), a single step is as long as weights whose scores differ by 1 are, and
+relative margin first falls far behind the start (Multi30k fr-en, 200 sentences, dev BLEU: start
+49.8, then 37.4, 38.1, 40.4; with scale 10: 49.2, 49.6, 50.5). Chiang's C = 0.01 belongs to BLEU
+times the length of the document: scale 10 to 20. [eidelman2013, chiang2009]
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The MIRA family and relative margin: online large-margin learning.  [eidelman2013, chiang2009]
 
 A learner is three choices, kept apart: which two derivations (`selection.py`), at what cost
-(`cost.py`), and how far to move (`steps/`, with `steps/rates.py`). The loss is the hinge between the
-two. The loop (`online.py`) decodes each sentence with the weights of that moment and adds the step;
-learners, minibatches and averages are its business.
+(`cost.py`), and how far to move (`steps/`, with `steps/rates.py`). The loss is the hinge between
+the two. The loop (`online.py`) decodes each sentence with the weights of that moment and adds the
+step; learners, minibatches and averages are its business.
 
 `rm` is the preset step=rm-pa.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -250,8 +251,8 @@ class Mira(OnlineTuner):
                     _matrix(begin, own, kept, len(ids)),
                     towards,
                     away,
-                    lambda scores, one=one: self._selection.choose_away(one, scores),
-                    lambda size, one=one: self._selection.best_lists(one, size),
+                    partial(self._selection.choose_away, one),
+                    partial(self._selection.best_lists, one),
                 )
             )
         return ids, problems

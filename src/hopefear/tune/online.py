@@ -1,7 +1,8 @@
 """The loop that runs every online tuner: learners pass over their shares, again and again.
 
-Goes in and comes out: as `base_loop.py`. In an iteration every learner takes its sentences in random
-order, a minibatch at a time: decode with its weights, update, add the step. Then the weights are
+Goes in and comes out: as `base_loop.py`. In an iteration every learner takes its sentences in
+random order, a minibatch at a time: decode with its weights, update, add the step. Then the weights
+are
 
     mixing=iterative   one vector, the mean over learners weighted by their shares, from which all
                        start the next iteration (thesis, Alg. 3: iterative parameter mixing)
@@ -16,8 +17,9 @@ with them, are the mean (over everything since the start of the run) of
     average=none         nothing: the mixed weights themselves (w_f)
 
 The sentences of a minibatch are decoded with the same weights, on several threads if there are any
-left by the learners [zhao2013]. A learner's share is dealt out once, by the seed; threads run learners
-and change no result. A learner knows nothing of all this: it is handed sentences and gives steps.
+left by the learners [zhao2013]. A learner's share is dealt out once, by the seed; threads run
+learners and change no result. A learner knows nothing of all this: it is handed sentences and gives
+steps.
 
 Differs: errata Alg. 1 l. 10: end-of-pass vectors are averaged, without the start. Errata Alg. 3
 l. 10: the mean is weighted by the sizes of the shares.

@@ -165,7 +165,7 @@ class OnlineTuner(Tuner):
         "learners after iterations (unweighted), or the last ones",
     )
 
-    def begin(self, share: Share) -> None:  # noqa: B027 (may be left as it is)
+    def begin(self, share: Share) -> None:
         """Called once, before `restore` and the first update."""
 
     def describe(self) -> str:

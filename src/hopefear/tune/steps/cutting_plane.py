@@ -6,8 +6,8 @@ by the tolerance, and solve the quadratic programme of all constraints so far, u
 With `away` = fear the result is the optimum over the whole list. A minibatch is one programme with
 the constraints of all its sentences (Zhao and Huang).  [zhao2013]
 
-Differs: errata Alg. 5 l. 6-7, 34-57: violation is always H(y), relative to y+; gamma and beta choose
-which hypothesis is asked. Multipliers stay from round to round.
+Differs: errata Alg. 5 l. 6-7, 34-57: violation is always H(y), relative to y+; gamma and beta
+choose which hypothesis is asked. Multipliers stay from round to round.
 """
 
 from __future__ import annotations

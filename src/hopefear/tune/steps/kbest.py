@@ -1,8 +1,8 @@
 """k-best MIRA: one quadratic programme for a batch of sentences.  [chiang2009]
 
-Of each sentence the constraints are the `constraints` (10) best hypotheses each by the model, by what
-is learned towards (hope) and by what is learned away from (fear), against y+, the first of the hope
-list. Then w is the minimum of
+Of each sentence the constraints are the `constraints` (10) best hypotheses each by the model, by
+what is learned towards (hope) and by what is learned away from (fear), against y+, the first of the
+hope list. Then w is the minimum of
 
     1/2 |w - w_t|^2  +  C SUM_i max_j ( cost(y_ij) - cost(y+_i) - w.(f(y+_i) - f(y_ij)) ),
 

@@ -4,8 +4,8 @@ The smallest change that closes the loss of the pair that was chosen, as far as 
 
     alpha = min(C, loss / (dF' M dF)),      w += alpha M dF,      dF = f(y+) - f(y-)
 
-With AROW alpha = min(C, loss / (dF' M dF + r)). In a minibatch every sentence has its constraint, and
-they are satisfied together: one quadratic programme (Zhao and Huang).  [zhao2013]
+With AROW alpha = min(C, loss / (dF' M dF + r)). In a minibatch every sentence has its constraint,
+and they are satisfied together: one quadratic programme (Zhao and Huang).  [zhao2013]
 
 Differs: errata eq. 3.8: with a rate eta (M = eta I) alpha is divided by eta. Errata eq. 3.10: with
 AdaGrad this is the step that closes the loss exactly; the thesis's programs take

@@ -4,9 +4,10 @@
     minimise   1/2 |w - w_t|^2 + C xi + D tau
     such that  w.o_y >= cost(y) - cost(y+) - xi  and  -B - tau <= w.o_y <= B + tau       for all y,
 
-with o_y = f(y+) - f(y) (eq. 4.1). `rm-cp` adds the most violated constraints of three kinds, margin,
-upper and lower bound, and reaches the optimum over the list. `rm-pa` takes two closed forms in
-sequence: the passive-aggressive step, then the bound on y_w, the hypothesis with the lowest score,
+with o_y = f(y+) - f(y) (eq. 4.1). `rm-cp` adds the most violated constraints of three kinds,
+margin, upper and lower bound, and reaches the optimum over the list. `rm-pa` takes two closed forms
+in sequence: the passive-aggressive step, then the bound on y_w, the hypothesis with the lowest
+score,
 
     b = min(D, max(0, s(y+) - s(y_w) - B) / |o_w|^2),      w -= b o_w.
 

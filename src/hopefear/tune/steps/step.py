@@ -53,7 +53,8 @@ class Problem:
     def row(self, number: int) -> FloatArray:
         found = self.features[[number]]
         dense: FloatArray = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
-        return dense[0]
+        row: FloatArray = dense[0]
+        return row
 
     def direction(self, number: int) -> FloatArray:
         """f(y+) - f(y)."""

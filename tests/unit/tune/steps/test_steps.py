@@ -145,9 +145,7 @@ def test_large_margin(name: str, sentences: int, C: float, metric: Any, seed: in
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(("C", "D", "B"), [(0.01, 0.01, 1.0), (0.5, 0.2, 1.0), (50.0, 50.0, 2.0)])
 @pytest.mark.parametrize("sentences", [1, 2])
-def test_rm_cp_reaches_the_optimum(
-    sentences: int, C: float, D: float, B: float, seed: int
-) -> None:
+def test_rm_cp_reaches_the_optimum(sentences: int, C: float, D: float, B: float, seed: int) -> None:
     problems = [problem(100 + 10 * seed + n, spread=2.0) for n in range(sentences)]
     metric = METRICS[seed % 2]
     settings = Settings(C=C, B=B, D=D, tolerance=TIGHT, rounds=1000)
