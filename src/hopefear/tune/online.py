@@ -39,6 +39,7 @@ from hopefear.errors import OptionError
 from hopefear.progress import Progress
 from hopefear.threads import in_order
 from hopefear.tune.base_loop import BaseLoop, is_empty
+from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import Record
 from hopefear.tune.store import Added
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
@@ -62,12 +63,13 @@ class OnlineLoop(BaseLoop):
 
     def __init__(self, *, make_tuner: Callable[[], OnlineTuner], **more: Any) -> None:
         first = make_tuner()
+        options: LoopOptions = more["options"]
+        if options.tie:
+            raise OptionError(f"--tie: {first.name} cannot tie weights; take a batch tuner")
+        if options.keep_pool:
+            raise OptionError(f"--keep-pool: {first.name} has no pool; leave it out")
         super().__init__(tuner=first, **more)
         self.tuner = first
-        if self.options.tie:
-            raise OptionError(f"--tie: {first.name} cannot tie weights; take a batch tuner")
-        if self.options.keep_pool:
-            raise OptionError(f"--keep-pool: {first.name} has no pool; leave it out")
         count, sentences = first.learners, len(self.judge.data.sentences)
         if count > sentences:
             raise OptionError(
