@@ -2,16 +2,17 @@
 
     python bench/mira_tables.py selection --run     # thesis, tables 3.3 and 3.4
     python bench/mira_tables.py learners --run      # table 3.9: 1, 5, 15 learners
-    python bench/mira_tables.py steps --run         # table 3.10: cutting plane or PA, and the others
+    python bench/mira_tables.py steps --run         # table 3.10: cutting plane or PA, others
     python bench/mira_tables.py bound --run         # table 4.7: B and k
     python bench/mira_tables.py tuners --run        # tables 4.3, 4.4: MERT, PRO, RAMPION, MIRA, RM
 
-Each is one command of at most 40 minutes; the same one goes on where it was. Models (Multi30k de-en,
-Bible zh-en; phrase-based and hierarchical) are trained once, on the first --train-lines lines; weights
-are learned from the first --dev-sentences of the dev sets with --seeds seeds, and the first
---test-sentences of the test sets are translated. Means over seeds of BLEU and TER, and p-values
-against the first row (stratified approximate randomisation over all seeds). Without --run only what
-was finished is shown; --write puts it into docs/results.md. Everything lies in bench/out/mira-tables.
+Each is one command of at most 40 minutes; the same one goes on where it was. Models (Multi30k
+de-en, Bible zh-en; phrase-based and hierarchical) are trained once, on the first --train-lines
+lines; weights are learned from the first --dev-sentences of the dev sets with --seeds seeds, and
+the first --test-sentences of the test sets are translated. Means over seeds of BLEU and TER, and
+p-values against the first row (stratified approximate randomisation over all seeds). Without --run
+only what was finished is shown; --write puts it into docs/results.md. Everything lies in
+bench/out/mira-tables.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ class Bench:
             sources.append(corpus.align)
         made = []
         for path in sources:
-            target = folder / f"{part}.{path.name.removesuffix('.gz')}"
+            target = folder / path.name.removesuffix(".gz")
             if not target.exists():
                 with open_input(path) as file:
                     target.write_bytes(b"".join(islice(file, lines)))
