@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/bind.hpp"
+#include "bind/forest_arrays.hpp"
 
 namespace hopefear::bind {
 namespace {
@@ -127,6 +128,14 @@ void bind_weights(nb::module_& m) {
       .def(
           "set", [](Weights& w, FeatureId id, float value) { w.set(check_id(id), value); }, "id"_a,
           "value"_a)
+      .def(
+          "gather",
+          [](const Weights& w, Array<FeatureId> ids) {
+            std::vector<double> values(ids.size());
+            for (size_t i = 0; i < ids.size(); ++i) values[i] = w.get(check_id(ids.data()[i]));
+            return own_array(std::move(values));
+          },
+          "ids"_a.noconvert(), "The weights of many features, 0 of absent ones.")
       .def("reserve", &Weights::reserve, "entries"_a)
       .def("dot", nb::overload_cast<const SparseVector&>(&Weights::dot, nb::const_), "vector"_a)
       .def("add_scaled", nb::overload_cast<const SparseVector&, double>(&Weights::add_scaled),

@@ -11,14 +11,26 @@ from typing import Any
 import numpy as np
 import pytest
 from hopefear._engine import write_weights_text
+from loop_toy import NEAR, ToyDecoder, toy_set
 from scipy.sparse import csr_array
 
 from hopefear import config, registry
 from hopefear.errors import InputError
+from hopefear.forest import ForestBuilder
 from hopefear.metrics import Metric, create
 from hopefear.metrics.given import GivenScore
 from hopefear.tune.candidates import Candidates, from_arrays
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task, Tuner
+from hopefear.tune.tuner import (
+    BatchTuner,
+    Example,
+    OnlineTuner,
+    Optimized,
+    Pool,
+    Share,
+    Task,
+    Tuner,
+    Update,
+)
 from hopefear.weights import Weights
 
 NAMES = registry.names("tuner")
@@ -28,6 +40,7 @@ BATCH = [
     if issubclass(registry.get("tuner", name), BatchTuner)
     and "kbest" in registry.get("tuner", name).spaces
 ]
+ONLINE = [name for name in NAMES if issubclass(registry.get("tuner", name), OnlineTuner)]
 START = {"good": 0.1, "bad": 0.3, "noise": 0.3, "constant": 0.5, "elsewhere": 0.7}
 FEATURES = ["good", "bad", "noise", "constant"]
 
@@ -291,3 +304,116 @@ def test_refuses_weights_that_are_nan(tuner: BatchTuner) -> None:
 def test_there_are_tuners() -> None:
     assert {"mert", "batch-mira"} <= set(BATCH)
     assert isinstance(make_pool().candidates, Candidates)
+
+
+# -- online tuners --
+
+
+@pytest.fixture(params=ONLINE)
+def learner(request: pytest.FixtureRequest) -> OnlineTuner:
+    return begun(registry.get("tuner", request.param)())
+
+
+def begun(learner: OnlineTuner, metric: str = "bleu") -> OnlineTuner:
+    """With a share of the toy: sentences 2 to 7."""
+    references = toy_set().references[2:8]
+    learner.begin(Share(range(2, 8), references, create(metric), 30))
+    return learner
+
+
+def twin(learner: OnlineTuner) -> OnlineTuner:
+    return begun(config.from_mapping(type(learner), config.to_mapping(learner)))
+
+
+def examples(numbers: list[int], weights: Weights, decoder: ToyDecoder) -> list[Example]:
+    data = toy_set()
+    return [
+        Example(n, decoder.decode(data.sentences[n], weights), data.references[n]) for n in numbers
+    ]
+
+
+def learn(
+    learner: OnlineTuner, weights: Weights, *, batch: int = 1, iterations: tuple[int, ...] = (0,),
+    **more: Any,
+) -> Weights:  # fmt: skip
+    """Passes over the share, as the loop makes them."""
+    decoder = ToyDecoder(sparse=True)
+    weights = Weights(weights.vector(), names=decoder.names)
+    for iteration in iterations:
+        for first in range(2, 8, batch):
+            numbers = list(range(first, min(8, first + batch)))
+            found = learner.update(
+                weights, examples(numbers, weights, decoder), task(iteration=iteration, **more)
+            )
+            check_update(found, len(numbers))
+            weights.add(found.step)
+    return weights
+
+
+def check_update(found: Update, most: int) -> None:
+    assert np.isfinite(found.step.values).all()
+    assert 0 <= found.updates <= most
+    assert len(found.sentences) <= most
+    for values in (*found.measures.values(), *found.texts.values()):
+        assert len(values) == len(found.sentences)
+    json.dumps({key: list(values) for key, values in found.measures.items()})
+
+
+def test_online_learns_the_toy(learner: OnlineTuner) -> None:
+    start = Weights(NEAR)
+    found = learn(learner, start, iterations=tuple(range(8)))
+    assert found["right"] - found["likely"] > start["right"] - start["likely"] + 0.05
+    assert found["always"] == np.float32(NEAR["always"])
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_online_is_the_same_on_any_number_of_threads(learner: OnlineTuner, batch: int) -> None:
+    ends = [
+        saved(learn(twin(learner), Weights(NEAR), batch=batch, iterations=(0, 1), threads=n))
+        for n in (1, 3)
+    ]
+    assert ends[0] == ends[1]
+
+
+def test_online_leaves_weights_alone(learner: OnlineTuner) -> None:
+    weights, decoder = Weights(NEAR), ToyDecoder()
+    before = saved(weights)
+    found = learner.update(weights, examples([3, 4], weights, decoder), task())
+    assert len(found.step) > 0
+    assert saved(weights) == before
+
+
+def test_online_goes_on_from_a_saved_state(learner: OnlineTuner) -> None:
+    middle = learn(learner, Weights(NEAR), iterations=(0, 1))
+    state = pickle.loads(pickle.dumps(dict(learner.state())))
+    resumed = twin(learner)
+    resumed.restore(state)
+    ends = [saved(learn(one, middle, iterations=(2, 3))) for one in (learner, resumed)]
+    assert ends[0] == ends[1]
+
+
+def test_online_fixed_features_get_no_step(learner: OnlineTuner) -> None:
+    weights, decoder = Weights(NEAR), ToyDecoder(sparse=True)
+    fixed = frozenset(weights._id(name) for name in ("likely", "words", "word:R3"))
+    found = learner.update(weights, examples([2, 3, 4], weights, decoder), task(fixed=fixed))
+    assert len(found.step) > 0
+    assert not fixed & set(found.step.ids.tolist())
+
+
+def test_online_with_nothing_to_learn_from(learner: OnlineTuner) -> None:
+    empty = Example(2, ForestBuilder().finish(), ["R1"])
+    for batch in ([], [empty]):
+        found = learner.update(Weights(NEAR), batch, task())
+        check_update(found, len(batch))
+        assert len(found.step) == found.updates == 0
+
+
+@pytest.mark.parametrize("metric", ["ter", "chrf", "ter-bleu"])
+def test_online_other_metrics(learner: OnlineTuner, metric: str) -> None:
+    other = config.from_mapping(type(learner), config.to_mapping(learner))
+    found = learn(begun(other, metric), Weights(NEAR), iterations=tuple(range(6)))
+    assert found["right"] - found["likely"] > NEAR["right"] - NEAR["likely"] + 0.02
+
+
+def test_there_are_online_tuners() -> None:
+    assert {"mira", "rm"} <= set(ONLINE)

@@ -1,4 +1,4 @@
-"""Every registered batch tuner in the loop: it learns a toy; equal seeds give equal bytes."""
+"""Every registered tuner in its loop: it learns a toy; equal seeds give equal bytes."""
 
 from __future__ import annotations
 
@@ -10,31 +10,37 @@ from loop_toy import NEAR, ToyDecoder, toy_set
 
 from hopefear import registry
 from hopefear.metrics import create
+from hopefear.tune.base_loop import BaseLoop
 from hopefear.tune.loop import Loop
+from hopefear.tune.online import OnlineLoop
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import RunDirectory
 from hopefear.tune.runs import tune
-from hopefear.tune.tuner import BatchTuner
+from hopefear.tune.tuner import BatchTuner, OnlineTuner
 from hopefear.weights import Weights
 
-TUNERS = [n for n in registry.names("tuner") if issubclass(registry.get("tuner", n), BatchTuner)]
-CASES = [(name, space) for name in TUNERS for space in registry.get("tuner", name).spaces]
+ALL = {name: registry.get("tuner", name) for name in registry.names("tuner")}
+TUNERS = [name for name, cls in ALL.items() if issubclass(cls, BatchTuner)]
+ONLINE = [name for name, cls in ALL.items() if issubclass(cls, OnlineTuner)]
+BATCH_CASES = [(name, space) for name in TUNERS for space in ALL[name].spaces]
+CASES = BATCH_CASES + [(name, "online") for name in ONLINE]
 
 
 def run(name: str, space: str, directory: Path, **options: Any) -> dict[str, Any]:
-    def loop(place: RunDirectory, chosen: LoopOptions) -> Loop:
-        cls = registry.get("tuner", name)
-        tuner = cls(space=space) if len(cls.spaces) > 1 else cls()
-        return Loop(
-            decoder=ToyDecoder(sparse=True),
-            tuner=tuner,
-            metric=create("bleu"),
-            data=toy_set(20),
-            start=Weights(NEAR),
-            directory=place,
-            options=chosen,
-            threads=2,
-        )
+    def loop(place: RunDirectory, chosen: LoopOptions) -> BaseLoop:
+        cls = ALL[name]
+        shared: dict[str, Any] = {
+            "decoder": ToyDecoder(sparse=True),
+            "metric": create("bleu"),
+            "data": toy_set(20),
+            "start": Weights(NEAR),
+            "directory": place,
+            "options": chosen,
+            "threads": 2,
+        }
+        if name in ONLINE:
+            return OnlineLoop(make_tuner=cls, **shared)
+        return Loop(tuner=cls(space=space) if len(cls.spaces) > 1 else cls(), **shared)
 
     config = {"tuner": {"name": name, "space": space}}
     settings = LoopOptions(**{"iterations": 4, "kbest": 30, **options})
@@ -42,7 +48,9 @@ def run(name: str, space: str, directory: Path, **options: Any) -> dict[str, Any
 
 
 def test_there_are_some() -> None:
-    assert TUNERS
+    assert "mert" in TUNERS
+    assert {"mira", "rm"} <= set(ONLINE)
+    assert len(TUNERS) + len(ONLINE) == len(ALL)
 
 
 @pytest.mark.parametrize(("name", "space"), CASES)
@@ -70,7 +78,7 @@ def test_fixed_weights_stay(name: str, space: str, tmp_path: Path) -> None:
         assert (weights["likely"], weights["odd"]) == (start["likely"], start["odd"])
 
 
-@pytest.mark.parametrize("name", [name for name, space in CASES if space == "kbest"])
+@pytest.mark.parametrize("name", [name for name, space in BATCH_CASES if space == "kbest"])
 def test_tied_weights_are_equal(name: str, tmp_path: Path) -> None:
     run(name, "kbest", tmp_path / "run", iterations=2, tie=["words odd"])
     for path in (tmp_path / "run" / "iterations").iterdir():

@@ -1,4 +1,4 @@
-"""The demo's chapter on tuning: every batch tuner on the world, on dev and on test.
+"""The demo's chapter on tuning: every tuner on the world, on dev and on test.
 
 Goes in: the model of the chapter before. Comes out: a run directory for each tuner, and a table
 with BLEU on both sets, the time, and whether the gain on test is more than chance.
@@ -33,7 +33,6 @@ def tune_model(stage: Stage) -> dict[str, Any]:
     from hopefear.model import Model
     from hopefear.text.lines import read_lines
     from hopefear.threads import all_cores
-    from hopefear.tune.tuner import BatchTuner
     from hopefear.weights import Weights
 
     world = stage.path("world")
@@ -47,11 +46,7 @@ def tune_model(stage: Stage) -> dict[str, Any]:
     test = _Test(model, list(read_lines(world / "test.zh")), bleu, prepared, all_cores())
 
     before = test.statistics(model.weights(warn=lambda text: None))
-    tuners = [
-        name
-        for name in registry.names("tuner")
-        if issubclass(registry.get("tuner", name), BatchTuner)
-    ]
+    tuners = registry.names("tuner")
     found: dict[str, Any] = {}
     start = None
     with stage.console.step("tune", total=len(tuners), unit="tuners") as step:

@@ -29,10 +29,11 @@ class Tune(DecoderOverrides, LoopOptions, Command):
     """Learn the weights of a model on a development set.
 
     Decodes the set, optimises the weights on everything decoded so far, and repeats, until nothing
-    changes any more. The run directory then has the best weights (weights.tsv), those of every
-    iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A run that was
-    killed goes on with --resume and ends with the same weights. --set gives options of the tuner
-    and of the metric (--set restarts=5 metric.reference_length=average).
+    changes any more; online tuners (mira, rm) learn from sentence after sentence instead, decoded
+    with the weights of that moment. The run directory then has the best weights (weights.tsv),
+    those of every iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A
+    run that was killed goes on with --resume and ends with the same weights. --set gives options of
+    the tuner and of the metric (--set restarts=5 metric.reference_length=average).
     """
 
     section = "Learn"
@@ -40,12 +41,13 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         "hopefear tune --model fr-en --dev dev.fr --refs dev.en --tuner mert -o run",
         "hopefear tune --model m --dev d.zh --refs d.en.? --tuner batch-mira -o run --set C=0.001",
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mert -o run --runs 3 --resume",
+        "hopefear tune --model m --dev d.fr --refs d.en --tuner mira -o run --set step=kbest",
     )
     components = {"tuner": "tuner", "metric": "metric"}  # noqa: RUF012
 
     dev: Path = option(metavar="SRC", help="source text to learn from, one sentence per line")
     refs: list[Path] = option(metavar="REF", help="its references, one file each")
-    tuner: str = option(help="the method, such as mert or batch-mira")
+    tuner: str = option(help="the method, such as mert, batch-mira or mira")
     output: Path = option(flags=("-o",), metavar="RUN", help="directory of the run")
     model: Path | None = option(None, metavar="DIR", help="the model directory")
     decoder: str | None = option(
@@ -64,8 +66,11 @@ class Tune(DecoderOverrides, LoopOptions, Command):
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.threads import all_cores
+        from hopefear.tune.base_loop import BaseLoop
         from hopefear.tune.loop import Loop
+        from hopefear.tune.online import OnlineLoop
         from hopefear.tune.runs import tune
+        from hopefear.tune.tuner import OnlineTuner
 
         self._check()
         load_plugins(self.plugin)
@@ -81,21 +86,23 @@ class Tune(DecoderOverrides, LoopOptions, Command):
             "resources": {"threads": threads},
         }
 
-        def make_loop(directory: Any, options: LoopOptions) -> Loop:
-            return Loop(
-                decoder=system.decoder,
-                tuner=self.component("tuner"),
-                metric=metric,
-                data=data,
-                start=system.weights,
-                directory=directory,
-                options=options,
-                heldout=heldout,
-                threads=threads,
-                display=console.display,
-                tell=console.note,
-                warn=console.warn,
-            )
+        def make_loop(directory: Any, options: LoopOptions) -> BaseLoop:
+            shared: dict[str, Any] = {
+                "decoder": system.decoder,
+                "metric": metric,
+                "data": data,
+                "start": system.weights,
+                "directory": directory,
+                "options": options,
+                "heldout": heldout,
+                "threads": threads,
+                "display": console.display,
+                "tell": console.note,
+                "warn": console.warn,
+            }
+            if isinstance(tuner, OnlineTuner):
+                return OnlineLoop(make_tuner=lambda: self.component("tuner"), **shared)
+            return Loop(tuner=self.component("tuner"), **shared)
 
         options = LoopOptions(**part_of(LoopOptions, self))
         report = tune(

@@ -1,159 +1,53 @@
 """The loop that runs every batch tuner: decode, add to the pool, optimise, repeat.
 
-Goes in: a decoder, a tuner, a metric, a tuning set, weights to start from, a run directory. Comes
-out: the weights of each iteration and the best of them, in the run directory (`run.py`).
-
-Iteration 0 has the start weights. The set is decoded with the weights of iteration i; that gives
-the score of these weights, and candidates for the pool, on which the weights of iteration i + 1 are
-optimised. So every weight vector is judged by a search with it, the last one too, and the best is
-chosen among them all. [och2003mert, cherry2012]
-
-Each of the two phases ends with a checkpoint. All chance comes from a generator seeded by the seed
-and the number of the iteration, so nothing random has to be remembered.
+What a decoding with the weights of iteration i finds goes into the pool, on which the weights of
+iteration i + 1 are optimised; the rest is `base_loop.py`. [och2003mert, cherry2012]
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from hopefear._engine import Forest
-from hopefear.errors import InputError
-from hopefear.forest import ForestBuilder, viterbi
-from hopefear.metrics import Metric, create
-from hopefear.metrics.bleu import Bleu
-from hopefear.metrics.metric import total
-from hopefear.progress import Display, Progress, duration
-from hopefear.threads import in_order
-from hopefear.tune.degenerate import check_finite, in_words, nearly_zero, useless_features
-from hopefear.tune.options import LoopOptions
-from hopefear.tune.restrict import Restriction, check_held
-from hopefear.tune.run import Record, RunDirectory
-from hopefear.tune.store import STORES, Store
+from hopefear.tune.base_loop import (
+    BaseLoop,
+    Decodes,
+    Judge,
+    Outcome,
+    TuningSet,
+    summary,
+    without_rise,
+)
+from hopefear.tune.degenerate import in_words, useless_features
+from hopefear.tune.run import Record
+from hopefear.tune.store import STORES, Added, Store
 from hopefear.tune.tuner import BatchTuner, Pool, Task
-from hopefear.weights import FeatureNames, Weights, difference
+from hopefear.weights import FeatureNames, Weights
 
-Tell = Callable[[str], None]
-
-
-class Decodes(Protocol):
-    """What the loop needs of a decoder (`decode.Decoder` has it)."""
-
-    names: FeatureNames
-
-    @property
-    def dense(self) -> list[str]: ...
-
-    def decode_all(
-        self, sentences: Iterable[Any], weights: Weights, *, threads: int = 1
-    ) -> Iterator[Forest]: ...
+__all__ = ["Decodes", "Judge", "Loop", "Outcome", "TuningSet", "summary", "without_rise"]
 
 
-@dataclass(frozen=True)
-class TuningSet:
-    """Sentences as the decoder takes them, and the references of each."""
-
-    sentences: Sequence[Any]
-    references: Sequence[Sequence[str]]
-
-    def __post_init__(self) -> None:
-        if len(self.sentences) != len(self.references):
-            raise InputError(
-                f"{len(self.sentences)} sentences, but references for {len(self.references)}; "
-                "give parallel files"
-            )
-        if not self.sentences:
-            raise InputError("the set to learn from is empty; give one sentence or more")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came out of a run."""
-
-    records: list[Record]
-    best: int  # the iteration whose weights were chosen
-    quality: float  # what it was chosen by; higher is better
-    stopped: str  # why
-    weights: Weights
-
-    @property
-    def best_record(self) -> Record:
-        return self.records[self.best]
-
-
-class Loop:
+class Loop(BaseLoop):
     """One run of a batch tuner."""
 
-    def __init__(
-        self,
-        *,
-        decoder: Decodes,
-        tuner: BatchTuner,
-        metric: Metric,
-        data: TuningSet,
-        start: Weights,
-        directory: RunDirectory,
-        options: LoopOptions,
-        heldout: TuningSet | None = None,
-        threads: int = 1,
-        display: Display | None = None,
-        tell: Tell = lambda text: None,
-        warn: Tell = lambda text: None,
-    ) -> None:
-        self.decoder, self.tuner, self.metric = decoder, tuner, metric
-        self.directory, self.options, self.threads = directory, options, threads
-        self.display, self.tell, self.warn = display or Display(), tell, warn
-        named = [name for name, _ in start.items()]
-        # An external decoder may not know its features before it has answered.
-        self.dense = decoder.dense or named[:1000]
-        self.restriction = Restriction.parse(options.fix, options.tie, [*self.dense, *named])
-        self.restriction.check_space(tuner.pool_space)
-        self.start, notes = self.restriction.start(start)
-        for note in notes:
-            self.tell(note)
-        self.judge = Judge(metric, data, threads)
-        self.heldout = Judge(metric, heldout, threads) if heldout is not None else None
+    def __init__(self, *, tuner: BatchTuner, **more: Any) -> None:
+        self.tuner = tuner
+        super().__init__(tuner=tuner, **more)
         self.store: Store
-        self.records: list[Record] = []
-        self.iteration = 0
-        self.weights = self.start
-        self.useless: dict[str, list[str]] = {"never_fired": [], "constant": []}
-        self._warnings: list[str] = []  # of the phase that runs
 
-    def run(self) -> Outcome:
-        """Run to the end, from the beginning or from the last finished phase."""
-        with self.directory.locked():
-            state = self.directory.read_state() or self._begin()
-            self.records = state["records"]
-            self.iteration = state["iteration"]
-            self.weights = self.directory.load_weights(self.iteration)
-            self.useless = state["useless"]
-            if state["phase"] == "finished":
-                return self._finish(state["stopped"])
-            self.store = self._open_store()
-            self.tuner.restore(self.directory.load_tuner_state(self.iteration))
-            decoded = state["phase"] == "decoded"
-            self.store.reload(self.iteration + decoded)
-            while True:
-                if not decoded:
-                    self._decode()
-                stopped = self._reason_to_stop()
-                if stopped:
-                    return self._finish(stopped)
-                self._optimise()
-                decoded = False
+    def _check(self) -> None:
+        self.restriction.check_space(self.tuner.pool_space)
 
-    # -- the phases --
+    def _state(self) -> Mapping[str, Any]:
+        return self.tuner.state()
 
-    def _begin(self) -> dict[str, Any]:
-        self.directory.save_weights(0, self.start)
-        self.directory.save_tuner_state(0, self.tuner.state())
-        return self._checkpoint("optimised")
+    def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
+        self.store = self._open_store()
+        self.tuner.restore(state)
+        self.store.reload(decodings)
 
     def _open_store(self) -> Store:
         return STORES[self.tuner.pool_space](
@@ -167,63 +61,15 @@ class Loop:
             decodings=self.options.iterations + 1,
         )
 
-    def _decode(self) -> None:
-        """Decode with the weights of this iteration: a record, and candidates."""
-        record = self.records[self.iteration] if self.iteration < len(self.records) else {}
-        clock = _Clock()
-        label = f"iteration {self.iteration}: decode"
-        with self._step(label, len(self.judge.data.sentences)) as step:
-            forests = self._forests(self.judge.data, step)
-            added = self.store.add(self.iteration, forests, self.weights)
-        rows = self.judge.statistics(added.texts)
-        record = {"iteration": self.iteration, **self.judge.scores(rows, added.texts), **record}
-        record |= {"new_candidates": added.new, "candidates": added.total}
-        if added.failed:
-            record["without_translation"] = added.failed
-        if self.heldout is not None:
-            record |= self._decode_heldout(self.heldout)
-        record |= clock.seconds("decode")
-        record["active_features"] = self.weights.active
-        self.records[self.iteration :] = [record]
-        best = self._best()
-        if best == self.iteration:
-            self.directory.choose(best)
-        self._checkpoint("decoded")
-        self._report(record)
+    def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
+        added = self.store.add(self.iteration, forests, self.weights)
+        return added, {"new_candidates": added.new, "candidates": added.total}
 
-    def _decode_heldout(self, judge: Judge) -> Record:
-        label = f"iteration {self.iteration}: decode the held-out set"
-        with self._step(label, len(judge.data.sentences)) as step:
-            forests = self._forests(judge.data, step)
-            texts = list(in_order(self._best_text, forests, self.threads))
-        scores = judge.scores(judge.statistics(texts), texts)
-        return {f"heldout_{key}": value for key, value in scores.items()}
-
-    def _best_text(self, forest: Forest) -> str:
-        best = viterbi(forest, self.weights)
-        return "" if best is None else best.text
-
-    def _forests(self, data: TuningSet, step: Progress) -> Iterator[Forest]:
-        """One for each sentence; those without words are not decoded."""
-        full = [sentence for sentence in data.sentences if not _is_empty(sentence)]
-        decoded = self.decoder.decode_all(full, self.weights, threads=self.threads)
-        for sentence in data.sentences:
-            forest = ForestBuilder().finish() if _is_empty(sentence) else next(decoded, None)
-            if forest is None:
-                raise InputError(
-                    f"the decoder gave fewer than {len(full)} translations; run it by itself on "
-                    "the same text"
-                )
-            yield forest
-            step.advance()
-
-    def _optimise(self) -> None:
-        """Weights of the next iteration from everything decoded so far."""
-        clock = _Clock()
-        number = self.iteration + 1
+    def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
+        """From everything decoded so far."""
         pool, seen = self.restriction.narrow(self.store.pool(), self.weights)
         held = self._hold(pool)
-        with self._step(f"iteration {number}: {self.tuner.name}", None) as step:
+        with self._step(f"iteration {self.iteration + 1}: {self.tuner.name}", None) as step:
             task = Task(
                 random=np.random.default_rng([self.options.seed, self.iteration]),
                 threads=self.threads,
@@ -233,24 +79,10 @@ class Loop:
                 progress=step.update,
             )
             found = self.tuner.optimize(pool, seen.copy(), task)
-        what = f"iteration {number}: tuner {self.tuner.name}"
-        check_finite(found.weights, found.objective, what)
-        weights = self.restriction.widen(found.weights.copy())
-        check_held(held, self.weights, weights, self.tuner.name)
-        record: Record = {"iteration": number, "objective": float(found.objective)}
-        record["change"] = _change(self.weights, weights, held)
-        record |= clock.seconds("optimise")
-        record["warnings"] = self._warnings
-        if nearly_zero(weights):
-            self._warn("all weights are 0 or nearly so: they decide nothing")
+        record: Record = {"objective": float(found.objective)}
         if found.notes:
             record["notes"] = dict(found.notes)
-        self.weights = self.directory.save_weights(number, weights)
-        self.directory.save_tuner_state(number, self.tuner.state())
-        self.records.append(record)
-        self.iteration = number
-        self._checkpoint("optimised")
-        self.directory.tidy(number)
+        return found.weights, record, held
 
     def _hold(self, pool: Pool) -> frozenset[int]:
         """Fixed features, and those about which nothing can be learned, which is said once.
@@ -260,170 +92,9 @@ class Loop:
         unseen = {id for group in self.restriction.tied for id in group[1:]}
         skip = self.restriction.fixed | unseen
         useless = useless_features(pool, self.dense, skip)
-        self._warnings = []
         if useless != self.useless:
             self.useless = useless
             for text in in_words(useless):
                 self._warn(text)
         intern = FeatureNames().intern
         return self.restriction.fixed | {intern(n) for names in useless.values() for n in names}
-
-    def _warn(self, text: str) -> None:
-        self._warnings.append(text)
-        self.warn(text)
-
-    # -- the end --
-
-    def _reason_to_stop(self) -> str | None:
-        record = self.records[self.iteration]
-        if nearly_zero(self.weights):
-            return "weights are nearly 0"
-        if self.iteration >= self.options.iterations:
-            return "iterations"
-        if self.iteration > 0:
-            if record["new_candidates"] == 0:
-                return "no new candidates"
-            if record["change"] < self.options.tolerance:
-                return "weights no longer change"
-            if without_rise(self._qualities(), self.options.patience):
-                return "score no longer rises"
-        return None
-
-    def _finish(self, stopped: str) -> Outcome:
-        best = self._best()
-        outcome = Outcome(
-            self.records,
-            best,
-            self._qualities()[best],
-            stopped,
-            self.directory.load_weights(best),
-        )
-        self.directory.choose(best)
-        self._checkpoint("finished", stopped=stopped)
-        if not self.options.keep_pool:
-            self.directory.drop_pool()
-        if outcome.best == 0 and self.iteration > 0:
-            self.warn("no iteration scored better than the start weights, which were chosen")
-        return outcome
-
-    def _best(self) -> int:
-        return int(np.argmax(self._qualities()))  # the first of equal ones
-
-    def _qualities(self) -> list[float]:
-        """The score of each iteration, on the held-out set if there is one; higher is better."""
-        key = "score" if self.heldout is None else "heldout_score"
-        sign = -1.0 if self.metric.lower_is_better else 1.0
-        return [sign * record[key] for record in self.records if key in record]
-
-    def _checkpoint(self, phase: str, **more: Any) -> dict[str, Any]:
-        state = {"phase": phase, "iteration": self.iteration, "useless": self.useless, **more}
-        self.directory.write_state(state, self.records)
-        return {**state, "records": self.records}
-
-    # -- what the person at the terminal sees --
-
-    def _step(self, label: str, sentences: int | None) -> AbstractContextManager[Progress]:
-        return self.display.step(label, total=sentences, unit="sentences" if sentences else "")
-
-    def _report(self, record: Record) -> None:
-        parts = [f"{self.metric.title} {record['score']:.2f}"]
-        if self.heldout is not None:
-            parts.append(f"held out {record['heldout_score']:.2f}")
-        parts.append(f"length {record['length_ratio']:.3f}")
-        if record["new_candidates"] is not None:
-            parts.append(f"{record['new_candidates']:,} new candidates")
-        best = self._best()
-        if best != record["iteration"]:
-            parts.append(f"best is {best}")
-        left = self.options.iterations - self.iteration
-        if left > 0:
-            parts.append(f"at most {duration(left * self._seconds_each())} left")
-        self.tell(f"iteration {record['iteration']}: " + ", ".join(parts))
-
-    def _seconds_each(self) -> float:
-        """Of the iterations to come; the last ones tell, since pools grow."""
-        keys = ("decode_seconds", "optimise_seconds")
-        spent = [sum(r.get(key, 0.0) for key in keys) for r in self.records[-3:]]
-        return float(sum(spent)) / len(spent)
-
-
-def without_rise(values: Sequence[float], patience: int) -> bool:
-    """Whether none of the last `patience` values is higher than the one before them.
-
-    Not than the best: a run that first fell far behind the start and climbs again goes on.
-    """
-    if not 0 < patience < len(values):
-        return False
-    return max(values[-patience:]) <= values[-patience - 1]
-
-
-class Judge:
-    """Scores translations of a set: by the metric, and always by BLEU too."""
-
-    def __init__(self, metric: Metric, data: TuningSet, threads: int) -> None:
-        self.metric, self.data, self.threads = metric, data, threads
-        self.prepared = metric.prepare(data.references)
-        bleu = metric if isinstance(metric, Bleu) else create("bleu")
-        assert isinstance(bleu, Bleu)
-        self.bleu = bleu
-        self._bleu = self.prepared if bleu is metric else bleu.prepare(data.references)
-
-    def statistics(self, texts: Sequence[str]) -> Any:
-        return self.prepared.statistics(texts, threads=self.threads)
-
-    def scores(self, rows: Any, texts: Sequence[str]) -> Record:
-        """As a user sees them."""
-        counted = rows if self.bleu is self.metric else self._bleu.statistics(texts)
-        summed = total(counted)
-        return {
-            "score": float(self.metric.shown(total(rows))),
-            "bleu": float(self.bleu.shown(summed)),
-            "length_ratio": float(self.bleu.length_ratio(summed)),
-        }
-
-
-def _is_empty(sentence: Any) -> bool:
-    return not (sentence.split() if isinstance(sentence, str) else sentence.words)
-
-
-class _Clock:
-    def __init__(self) -> None:
-        self.wall, self.cpu = time.monotonic(), time.process_time()
-
-    def seconds(self, name: str) -> dict[str, float]:
-        return {
-            f"{name}_seconds": round(time.monotonic() - self.wall, 3),
-            f"{name}_cpu_seconds": round(time.process_time() - self.cpu, 3),
-        }
-
-
-def _change(before: Weights, after: Weights, held: frozenset[int]) -> float:
-    """How far the weights that may move moved, as a share of their length."""
-    start = before.copy()
-    for id in held:
-        start[id] = 0.0
-    return float(difference(after, before).norm() / max(start.norm(), 1e-30))
-
-
-def summary(outcome: Outcome) -> dict[str, Any]:
-    """What `hopefear tune --json` says about a run."""
-    records, best = outcome.records, outcome.best_record
-    decoding = sum(record.get("decode_seconds", 0.0) for record in records)
-    optimising = sum(record.get("optimise_seconds", 0.0) for record in records)
-    found = {
-        "best_iteration": outcome.best,
-        "dev_bleu": best["bleu"],
-        "dev_score": best["score"],
-        "length_ratio": best["length_ratio"],
-        "iterations": len(records) - 1,
-        "stopped": outcome.stopped,
-        "seconds": round(decoding + optimising, 3),
-        "decode_seconds": round(decoding, 3),
-        "optimise_seconds": round(optimising, 3),
-        "active_features": best["active_features"],
-        "warnings": [text for record in records for text in record.get("warnings", [])],
-    }
-    for key in ("heldout_score", "heldout_bleu"):
-        if key in best:
-            found[key] = best[key]
-    return found

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.config import to_mapping
-from hopefear.tune.loop import Loop, Outcome, summary
+from hopefear.tune.base_loop import BaseLoop, Outcome, summary
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import (
     METRICS_FILE,
@@ -26,7 +26,7 @@ from hopefear.tune.run import (
 
 #: Gives the loop of one run; everything but directory and options is the same in all of them. It
 #: refuses what cannot be, and writes nothing: a refused command leaves no directory.
-MakeLoop = Callable[[RunDirectory, LoopOptions], Loop]
+MakeLoop = Callable[[RunDirectory, LoopOptions], BaseLoop]
 
 
 def tune(
@@ -58,7 +58,7 @@ def tune(
     return _together(directory, outcomes)
 
 
-def _run(loop: Loop, config: Mapping[str, Any], *, resume: bool) -> Outcome:
+def _run(loop: BaseLoop, config: Mapping[str, Any], *, resume: bool) -> Outcome:
     loop.directory.prepare({**config, "loop": to_mapping(loop.options)}, resume=resume)
     return loop.run()
 

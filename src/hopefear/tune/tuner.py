@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from hopefear._engine import Forest
+from hopefear.config import option
 from hopefear.metrics.metric import Metric
 from hopefear.tune.candidates import Candidates
 from hopefear.weights import SparseVector, Weights
@@ -109,26 +110,71 @@ class Update:
 
     step: SparseVector
     updates: int = 0  # examples that led to it; the others were right already, or of no use
-    notes: Mapping[str, float] = field(default_factory=dict)  # summed over an iteration
+    # Numbers with one entry for each example that had a translation: losses, spreads. The log has
+    # their means and deviations over an iteration.
+    measures: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    # Strings likewise, as `best`, `towards`, `away`, with the examples' sentences: the log has
+    # their corpus scores.
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sentences: Sequence[int] = ()
 
 
+@dataclass(frozen=True)
+class Share:
+    """What a learner is told before its first update: its sentences, and what counts."""
+
+    sentences: Sequence[int]  # their numbers in the set, ascending
+    references: Sequence[Sequence[str]]  # of these
+    metric: Metric  # what is to rise
+    kbest: int  # translations of a sentence to look at
+    distinct: bool = True  # different strings only
+
+
+Mixing = Literal["iterative", "end"]
+Average = Literal["updates", "iterations", "learners", "none"]
+
+
+@dataclass(kw_only=True)
 class OnlineTuner(Tuner):
     """Learns from a minibatch at a time, decoded with the weights of that moment.
 
     The object is one *learner*: it has its weights, its share of the sentences and its state, and
-    does not know how many others there are or where they run. The loop owns all that: with
-    `learners` = n it makes n objects with equal options, deals the shuffled sentences out to them
-    by number (never by thread, so threads change no result), and mixes their weights after an
-    iteration by the sizes of the shares. Averaging is the loop's too: of the weights after all
-    updates, after iterations, or over learners and iterations; a tuner never averages. A batch of
-    one is ordinary online learning. State (AdaGrad sums, background BLEU, multipliers) comes from
-    `state()` after each checkpointed minibatch, per learner; weights and averages are saved by
-    the loop.
+    does not know how many others there are or where they run. The loop (`online.py`) owns all
+    that: with `learners` = n it makes n objects with equal options, deals the sentences out to them
+    once, by the seed and never by thread, so that threads change no result, and mixes their weights
+    by the sizes of the shares. Averaging is the loop's too; a tuner never averages. A batch of one
+    is ordinary online learning. State (AdaGrad sums, background BLEU) comes from `state()` at each
+    checkpoint, per learner; weights and averages are saved by the loop.
     """
 
-    minibatch: ClassVar[int] = 1  # examples of an update, unless the loop is told others
+    kbest: ClassVar[int] = 500  # translations looked at, unless the loop is told others
     wants_gold: ClassVar[bool] = False  # whether examples need `gold` (forced decoding)
+
+    learners: int = option(
+        1, min=1, max=1000, help="learners, each with its share of the sentences; not threads"
+    )
+    mixing: Mixing = option(
+        "iterative", help="learners' weights become one after each iteration, or only in the result"
+    )
+    minibatch: int = option(
+        1, min=1, help="sentences of an update, all decoded with the same weights"
+    )
+    average: Average = option(
+        "updates",
+        help="the result is the mean of the weights after all updates, after iterations, of all "
+        "learners after iterations (unweighted), or the last ones",
+    )
+
+    def begin(self, share: Share) -> None:
+        """Called once, before `restore` and the first update."""
+
+    def describe(self) -> str:
+        """What a person should know before the first iteration, after `begin`; may be empty."""
+        return ""
 
     @abstractmethod
     def update(self, weights: Weights, examples: Sequence[Example], task: Task) -> Update:
-        """The step for these examples; `weights` are not changed. Order is that of the shuffle."""
+        """The step for these examples; `weights` are not changed. Order is that of the shuffle.
+
+        `task.iteration` says when a new pass over the share begins.
+        """

@@ -1,0 +1,413 @@
+"""What the loops of batch and online tuners share: judging weights, stopping, choosing, reporting.
+
+Goes in: a decoder, a tuner, a metric, a tuning set, weights to start from, a run directory. Comes
+out: the weights of each iteration and the best of them, in the run directory (`run.py`).
+
+Iteration 0 has the start weights. The set is decoded with the weights of iteration i, which gives
+their score; then the weights of iteration i + 1 are learned, from what was decoded (`loop.py`) or
+by another pass over the sentences (`online.py`). So every weight vector is judged by a search with
+it, the last one too, and the best is chosen among them all. [och2003mert, cherry2012]
+
+Each of the two phases ends with a checkpoint. All chance comes from generators seeded by the seed
+and the number of the iteration, so nothing random has to be remembered.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from hopefear._engine import Forest
+from hopefear.errors import InputError
+from hopefear.forest import ForestBuilder, viterbi
+from hopefear.metrics import Metric, create
+from hopefear.metrics.bleu import Bleu
+from hopefear.metrics.metric import total
+from hopefear.progress import Display, Progress, duration
+from hopefear.threads import in_order
+from hopefear.tune.degenerate import check_finite, nearly_zero
+from hopefear.tune.options import LoopOptions
+from hopefear.tune.restrict import Restriction, check_held
+from hopefear.tune.run import Record, RunDirectory
+from hopefear.tune.store import Added
+from hopefear.tune.tuner import Tuner
+from hopefear.weights import FeatureNames, Weights, difference
+
+Tell = Callable[[str], None]
+
+
+class Decodes(Protocol):
+    """What the loop needs of a decoder (`decode.Decoder` has it)."""
+
+    names: FeatureNames
+
+    @property
+    def dense(self) -> list[str]: ...
+
+    def decode_all(
+        self, sentences: Iterable[Any], weights: Weights, *, threads: int = 1
+    ) -> Iterator[Forest]: ...
+
+
+@dataclass(frozen=True)
+class TuningSet:
+    """Sentences as the decoder takes them, and the references of each."""
+
+    sentences: Sequence[Any]
+    references: Sequence[Sequence[str]]
+
+    def __post_init__(self) -> None:
+        if len(self.sentences) != len(self.references):
+            raise InputError(
+                f"{len(self.sentences)} sentences, but references for {len(self.references)}; "
+                "give parallel files"
+            )
+        if not self.sentences:
+            raise InputError("the set to learn from is empty; give one sentence or more")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of a run."""
+
+    records: list[Record]
+    best: int  # the iteration whose weights were chosen
+    quality: float  # what it was chosen by; higher is better
+    stopped: str  # why
+    weights: Weights
+
+    @property
+    def best_record(self) -> Record:
+        return self.records[self.best]
+
+
+class BaseLoop(ABC):
+    """One run."""
+
+    def __init__(
+        self,
+        *,
+        decoder: Decodes,
+        tuner: Tuner,
+        metric: Metric,
+        data: TuningSet,
+        start: Weights,
+        directory: RunDirectory,
+        options: LoopOptions,
+        heldout: TuningSet | None = None,
+        threads: int = 1,
+        display: Display | None = None,
+        tell: Tell = lambda text: None,
+        warn: Tell = lambda text: None,
+    ) -> None:
+        self.decoder, self.metric = decoder, metric
+        self._tuner = tuner
+        self.directory, self.options, self.threads = directory, options, threads
+        self.display, self.tell, self.warn = display or Display(), tell, warn
+        named = [name for name, _ in start.items()]
+        # An external decoder may not know its features before it has answered.
+        self.dense = decoder.dense or named[:1000]
+        self.restriction = Restriction.parse(options.fix, options.tie, [*self.dense, *named])
+        self._check()
+        self.start, notes = self.restriction.start(start)
+        for note in notes:
+            self.tell(note)
+        self.judge = Judge(metric, data, threads)
+        self.heldout = Judge(metric, heldout, threads) if heldout is not None else None
+        self.records: list[Record] = []
+        self.iteration = 0
+        self.weights = self.start
+        self.useless: dict[str, list[str]] = {"never_fired": [], "constant": []}
+        self._warnings: list[str] = []  # of the phase that runs
+
+    def run(self) -> Outcome:
+        """Run to the end, from the beginning or from the last finished phase."""
+        with self.directory.locked():
+            state = self.directory.read_state() or self._begin()
+            self.records = state["records"]
+            self.iteration = state["iteration"]
+            self.weights = self.directory.load_weights(self.iteration)
+            self.useless = state["useless"]
+            if state["phase"] == "finished":
+                return self._finish(state["stopped"])
+            decoded = state["phase"] == "decoded"
+            self._restore(self.directory.load_tuner_state(self.iteration), self.iteration + decoded)
+            while True:
+                if not decoded:
+                    self._decode()
+                stopped = self._reason_to_stop()
+                if stopped:
+                    return self._finish(stopped)
+                self._optimise()
+                decoded = False
+
+    # -- what differs between batch and online learning --
+
+    def _check(self) -> None:  # noqa: B027 (may be left as it is)
+        """Refuse what cannot be, before anything is said or written."""
+
+    @abstractmethod
+    def _state(self) -> Mapping[str, Any]:
+        """What the checkpoint keeps of tuners, beside the weights."""
+
+    @abstractmethod
+    def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
+        """Take up a state, after so many decodings."""
+
+    @abstractmethod
+    def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
+        """What a decoding gave, and what there is to say about it."""
+
+    @abstractmethod
+    def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
+        """The weights of the next iteration, what there is to say, and which had to stay."""
+
+    # -- the phases --
+
+    def _begin(self) -> dict[str, Any]:
+        self.directory.save_weights(0, self.start)
+        self.directory.save_tuner_state(0, self._state())
+        return self._checkpoint("optimised")
+
+    def _decode(self) -> None:
+        """Decode with the weights of this iteration: a record, and what is learned from."""
+        record = self.records[self.iteration] if self.iteration < len(self.records) else {}
+        clock = _Clock()
+        label = f"iteration {self.iteration}: decode"
+        with self._step(label, len(self.judge.data.sentences)) as step:
+            forests = self._forests(self.judge.data, step)
+            added, more = self._take(forests)
+        rows = self.judge.statistics(added.texts)
+        record = {"iteration": self.iteration, **self.judge.scores(rows, added.texts), **record}
+        record |= more
+        if added.failed:
+            record["without_translation"] = added.failed
+        if self.heldout is not None:
+            record |= self._decode_heldout(self.heldout)
+        record |= clock.seconds("decode")
+        record["active_features"] = self.weights.active
+        self.records[self.iteration :] = [record]
+        best = self._best()
+        if best == self.iteration:
+            self.directory.choose(best)
+        self._checkpoint("decoded")
+        self._report(record)
+
+    def _decode_heldout(self, judge: Judge) -> Record:
+        label = f"iteration {self.iteration}: decode the held-out set"
+        with self._step(label, len(judge.data.sentences)) as step:
+            forests = self._forests(judge.data, step)
+            texts = list(in_order(self._best_text, forests, self.threads))
+        scores = judge.scores(judge.statistics(texts), texts)
+        return {f"heldout_{key}": value for key, value in scores.items()}
+
+    def _best_text(self, forest: Forest) -> str:
+        best = viterbi(forest, self.weights)
+        return "" if best is None else best.text
+
+    def _forests(self, data: TuningSet, step: Progress) -> Iterator[Forest]:
+        """One for each sentence; those without words are not decoded."""
+        full = [sentence for sentence in data.sentences if not is_empty(sentence)]
+        decoded = self.decoder.decode_all(full, self.weights, threads=self.threads)
+        for sentence in data.sentences:
+            forest = ForestBuilder().finish() if is_empty(sentence) else next(decoded, None)
+            if forest is None:
+                raise InputError(
+                    f"the decoder gave fewer than {len(full)} translations; run it by itself on "
+                    "the same text"
+                )
+            yield forest
+            step.advance()
+
+    def _optimise(self) -> None:
+        """Weights of the next iteration."""
+        clock = _Clock()
+        number = self.iteration + 1
+        self._warnings = []
+        weights, said, held = self._learn()
+        check_finite(weights, float(said["objective"]), f"iteration {number}: {self._what}")
+        weights = self.restriction.widen(weights.copy())
+        check_held(held, self.weights, weights, self._tuner.name)
+        record: Record = {"iteration": number, "objective": said.pop("objective")}
+        record["change"] = _change(self.weights, weights, held)
+        record |= clock.seconds("optimise")
+        if nearly_zero(weights):
+            self._warn("all weights are 0 or nearly so: they decide nothing")
+        record["warnings"] = self._warnings
+        record |= said
+        self.weights = self.directory.save_weights(number, weights)
+        self.directory.save_tuner_state(number, self._state())
+        self.records.append(record)
+        self.iteration = number
+        self._checkpoint("optimised")
+        self.directory.tidy(number)
+
+    @property
+    def _what(self) -> str:
+        return f"tuner {self._tuner.name}"
+
+    def _warn(self, text: str) -> None:
+        self._warnings.append(text)
+        self.warn(text)
+
+    # -- the end --
+
+    def _reason_to_stop(self) -> str | None:
+        record = self.records[self.iteration]
+        if nearly_zero(self.weights):
+            return "weights are nearly 0"
+        if self.iteration >= self.options.iterations:
+            return "iterations"
+        if self.iteration > 0:
+            if record.get("new_candidates") == 0:
+                return "no new candidates"
+            if record["change"] < self.options.tolerance:
+                return "weights no longer change"
+            if without_rise(self._qualities(), self.options.patience):
+                return "score no longer rises"
+        return None
+
+    def _finish(self, stopped: str) -> Outcome:
+        best = self._best()
+        outcome = Outcome(
+            self.records,
+            best,
+            self._qualities()[best],
+            stopped,
+            self.directory.load_weights(best),
+        )
+        self.directory.choose(best)
+        self._checkpoint("finished", stopped=stopped)
+        if not self.options.keep_pool:
+            self.directory.drop_pool()
+        if outcome.best == 0 and self.iteration > 0:
+            self.warn("no iteration scored better than the start weights, which were chosen")
+        return outcome
+
+    def _best(self) -> int:
+        return int(np.argmax(self._qualities()))  # the first of equal ones
+
+    def _qualities(self) -> list[float]:
+        """The score of each iteration, on the held-out set if there is one; higher is better."""
+        key = "score" if self.heldout is None else "heldout_score"
+        sign = -1.0 if self.metric.lower_is_better else 1.0
+        return [sign * record[key] for record in self.records if key in record]
+
+    def _checkpoint(self, phase: str, **more: Any) -> dict[str, Any]:
+        state = {"phase": phase, "iteration": self.iteration, "useless": self.useless, **more}
+        self.directory.write_state(state, self.records)
+        return {**state, "records": self.records}
+
+    # -- what the person at the terminal sees --
+
+    def _step(self, label: str, sentences: int | None) -> AbstractContextManager[Progress]:
+        return self.display.step(label, total=sentences, unit="sentences" if sentences else "")
+
+    def _report(self, record: Record) -> None:
+        parts = [f"{self.metric.title} {record['score']:.2f}"]
+        if self.heldout is not None:
+            parts.append(f"held out {record['heldout_score']:.2f}")
+        parts.append(f"length {record['length_ratio']:.3f}")
+        if record.get("new_candidates") is not None:
+            parts.append(f"{record['new_candidates']:,} new candidates")
+        best = self._best()
+        if best != record["iteration"]:
+            parts.append(f"best is {best}")
+        left = self.options.iterations - self.iteration
+        if left > 0:
+            parts.append(f"at most {duration(left * self._seconds_each())} left")
+        self.tell(f"iteration {record['iteration']}: " + ", ".join(parts))
+
+    def _seconds_each(self) -> float:
+        """Of the iterations to come; the last ones tell, since pools grow."""
+        keys = ("decode_seconds", "optimise_seconds")
+        spent = [sum(r.get(key, 0.0) for key in keys) for r in self.records[-3:]]
+        return float(sum(spent)) / len(spent)
+
+
+def without_rise(values: Sequence[float], patience: int) -> bool:
+    """Whether none of the last `patience` values is higher than the one before them.
+
+    Not than the best: a run that first fell far behind the start and climbs again goes on.
+    """
+    if not 0 < patience < len(values):
+        return False
+    return max(values[-patience:]) <= values[-patience - 1]
+
+
+class Judge:
+    """Scores translations of a set: by the metric, and always by BLEU too."""
+
+    def __init__(self, metric: Metric, data: TuningSet, threads: int) -> None:
+        self.metric, self.data, self.threads = metric, data, threads
+        self.prepared = metric.prepare(data.references)
+        bleu = metric if isinstance(metric, Bleu) else create("bleu")
+        assert isinstance(bleu, Bleu)
+        self.bleu = bleu
+        self._bleu = self.prepared if bleu is metric else bleu.prepare(data.references)
+
+    def statistics(self, texts: Sequence[str]) -> Any:
+        return self.prepared.statistics(texts, threads=self.threads)
+
+    def scores(self, rows: Any, texts: Sequence[str]) -> Record:
+        """As a user sees them."""
+        counted = rows if self.bleu is self.metric else self._bleu.statistics(texts)
+        summed = total(counted)
+        return {
+            "score": float(self.metric.shown(total(rows))),
+            "bleu": float(self.bleu.shown(summed)),
+            "length_ratio": float(self.bleu.length_ratio(summed)),
+        }
+
+
+def is_empty(sentence: Any) -> bool:
+    return not (sentence.split() if isinstance(sentence, str) else sentence.words)
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.wall, self.cpu = time.monotonic(), time.process_time()
+
+    def seconds(self, name: str) -> dict[str, float]:
+        return {
+            f"{name}_seconds": round(time.monotonic() - self.wall, 3),
+            f"{name}_cpu_seconds": round(time.process_time() - self.cpu, 3),
+        }
+
+
+def _change(before: Weights, after: Weights, held: frozenset[int]) -> float:
+    """How far the weights that may move moved, as a share of their length."""
+    start = before.copy()
+    for id in held:
+        start[id] = 0.0
+    return float(difference(after, before).norm() / max(start.norm(), 1e-30))
+
+
+def summary(outcome: Outcome) -> dict[str, Any]:
+    """What `hopefear tune --json` says about a run."""
+    records, best = outcome.records, outcome.best_record
+    decoding = sum(record.get("decode_seconds", 0.0) for record in records)
+    optimising = sum(record.get("optimise_seconds", 0.0) for record in records)
+    found = {
+        "best_iteration": outcome.best,
+        "dev_bleu": best["bleu"],
+        "dev_score": best["score"],
+        "length_ratio": best["length_ratio"],
+        "iterations": len(records) - 1,
+        "stopped": outcome.stopped,
+        "seconds": round(decoding + optimising, 3),
+        "decode_seconds": round(decoding, 3),
+        "optimise_seconds": round(optimising, 3),
+        "active_features": best["active_features"],
+        "warnings": [text for record in records for text in record.get("warnings", [])],
+    }
+    for key in ("heldout_score", "heldout_bleu"):
+        if key in best:
+            found[key] = best[key]
+    return found

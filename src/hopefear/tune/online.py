@@ -1,0 +1,284 @@
+"""The loop that runs every online tuner: learners pass over their shares, again and again.
+
+Goes in and comes out: as `base_loop.py`. In an iteration every learner takes its sentences in
+random order, a minibatch at a time: decode with its weights, update, add the step. Then the weights
+are
+
+    mixing=iterative   one vector, the mean over learners weighted by their shares, from which all
+                       start the next iteration (thesis, Alg. 3: iterative parameter mixing)
+    mixing=end         the learners' own; only the result is mixed (Alg. 2: parameter mixing)
+
+[mcdonald2010, eidelman2013] and the weights of the iteration, which are judged by decoding the set
+with them, are the mean (over everything since the start of the run) of
+
+    average=updates      the weights after every sentence, of all learners (Alg. 1, w_a)
+    average=iterations   the mixed weights at the end of each iteration (w_b)
+    average=learners     the weights of all learners at the end of each iteration [chiang2009]
+    average=none         nothing: the mixed weights themselves (w_f)
+
+The sentences of a minibatch are decoded with the same weights, on several threads if there are any
+left by the learners [zhao2013]. A learner's share is dealt out once, by the seed; threads run
+learners and change no result. A learner knows nothing of all this: it is handed sentences and gives
+steps.
+
+Differs: errata Alg. 1 l. 10: end-of-pass vectors are averaged, without the start. Errata Alg. 3
+l. 10: the mean is weighted by the sizes of the shares.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hopefear._engine import Forest
+from hopefear.errors import OptionError
+from hopefear.progress import Progress
+from hopefear.threads import in_order
+from hopefear.tune.base_loop import BaseLoop, is_empty
+from hopefear.tune.options import LoopOptions
+from hopefear.tune.run import Record
+from hopefear.tune.store import Added
+from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
+from hopefear.weights import SparseVector, Weights
+
+
+@dataclass
+class Pass:
+    """What a learner's pass over its share gave."""
+
+    weights: Weights  # at the end
+    mean: Weights  # of those after every sentence
+    updates: int = 0
+    steps: int = 0  # sentences that were looked at
+    measures: dict[str, list[float]] = field(default_factory=dict)
+    texts: dict[str, dict[int, str]] = field(default_factory=dict)  # kind -> sentence -> string
+
+
+class OnlineLoop(BaseLoop):
+    """One run of an online tuner; `make_tuner` makes a learner."""
+
+    def __init__(self, *, make_tuner: Callable[[], OnlineTuner], **more: Any) -> None:
+        first = make_tuner()
+        options: LoopOptions = more["options"]
+        if options.tie:
+            raise OptionError(f"--tie: {first.name} cannot tie weights; take a batch tuner")
+        if options.keep_pool:
+            raise OptionError(f"--keep-pool: {first.name} has no pool; leave it out")
+        super().__init__(tuner=first, **more)
+        self.tuner = first
+        count, sentences = first.learners, len(self.judge.data.sentences)
+        if count > sentences:
+            raise OptionError(
+                f"learners: {count} for {sentences} sentences; give no more than one for each"
+            )
+        # All weights share the decoder's names: what a forest has is known.
+        for name, _ in self.start.items():
+            self.decoder.names.intern(name)
+        order = np.random.default_rng([self.options.seed]).permutation(sentences)
+        self.shares = [np.sort(order[number::count]).tolist() for number in range(count)]
+        self.learners = [first, *(make_tuner() for _ in range(count - 1))]
+        for learner, share in zip(self.learners, self.shares, strict=True):
+            learner.begin(
+                Share(
+                    share,
+                    [self.judge.data.references[number] for number in share],
+                    self.metric,
+                    self.options.kbest or learner.kbest,
+                    self.options.distinct,
+                )
+            )
+        self.current = [self._known(self.start) for _ in self.learners]  # weights of each
+        self.mean: Weights | None = None
+        self.counted = 0.0  # what the mean is over
+
+    # -- the state --
+
+    def _state(self) -> Mapping[str, Any]:
+        same = all(weights is self.current[0] for weights in self.current)
+        vectors = self.current[:1] if same else self.current
+        known = [*vectors, *([] if self.mean is None else [self.mean])]
+        return {
+            "weights": [_arrays(weights) for weights in vectors],
+            "mean": None if self.mean is None else _arrays(self.mean),
+            "counted": self.counted,
+            "learners": [dict(learner.state()) for learner in self.learners],
+            "names": self._names(known),
+        }
+
+    def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
+        for name in state["names"].tobytes().decode("utf-8", "surrogateescape").split("\n"):
+            if name:
+                self.decoder.names.intern(name)
+        vectors = [self._weights(arrays) for arrays in state["weights"]]
+        self.current = vectors * len(self.learners) if len(vectors) == 1 else vectors
+        self.mean = None if state["mean"] is None else self._weights(state["mean"])
+        self.counted = state["counted"]
+        for learner, own in zip(self.learners, state["learners"], strict=True):
+            learner.restore(own)
+        if self.tuner.describe():
+            self.tell(self.tuner.describe())
+
+    def _names(self, known: Sequence[Weights]) -> Any:
+        """The checkpoint's weights have ids; a resumed decoder may not meet a feature again."""
+        ids = np.unique(np.concatenate([weights.vector().ids for weights in known]))
+        names = [self.decoder.names.name(id) or "" for id in ids.tolist()]
+        return np.frombuffer("\n".join(names).encode("utf-8", "surrogateescape"), np.uint8)
+
+    def _weights(self, arrays: Mapping[str, Any]) -> Weights:
+        vector = SparseVector(
+            np.ascontiguousarray(arrays["ids"], np.uint64),
+            np.ascontiguousarray(arrays["values"], np.float32),
+        )
+        return Weights(vector, names=self.decoder.names)
+
+    def _known(self, weights: Weights) -> Weights:
+        """A copy with the decoder's names."""
+        return Weights(weights.vector(), names=self.decoder.names)
+
+    # -- the phases --
+
+    def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
+        added = Added(texts=list(in_order(self._best_text, forests, self.threads)))
+        templates = active_by_template(self.weights, self.dense)
+        return added, {"active_by_template": templates}
+
+    def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
+        total = sum(map(len, self.shares))
+        with self._step(f"iteration {self.iteration + 1}: {self.tuner.name}", total) as step:
+            advance = _Advance(step)
+
+            def one(number: int) -> Pass:
+                return self._pass(number, advance)
+
+            passes = list(in_order(one, range(len(self.learners)), self.threads))
+        mixed = self._mix(passes)
+        found = mixed if self.mean is None else self.mean
+        return found, self._record(passes), self.restriction.fixed
+
+    def _pass(self, number: int, advance: _Advance) -> Pass:
+        """A learner's sentences, once."""
+        learner, share = self.learners[number], self.shares[number]
+        random = np.random.default_rng([self.options.seed, self.iteration, number])
+        order = [share[at] for at in random.permutation(len(share))]
+        threads = max(1, self.threads // len(self.learners))
+        task = Task(
+            random=random, threads=threads, iteration=self.iteration, fixed=self.restriction.fixed
+        )
+        weights = self.current[number].copy()
+        late = Weights(names=self.decoder.names)  # the sum of (sentences before) * step
+        found = Pass(weights, weights)
+        size = learner.minibatch
+        for first in range(0, len(order), size):
+            batch = [s for s in order[first : first + size] if not self._is_empty(s)]
+            if batch:
+                update = learner.update(weights, self._examples(batch, weights, threads), task)
+                weights.add(update.step)
+                late.add(update.step, float(found.steps))
+                found.steps += len(batch)
+                found.updates += update.updates
+                for name, values in update.measures.items():
+                    found.measures.setdefault(name, []).extend(values)
+                for kind, texts in update.texts.items():
+                    pairs = zip(update.sentences, texts, strict=True)
+                    found.texts.setdefault(kind, {}).update(pairs)
+            advance(min(size, len(order) - first))
+        # Sum over sentences of the weights after each, by Abel's formula.
+        found.mean = weights.copy()
+        if found.steps:
+            found.mean.add(late.vector(), -1.0 / found.steps)
+        return found
+
+    def _examples(self, batch: Sequence[int], weights: Weights, threads: int) -> list[Example]:
+        data = self.judge.data
+        sentences = [data.sentences[number] for number in batch]
+        forests = self.decoder.decode_all(sentences, weights, threads=min(threads, len(batch)))
+        return [
+            Example(number, forest, data.references[number])
+            for number, forest in zip(batch, forests, strict=True)
+        ]
+
+    def _is_empty(self, sentence: int) -> bool:
+        return is_empty(self.judge.data.sentences[sentence])
+
+    def _mix(self, passes: Sequence[Pass]) -> Weights:
+        """The learners' weights for the next iteration, and the mean; returns the mixed weights."""
+        sizes = [float(len(share)) for share in self.shares]
+        mixed = self._average([one.weights for one in passes], sizes)
+        if self.tuner.mixing == "iterative":
+            self.current = [mixed] * len(passes)
+        else:
+            self.current = [one.weights for one in passes]
+        kind = self.tuner.average
+        if kind == "updates":
+            parts = [(one.mean, float(one.steps)) for one in passes if one.steps]
+        elif kind == "iterations":
+            parts = [(mixed, 1.0)]
+        elif kind == "learners":
+            parts = [(one.weights, 1.0) for one in passes]
+        else:
+            return mixed
+        if self.mean is not None:
+            parts.insert(0, (self.mean, self.counted))
+        if parts:
+            self.mean = self._average([w for w, _ in parts], [share for _, share in parts])
+            self.counted = sum(share for _, share in parts)
+        return mixed
+
+    def _average(self, many: Sequence[Weights], shares: Sequence[float]) -> Weights:
+        """The weighted mean; what is equal in all of them, as fixed weights are, stays as it is."""
+        if len(many) == 1:
+            return many[0]
+        mean = Weights.average(many, shares)
+        for id in self.restriction.fixed:
+            if id in mean:
+                mean[id] = self.start[id]
+        return mean
+
+    def _record(self, passes: Sequence[Pass]) -> Record:
+        """What metrics.jsonl says of a pass."""
+        record: Record = {"objective": 0.0, "updates": sum(one.updates for one in passes)}
+        for name in sorted({name for one in passes for name in one.measures}):
+            values = [value for one in passes for value in one.measures.get(name, [])]
+            record[name] = float(np.mean(values)) if values else 0.0
+            record[f"{name}_deviation"] = float(np.std(values)) if values else 0.0
+        record["objective"] = -record.get("loss", 0.0)
+        for kind in sorted({kind for one in passes for kind in one.texts}):
+            texts = {n: text for one in passes for n, text in one.texts.get(kind, {}).items()}
+            record[f"{kind}_score"] = self._corpus_score(texts)
+        return record
+
+    def _corpus_score(self, texts: Mapping[int, str]) -> float:
+        """Of the strings that were chosen during a pass; sentences without any count as empty."""
+        every = [texts.get(number, "") for number in range(len(self.judge.data.sentences))]
+        return float(self.judge.scores(self.judge.statistics(every), every)["score"])
+
+
+class _Advance:
+    """Progress from several threads."""
+
+    def __init__(self, step: Progress) -> None:
+        self._step, self._lock = step, threading.Lock()
+
+    def __call__(self, count: int) -> None:
+        with self._lock:
+            self._step.advance(count)
+
+
+def active_by_template(weights: Weights, dense: Sequence[str]) -> dict[str, int]:
+    """How many weights are not 0: of the model's own features, and of each template."""
+    own = set(dense)
+    counts: dict[str, int] = {}
+    for name, value in weights.items():
+        if value:
+            template = "dense" if name in own else name.partition(":")[0]
+            counts[template] = counts.get(template, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def _arrays(weights: Weights) -> dict[str, Any]:
+    vector = weights.vector()
+    return {"ids": vector.ids.copy(), "values": vector.values.copy()}
