@@ -25,7 +25,7 @@ def model(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
-    assert list(report["steps"]) == ["text", "alignment", "language model", "rules"]
+    assert list(report["steps"]) == ["text", "alignment", "language model", "rules", "word lists"]
     assert all(step["seconds"] >= 0 for step in report["steps"].values())
     return directory / "model"
 
