@@ -18,6 +18,7 @@ from hopefear.config import option, part_of
 from hopefear.errors import OptionError
 from hopefear.files import check_writable, display_name, is_device, open_output, write_text
 from hopefear.registry import register
+from hopefear.translate_options import TranslateOptions
 
 if TYPE_CHECKING:
     from hopefear.model import Model
@@ -91,7 +92,7 @@ def _pairs(cls: type, pairs: Iterable[str], parse: Any) -> dict[str, Any]:
 
 @register("command", "translate")
 @dataclass(kw_only=True)
-class Translate(DecoderOverrides, Command):
+class Translate(DecoderOverrides, TranslateOptions, Command):
     """Translate text with a model.
 
     Reads sentences, one per line, and writes their translations, each as soon as it is there. Raw
@@ -116,40 +117,14 @@ class Translate(DecoderOverrides, Command):
     weights: Path | None = option(None, help="weights; by default those of the model")
     input: Path = option(Path("-"), flags=("-i",), help="text to translate")
     output: Path = option(Path("-"), flags=("-o",), help="its translation")
-    tokenized: bool = option(False, help="take and give words between blanks as they are")
-    nbest: int = option(0, min=0, max=1_000_000, help="length of n-best lists; 0: none")
     nbest_out: Path | None = option(None, help="file for the n-best lists")
-    distinct: bool = option(False, help="n-best: of the same words only the best derivation")
-    trace: bool = option(
-        False, help="n-best: a column with the phrases, or the tree, of each derivation"
-    )
-    trace_alignment: bool = option(False, help="n-best: a column with the word alignment")
-    mbr: bool = option(
-        False, help="the translation whose n-grams are most likely, not that of the best derivation"
-    )
-    max_translation: bool = option(
-        False, help="the most likely translation, summed over its derivations, from samples"
-    )
-    posterior_scale: float | None = option(
-        None,
-        min=0,
-        help="mbr, max-translation: what scores are multiplied with; if not given, such that the "
-        "language models' weight is 1",
-    )
-    samples: int | None = option(
-        None, min=1, help="max-translation: derivations drawn per sentence; 1000 if not given"
-    )
-    seed: int = option(0, help="max-translation: of the samples")
-    markup: Literal["off", "exclusive", "inclusive"] = option(
-        "off", help="whether the input may give translations, see above"
-    )
     threads: int = option(1, min=0, max=256, help="threads; 0: all cores; changes no result")
     stats: Path | None = option(None, help="file for sizes, time and score, as JSON")
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
         from hopefear.model import Model
         from hopefear.threads import all_cores
-        from hopefear.translate import TranslateOptions, Translator
+        from hopefear.translate import Translator
 
         self._check_outputs()
         load_plugins(self.plugin)
