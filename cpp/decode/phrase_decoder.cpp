@@ -53,7 +53,7 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
   result.spans.table = std::make_unique<SpanTable>(options, width_of(limits, input));
   PhraseSearch search(model, dense, options, *result.spans.table, limits);
   search.run();
-  result.forest = make_forest(model, options, search, input.id, std::move(names), log);
+  result.forest = make_forest(model, options, search.graph(), input.id, std::move(names), log);
   return result;
 }
 

@@ -68,7 +68,7 @@ SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input
                               std::span<const PhraseUse> phrases, features::NameLog& log);
 
 // phrase_forest.cpp
-Forest make_forest(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
+Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
                    features::NameLog& log);
 

@@ -37,6 +37,20 @@ features::RuleUse OptionTable::use(const PhraseOption& o) const {
   return use;
 }
 
+void OptionTable::step_templates(const PhraseOption& o, const std::byte* tail, features::Sink& sink,
+                                 std::byte* after) const {
+  features::RuleUse made;
+  const features::RuleUse* seen = nullptr;
+  if (model_->steps_need_use()) {
+    made = use(o);
+    seen = &made;
+  }
+  for (const PhraseModel::Stateful& s : model_->stateful()) {
+    const std::byte* const state = tail + s.offset;
+    s.feature->step({&source_, seen, edge_target(o), {&state, 1}}, sink, after + s.offset);
+  }
+}
+
 class OptionCollector {
  public:
   OptionCollector(const PhraseModel& model, const PhraseWeights& weights, const PhraseInput& input,

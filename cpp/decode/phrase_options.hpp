@@ -104,6 +104,10 @@ class OptionTable {
   }
   // How templates see an option; spans point into this table and into the model.
   features::RuleUse use(const PhraseOption& o) const;
+  // What templates with a state fire for an option behind `tail`, and their states `after` it: the
+  // model's state_size() bytes each.
+  void step_templates(const PhraseOption& o, const std::byte* tail, features::Sink& sink,
+                      std::byte* after) const;
 
   const features::Source& source() const { return source_; }
   const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
