@@ -35,7 +35,7 @@ struct PhraseInput {
   std::string id;
   std::vector<std::string> words;
   std::vector<ForcedPhrase> forced;
-  bool exclusive = true;  // no other option for a span that overlaps a forced one
+  bool exclusive = true;                  // no other option for a span that overlaps a forced one
   std::optional<TrainingPair> leave_out;  // what only this pair gave the model
 
   // How messages begin; a sentence without an id is called by whoever has it.
