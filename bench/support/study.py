@@ -3,9 +3,9 @@
 A script gives a list of `Setting`s and calls `main`; here is everything else. Models are trained
 once for all scripts and kept, runs too, each in a folder whose name says what it depends on (a
 readable beginning and a hash of the whole), so that a table which shares a row with another one
-does not run it again, and other sizes never mix. Two runs go on at a time with one thread each: that
-wastes less of a machine with two cores than one run with two threads. A command that was stopped,
-by its own clock or by a kill, goes on when it is given again.
+does not run it again, and other sizes never mix. Two runs go on at a time with one thread each:
+that wastes less of a machine with two cores than one run with two threads. A command that was
+stopped, by its own clock or by a kill, goes on when it is given again.
 
     main(Study("selection", "What to learn towards", settings), __doc__)
 
