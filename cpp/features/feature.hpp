@@ -29,6 +29,7 @@ namespace hopefear::features {
 struct Source {
   std::span<const int32_t> words;
   const Vocabulary* vocabulary = nullptr;
+  std::span<const int32_t> tags = {};  // parts of speech, numbered there too; empty: not tagged
 };
 
 struct SourceSpan {
