@@ -245,7 +245,8 @@ def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     lexicon = tmp_path / "tags"
     lexicon.write_text("huitan\tN\n", encoding="utf-8")
     report = run(bitext, model, clusters=20, source_tags=lexicon)
-    assert [name for name, step in report["steps"].items() if not step["reused"]] == ["word classes"]
+    again = [name for name, step in report["steps"].items() if not step["reused"]]
+    assert again == ["word classes"]
     classes = Model.load(model).lists.classes
     assert len(set(classes.source.paths.values())) == 20
     assert classes.source.tags == {"huitan": "N"}
