@@ -17,6 +17,8 @@
 #include "features/count_discount.hpp"
 #include "features/deletion.hpp"
 #include "features/insertion.hpp"
+#include "features/rule_bigrams.hpp"
+#include "features/rule_history.hpp"
 #include "features/rule_id.hpp"
 #include "features/rule_shape.hpp"
 #include "features/structural_distortion.hpp"
@@ -213,6 +215,23 @@ void bind_templates(nb::module_& m) {
       },
       "name"_a, "combinations"_a, "source"_a, "target"_a);
   m.def("word_type", &features::word_type, "word"_a);
+  m.def(
+      "rule_bigrams",
+      [](std::string name) { return made(features::make_rule_bigrams(std::move(name))); },
+      "name"_a);
+  m.def(
+      "rule_history",
+      [](std::string name, std::string_view levels, std::vector<ClassedWord> words) {
+        std::vector<features::Level> chosen;
+        for (const char level : levels) {
+          const size_t at = features::kLevelNames.find(level);
+          if (at == std::string_view::npos) throw nb::value_error("no such level");
+          chosen.push_back(static_cast<features::Level>(at));
+        }
+        return made(features::make_rule_history(std::move(name), std::move(chosen),
+                                                classes_of(std::move(words))));
+      },
+      "name"_a, "levels"_a, "words"_a);
 }
 
 }  // namespace
@@ -220,7 +239,8 @@ void bind_templates(nb::module_& m) {
 void bind_features(nb::module_& m) {
   nb::class_<Template>(m, "FeatureTemplate", "A feature template of the engine; see features/.")
       .def_prop_ro("name", &Template::name)
-      .def_prop_ro("stateful", [](const Template& t) { return t.state_size() > 0; });
+      .def_prop_ro("stateful", [](const Template& t) { return t.state_size() > 0; })
+      .def_prop_ro("left_to_right_only", &Template::left_to_right_only);
   m.def(
       "python_template",
       [](std::string name, nb::object fire, nb::object make_use,

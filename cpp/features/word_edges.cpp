@@ -52,6 +52,15 @@ std::string_view last_character(std::string_view word) {
   return word.substr(begin);
 }
 
+std::string_view class_at(const WordClasses::Entry* entry, Level level) {
+  if (entry == nullptr) return kOther;
+  const std::string_view found = level == Level::kTag ? entry->tag : entry->path;
+  if (found.empty()) return kOther;
+  if (level == Level::kPrefix6) return found.substr(0, 6);
+  if (level == Level::kPrefix4) return found.substr(0, 4);
+  return found;
+}
+
 class WordEdges : public Template {
  public:
   WordEdges(std::string name, std::vector<EdgeCombination> combinations, WordClasses source,
@@ -153,14 +162,9 @@ class WordEdges : public Template {
         !wants(Level::kTag))
       return;
     const WordClasses::Entry* entry = classes.find(word);
-    const std::string_view path =
-        entry == nullptr || entry->path.empty() ? kOther : std::string_view(entry->path);
-    const bool known = path != kOther;
-    piece(Level::kCluster) = path;
-    piece(Level::kPrefix6) = known ? path.substr(0, 6) : path;
-    piece(Level::kPrefix4) = known ? path.substr(0, 4) : path;
-    if (tag.empty() && entry != nullptr) tag = entry->tag;
-    piece(Level::kTag) = tag.empty() ? kOther : tag;
+    for (const Level level : {Level::kCluster, Level::kPrefix6, Level::kPrefix4, Level::kTag})
+      piece(level) = class_at(entry, level);
+    if (!tag.empty()) piece(Level::kTag) = tag;
   }
 
   std::string name_;
@@ -170,6 +174,10 @@ class WordEdges : public Template {
 };
 
 }  // namespace
+
+std::string_view WordClasses::at(std::string_view word, Level level) const {
+  return level == Level::kWord ? word : class_at(find(word), level);
+}
 
 std::string_view word_type(std::string_view word) {
   bool digits = false, letters = false, punctuation = false;

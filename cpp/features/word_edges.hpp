@@ -36,6 +36,10 @@ enum class Level : uint8_t {
   kType,  // punctuation, digits, letters, other
 };
 inline constexpr size_t kLevels = 7;
+inline constexpr std::string_view kLevelNames = "wcb64ty";
+inline std::string_view level_name(Level level) {
+  return kLevelNames.substr(static_cast<size_t>(level), 1);
+}
 
 struct EdgeAtom {
   Edge edge;
@@ -58,6 +62,8 @@ class WordClasses {
     const auto found = entries_.find(word);
     return found == entries_.end() ? nullptr : &found->second;
   }
+  // The word itself, its cluster or its tag; no other levels.
+  std::string_view at(std::string_view word, Level level) const;
 
  private:
   struct Hash {

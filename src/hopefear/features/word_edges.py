@@ -123,9 +123,7 @@ class WordEdges(Feature):
             given = [line for line in given if line and not line.startswith("#")]
         unknown = set(self.levels) - set(LEVELS)
         if unknown or not self.levels:
-            raise OptionError(
-                f"word-edges: levels={self.levels}: give some of {''.join(LEVELS)}"
-            )
+            raise OptionError(f"word-edges: levels={self.levels}: give some of {''.join(LEVELS)}")
         chosen = []
         for text in dict.fromkeys(given):
             atoms = parse_combination(text, self.budget)
