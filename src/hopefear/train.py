@@ -422,7 +422,7 @@ class _Training:
                     )
                 found = SideClasses(clusters.paths, found.tags)
             sides[side] = found
-        WordClasses(**sides).save(self.directory / CLASSES_FILE)
+        WordClasses(sides["source"], sides["target"]).save(self.directory / CLASSES_FILE)
         return {
             side: {"clustered": len(found.paths), "tagged": len(found.tags)}
             for side, found in sides.items()

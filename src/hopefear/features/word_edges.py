@@ -47,9 +47,8 @@ Atom = tuple[int, int]  # edge and level, by number
 def combinations() -> Iterator[str]:
     """The list that is taken unless another one is given."""
     # What stands beside what: inside the rule, across its borders, across languages.
-    pairs = ("s0+t0", "s1+t1", "s0+t1", "s1+t0", "s0+s1", "t0+t1", "sp+s0", "s1+sn", "sp+t0")
-    pairs += ("sn+t1", "sp+sn", "sp+t1", "sn+t0")
-    for first, second in (pair.split("+") for pair in pairs):
+    pairs = "s0+t0 s1+t1 s0+t1 s1+t0 s0+s1 t0+t1 sp+s0 s1+sn sp+t0 sn+t1 sp+sn sp+t1 sn+t0"
+    for first, second in (pair.split("+") for pair in pairs.split()):
         for a, b in ("ww", "wb", "bw", "bb", "66", "tt"):
             yield f"{first}.{a}+{second}.{b}"
     for edge in EDGES[:-1]:
