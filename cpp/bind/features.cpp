@@ -208,10 +208,9 @@ void bind_templates(nb::module_& m) {
       "word_edges",
       [](std::string name, Combinations combinations, std::vector<ClassedWord> source,
          std::vector<ClassedWord> target) {
-        return made(features::make_word_edges(std::move(name),
-                                              combinations_of(std::move(combinations)),
-                                              classes_of(std::move(source)),
-                                              classes_of(std::move(target))));
+        return made(features::make_word_edges(
+            std::move(name), combinations_of(std::move(combinations)),
+            classes_of(std::move(source)), classes_of(std::move(target))));
       },
       "name"_a, "combinations"_a, "source"_a, "target"_a);
   m.def("word_type", &features::word_type, "word"_a);

@@ -122,9 +122,8 @@ class WordEdges : public Template {
       const std::string_view word =
           source.vocabulary->word(source.words[static_cast<size_t>(place)]);
       const std::string_view tag =
-          source.tags.empty()
-              ? std::string_view()
-              : source.vocabulary->word(source.tags[static_cast<size_t>(place)]);
+          source.tags.empty() ? std::string_view()
+                              : source.vocabulary->word(source.tags[static_cast<size_t>(place)]);
       describe(edge, word, source_, tag, pieces);
     };
     at(Edge::kBefore, use.span.begin - 1);
@@ -148,7 +147,9 @@ class WordEdges : public Template {
                 Pieces& pieces) const {
     const unsigned wanted = wanted_[static_cast<size_t>(edge)];
     auto& of = pieces.of[static_cast<size_t>(edge)];
-    const auto wants = [&](Level level) { return (wanted >> static_cast<unsigned>(level) & 1) != 0; };
+    const auto wants = [&](Level level) {
+      return (wanted >> static_cast<unsigned>(level) & 1) != 0;
+    };
     const auto piece = [&](Level level) -> std::string_view& {
       return of[static_cast<size_t>(level)];
     };
