@@ -180,9 +180,7 @@ class OptionCollector {
   void add_rules(rules::RuleTable::Node node, int32_t begin, int32_t end) {
     const rules::RuleTable::Range range = model_.table().rules(node);
     if (range.size() <= limit_) {
-      for (uint32_t rule = range.begin; rule < range.end; ++rule) {
-        if (!is_own(rule)) add_rule(rule, begin, end);
-      }
+      for (uint32_t rule = range.begin; rule < range.end; ++rule) add_rule(rule, begin, end);
       return;
     }
     if (!ranking_->find(node, best_)) {
@@ -245,9 +243,11 @@ class OptionCollector {
     return sum;
   }
 
+  // Unless it is to be left out.
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
+    if (wanted_ != nullptr && !is_wanted(model_.table().target(number))) return;
     const rules::RuleView view = model_.table().rule(number);
-    if (!is_wanted(view.target)) return;
+    if (own_->has(view)) return;
     scratch_.assign(view.target.begin(), view.target.end());
     PhraseOption o;
     o.begin = begin;
