@@ -138,11 +138,13 @@ class Forced(Command):
             f"\n{report['sentences']:,} pairs, {report['words']:,} words; distortion limit "
             f"{report['distortion_limit']}"
         )
-        if report["limit_hits"]:
-            console.print(
-                f"{report['limit_hits']:,} searches gave up after {self.max_states:,} states; "
-                "--max-states allows more"
-            )
+        for limit, hits in report["limit_hits_by_limit"].items():
+            if hits:
+                console.print(
+                    f"distortion limit {limit}: {hits:,} searches gave up after "
+                    f"{self.max_states:,} states, counted as not reachable; --max-states allows "
+                    "more"
+                )
         lengths: list[tuple[str, ...]] = []
         limits = _limits(report)
         for here in report["lengths"]:
