@@ -95,6 +95,12 @@ class Forced(Command):
         decoder = self._decoder(model, self.distortion_limit)
         options = self._options(model, console)
         others = {limit: self._decoder(model, limit) for limit in self.limits}
+        limit = model.rules.info.get("limit", 0)
+        if limit:
+            console.note(
+                f"the table has at most {limit} phrases of a source phrase; 'hopefear train "
+                "--limit 0' keeps them all"
+            )
         found = Reachability()
         before = _cpu()
         threads = self.threads or all_cores()
