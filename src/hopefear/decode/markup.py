@@ -29,7 +29,8 @@ from hopefear.text.tokenizers.plain import split_words
 Markup = Literal["off", "exclusive", "inclusive"]
 Words = Callable[[str], Sequence[str]]  # how a piece of text becomes words
 
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)((?:\s[^<>\"']*|\"[^\"]*\"|'[^']*')*?)\s*(/?)>")
+# One way to match each text: with two, a tag that is never closed would take exponential time.
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)(?=[\s/>])((?:[^<>\"'/]|/(?!>)|\"[^\"]*\"|'[^']*')*)(/?)>")
 _ATTRIBUTE = re.compile(r"\s*([\w.:-]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\d+|#x[0-9A-Fa-f]+);")
 _SEGMENT = re.compile(r"\s*<seg(?=[\s>])")
