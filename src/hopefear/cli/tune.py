@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,7 +112,7 @@ class Tune(DecoderOverrides, LoopOptions, Command):
             return Loop(tuner=self.component("tuner"), **shared)
 
         options = LoopOptions(**part_of(LoopOptions, self))
-        with closing(system):
+        with system.running:
             report = tune(
                 make_loop,
                 self.output,
@@ -186,7 +186,8 @@ class System:
     sentence: Callable[[str, str], Any]  # of a source line and its place
     reference: Callable[[str], str]
     digests: dict[Path, str] = field(default_factory=dict)  # of the texts that were read
-    close: Callable[[], None] = lambda: None
+    # What runs as long as there is something to decode.
+    running: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
     def read(self, source: Path, references: Sequence[Path]) -> TuningSet:
         """A set as the decoder and the metric take it."""
@@ -320,7 +321,7 @@ def stream_system(
         },
         sentence=sentence,
         reference=_reference_steps(command, model, console),
-        close=decoder.close,
+        running=decoder,
     )
 
 

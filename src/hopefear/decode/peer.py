@@ -24,7 +24,7 @@ from hopefear.decode.process import how_it_ended, kill, last_line
 from hopefear.errors import InputError
 
 _LOOK_EVERY = 0.1  # seconds between looks for an interrupt, while we wait
-_GRACE = 3.0  # seconds that a process has to end when its input does
+_GRACE = 2.0  # seconds that a process has to end when its input does
 _CHUNK = 1 << 16
 _KEPT = 4096  # bytes of stderr
 
@@ -84,7 +84,8 @@ class Peer:
                     left = left[self._write(left) :]
                 self._check(deadline)
         finally:
-            self._selector.unregister(self._stdin)
+            if not self.closed:
+                self._selector.unregister(self._stdin)
 
     def line(self, deadline: Deadline) -> str:
         """The next line that it writes."""
@@ -113,9 +114,14 @@ class Peer:
                 return InputError(f"{self._name} {what}; its last line: {last}")
         return InputError(f"{self._name} {what}; it said nothing")
 
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended, by `close` or by a fault."""
+        return self._selector.get_map() is None
+
     def close(self, *, grace: float = _GRACE) -> None:
         """Its input ends, and so should it; it is killed if it does not."""
-        if self._selector.get_map() is None:
+        if self.closed:
             return
         try:
             with contextlib.suppress(BrokenPipeError):

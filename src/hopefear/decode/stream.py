@@ -140,10 +140,10 @@ class Stream(Decoder):
         """One after the other, whatever the threads."""
         yield from super().decode_all(sentences, weights, targets=targets)
 
-    def close(self) -> None:
-        """End the process."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End the process; `at_once` without waiting for it to end by itself."""
         if self._peer is not None:
-            self._peer.close()
+            self._peer.close(**({"grace": 0.0} if at_once else {}))
         if self._folder is not None:
             self._folder.cleanup()
 
@@ -188,21 +188,24 @@ class Stream(Decoder):
     def _forest(self, peer: Peer, id: str, weights: Weights, deadline: Deadline) -> Forest:
         builder = ForestBuilder(vocabulary=self.vocabulary, names=self.names)
         node = builder.node()
-        place = f"sentence {id}"
+        line = peer.line(deadline)
         try:
-            size = read_count(peer.line(deadline))
-            for number in range(1, size + 1):
-                place = f"sentence {id}, entry {number} of {size}"
-                line = peer.line(deadline)
-                if not line.strip():
-                    continue
+            size = read_count(line)
+        except ValueError as error:
+            raise peer.nonsense(f"sentence {id}: {error}") from None
+        for number in range(1, size + 1):
+            line = peer.line(deadline)
+            if not line.strip():
+                continue
+            try:
                 entry = read_entry(line)
                 if entry.id != id:
                     raise ValueError(f"the id is {entry.id[:40]!r}, expected {id!r}")
                 features = self._features(entry, weights, first=number == 1)
                 builder.edge(node, (), entry.words, row=builder.row(features, share=False))
-        except ValueError as error:
-            raise peer.nonsense(f"{place}: {error}") from None
+            except (ValueError, InputError) as error:
+                place = f"sentence {id}, entry {number} of {size}"
+                raise peer.nonsense(f"{place}: {error}") from None
         return builder.finish(node, id=id)
 
     def _features(self, entry: Entry, weights: Weights, *, first: bool) -> dict[str, float]:
@@ -231,8 +234,9 @@ class Stream(Decoder):
 class Told:
     """The weights that a process has: those of its start, and all changes since.
 
-    In doubles, added up as the other side does it, so that no error of rounding grows. A change
-    takes time linear in the number of weights.
+    In doubles, added up as the other side does it, so that no error of rounding grows; if a weight
+    does not jump by a factor of millions, its float is there to the last bit. A change takes time
+    linear in the number of weights.
     """
 
     def __init__(self, weights: Weights) -> None:
@@ -313,10 +317,10 @@ class StreamDecoder(Decoder):
         if asked and not there:
             raise InputError(f"decoder {self.options.command!r} gave no translation at all")
 
-    def close(self) -> None:
+    def close(self, *, at_once: bool = False) -> None:
         """End the processes."""
         for stream in self.streams:
-            stream.close()
+            stream.close(at_once=at_once)
 
     def __enter__(self) -> StreamDecoder:
         return self
@@ -327,7 +331,7 @@ class StreamDecoder(Decoder):
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        self.close()
+        self.close(at_once=error is not None)
 
 
 def restored(cut: Cut, weight: float, rest: float, score: float) -> float | None:
