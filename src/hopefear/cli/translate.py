@@ -23,6 +23,7 @@ from hopefear.translate_options import TranslateOptions
 if TYPE_CHECKING:
     from hopefear.model import Model
     from hopefear.translate import Translator
+    from hopefear.weights import Weights
 
 Search = Literal["cube", "stack", "full"]
 
@@ -139,9 +140,14 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         self._check_outputs()
         load_plugins(self.plugin)
         model = Model.load(self.model)
+        weights: Path | Weights | None = self.weights
+        if self.serve_learner and self.weights is not None:
+            from hopefear.importing.cdec import load_weights
+
+            weights = load_weights(self.weights)  # learners may be cdec's
         translator = Translator(
             model,
-            weights=self.weights,
+            weights=weights,
             options=TranslateOptions(**part_of(TranslateOptions, self)),
             decoder=self.overrides(model.decoder_class.options_class),
             templates=chosen_templates(self.templates, model),

@@ -284,13 +284,13 @@ def stream_system(
     from hopefear.decode.decoder import Sentence
     from hopefear.decode.markup import read_segment
     from hopefear.decode.stream import StreamDecoder, StreamOptions
+    from hopefear.importing.cdec import load_weights
     from hopefear.text.tokenizers.plain import split_words
-    from hopefear.weights import Weights
 
     given = command.overrides(StreamOptions)
     options = from_mapping(StreamOptions, {"k": k, **given, "command": line})
     if command.weights is not None:
-        weights = Weights.load(command.weights)
+        weights = load_weights(command.weights)
     elif model is not None:
         weights = model.weights(warn=lambda text: None)
     else:
