@@ -48,12 +48,13 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
   check_length(input, limits);
   const PhraseWeights dense(model, weights);
   PhraseResult result;
-  result.spans.options = collect_options(model, dense, input, settings.table_limit, &log);
+  result.spans.options = collect_options(model, dense, input, settings.table_limit, nullptr);
   const OptionTable& options = *result.spans.options;
   result.spans.table = std::make_unique<SpanTable>(options, width_of(limits, input));
   PhraseSearch search(model, dense, options, *result.spans.table, limits);
   search.run();
-  result.forest = make_forest(model, options, search, input.id, std::move(names), log);
+  result.forest =
+      make_forest(model, options, search, input.id, std::move(names), log, dense.memo());
   return result;
 }
 
