@@ -54,6 +54,7 @@ void bind_weights(nb::module_& m) {
                                                   "surrogateescape"));
           },
           "id"_a, nb::sig("def name(self, id: int) -> str | None"), "The name, None if unknown.")
+      .def("add", &FeatureNames::add, "others"_a, "Remember all names that others have.")
       .def("__len__", &FeatureNames::size)
       .def_prop_ro("bytes", &FeatureNames::bytes, "Memory held.");
 
