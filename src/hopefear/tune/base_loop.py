@@ -129,7 +129,10 @@ class BaseLoop(ABC):
     def run(self) -> Outcome:
         """Run to the end, from the beginning or from the last finished phase."""
         with self.directory.locked():
-            state = self.directory.read_state() or self._begin()
+            state = self.directory.read_state()
+            if state is None or state["phase"] != "finished":
+                self._open()
+            state = state or self._begin()
             self.records = state["records"]
             self.iteration = state["iteration"]
             self.weights = self.directory.load_weights(self.iteration)
@@ -151,6 +154,9 @@ class BaseLoop(ABC):
 
     def _check(self) -> None:  # noqa: B027 (may be left as it is)
         """Refuse what cannot be, before anything is said or written."""
+
+    def _open(self) -> None:  # noqa: B027 (may be left as it is)
+        """What takes long and must be there before the first phase."""
 
     @abstractmethod
     def _state(self) -> Mapping[str, Any]:
