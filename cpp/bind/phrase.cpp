@@ -143,6 +143,31 @@ void bind_phrase(nb::module_& m) {
           "words"_a, "id"_a, "options"_a, "exclusive"_a, "weights"_a, "settings"_a, "names"_a,
           "The forest, and the best translation of each span.")
       .def(
+          "force",
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
+             bool exclusive, nb::handle references, const Weights& weights,
+             const PhraseSettings& settings, bool prefix, int32_t shortest_prefix,
+             uint64_t most_nodes, size_t table_limit, std::shared_ptr<FeatureNames> names) {
+            const PhraseInput input = input_of(words, id, options, exclusive);
+            std::vector<std::vector<std::string>> targets;
+            for (const nb::handle reference : references) targets.push_back(strings_of(reference));
+            features::NameLog log(self->recent_names(names));
+            ForcedResult result;
+            {
+              const nb::gil_scoped_release release;
+              result =
+                  decode::force(*self, weights, input, targets, settings,
+                                {prefix, shortest_prefix, most_nodes, table_limit}, names, log);
+            }
+            log.move_to(*names);
+            return std::tuple(std::move(result.forest), result.complete, result.source_words,
+                              result.target_words, result.nodes, result.too_many);
+          },
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "references"_a, "weights"_a, "settings"_a,
+          "prefix"_a, "shortest_prefix"_a, "most_nodes"_a, "table_limit"_a, "names"_a,
+          "All derivations of the references: forest, whether it is of the whole sentence, source "
+          "and target words, nodes of the search, whether these were too many.")
+      .def(
           "best_spans",
           [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
              bool exclusive, const Weights& weights, const PhraseSettings& settings,

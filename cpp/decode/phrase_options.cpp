@@ -37,15 +37,30 @@ features::RuleUse OptionTable::use(const PhraseOption& o) const {
   return use;
 }
 
+void OptionTable::step_templates(const PhraseOption& o, const std::byte* tail, features::Sink& sink,
+                                 std::byte* after) const {
+  features::RuleUse made;
+  const features::RuleUse* seen = nullptr;
+  if (model_->steps_need_use()) {
+    made = use(o);
+    seen = &made;
+  }
+  for (const PhraseModel::Stateful& s : model_->stateful()) {
+    const std::byte* const state = tail + s.offset;
+    s.feature->step({&source_, seen, edge_target(o), {&state, 1}}, sink, after + s.offset);
+  }
+}
+
 class OptionCollector {
  public:
   OptionCollector(const PhraseModel& model, const PhraseWeights& weights, const PhraseInput& input,
-                  size_t table_limit, features::NameLog* names)
+                  size_t table_limit, features::NameLog* names, const WantedTarget* wanted)
       : model_(model),
         weights_(weights),
         input_(input),
         limit_(table_limit == 0 ? std::numeric_limits<size_t>::max() : table_limit),
         names_(names),
+        wanted_(wanted),
         length_(static_cast<int32_t>(input.words.size())),
         out_(std::make_unique<OptionTable>()) {
     // A log probability is at most 0, so without negative weights the language models can only
@@ -54,7 +69,7 @@ class OptionCollector {
       lm_weights_.push_back(weights.lm(l) * model.lms()[l].unit);
       lm_only_lowers_ &= lm_weights_.back() >= 0;
     }
-    ranking_ = model.rankings().get(weights.all(), table_limit);
+    if (table_limit > 0) ranking_ = model.rankings().get(weights.all(), table_limit);
   }
 
   std::unique_ptr<const OptionTable> collect() {
@@ -81,7 +96,8 @@ class OptionCollector {
     t.model_ = &model_;
     t.lms_ = model_.lms().size();
     t.length_ = length_;
-    t.vocabulary_ = std::make_shared<Vocabulary>(model_.vocabulary());
+    t.vocabulary_ = wanted_ != nullptr ? wanted_->vocabulary
+                                       : std::make_shared<Vocabulary>(model_.vocabulary());
     const rules::WordList& words = model_.table().source_words();
     for (const std::string& word : input_.words) {
       t.source_words_.push_back(t.vocabulary_->intern(word));
@@ -213,6 +229,8 @@ class OptionCollector {
 
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
     const rules::RuleView view = model_.table().rule(number);
+    scratch_.assign(view.target.begin(), view.target.end());
+    if (!is_wanted()) return;
     PhraseOption o;
     o.begin = begin;
     o.end = end;
@@ -224,7 +242,6 @@ class OptionCollector {
       for (size_t i = 0; i < 3; ++i) o.backward[i] = weights_.reordering(i) * reordering[i];
     }
     if (columns == 6) o.forward = forward_class({reordering[3], reordering[4], reordering[5]});
-    scratch_.assign(view.target.begin(), view.target.end());
     add(o, [&](size_t l, size_t i) { return model_.lm_word(l, view.target[i]); });
   }
 
@@ -254,8 +271,12 @@ class OptionCollector {
     add_text(o);
   }
 
+  // Whether the words in scratch_ are.
+  bool is_wanted() const { return wanted_ == nullptr || wanted_->references->contains(scratch_); }
+
   // Words of the sentence's vocabulary, which language models know by their spelling only.
   void add_text(const PhraseOption& o) {
+    if (!is_wanted()) return;
     add(o, [&](size_t l, size_t i) {
       return model_.lms()[l].model->find(out_->vocabulary_->word(scratch_[i]));
     });
@@ -361,6 +382,7 @@ class OptionCollector {
   const PhraseInput& input_;
   const size_t limit_;
   features::NameLog* const names_;
+  const WantedTarget* const wanted_;
   const int32_t length_;
   std::vector<double> lm_weights_;  // of a log10
   bool lm_only_lowers_ = true;
@@ -377,8 +399,9 @@ class OptionCollector {
 std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    const PhraseWeights& weights,
                                                    const PhraseInput& input, size_t table_limit,
-                                                   features::NameLog* names) {
-  return OptionCollector(model, weights, input, table_limit, names).collect();
+                                                   features::NameLog* names,
+                                                   const WantedTarget* wanted) {
+  return OptionCollector(model, weights, input, table_limit, names, wanted).collect();
 }
 
 }  // namespace hopefear::decode

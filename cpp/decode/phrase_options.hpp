@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "decode/phrase_model.hpp"
+#include "decode/reference_trie.hpp"
 #include "features/feature.hpp"
 #include "lm/chart_state.hpp"
 
@@ -104,6 +105,10 @@ class OptionTable {
   }
   // How templates see an option; spans point into this table and into the model.
   features::RuleUse use(const PhraseOption& o) const;
+  // What templates with a state fire for an option behind `tail`, and their states `after` it: the
+  // model's state_size() bytes each.
+  void step_templates(const PhraseOption& o, const std::byte* tail, features::Sink& sink,
+                      std::byte* after) const;
 
   const features::Source& source() const { return source_; }
   const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
@@ -126,11 +131,20 @@ class OptionTable {
   std::vector<uint32_t> fired_begin_;  // empty without templates
 };
 
-// `table_limit` options per source phrase, 0 for all. Names that templates compose go to `names`
-// (may be null). The model must live as long as the result.
+// Only options whose target words stand somewhere in a reference. The vocabulary is the sentence's
+// to be, on top of the model's; the references' words are its numbers.
+struct WantedTarget {
+  std::shared_ptr<Vocabulary> vocabulary;
+  const ReferenceTrie* references;  // not owned
+};
+
+// `table_limit` options per source phrase, 0 for all; what is not wanted takes no place there if
+// all are. Names that templates compose go to `names` (may be null). The model must live as long as
+// the result.
 std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    const PhraseWeights& weights,
                                                    const PhraseInput& input, size_t table_limit,
-                                                   features::NameLog* names);
+                                                   features::NameLog* names,
+                                                   const WantedTarget* wanted = nullptr);
 
 }  // namespace hopefear::decode

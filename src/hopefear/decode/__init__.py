@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from hopefear.decode.decoder import Decoder, ForcedOption, Sentence
+from hopefear.decode.forced import Gold, force
 from hopefear.decode.hiero import HieroDecoder, HieroOptions
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions, PhraseUse
 
 __all__ = [
     "Decoder",
     "ForcedOption",
+    "Gold",
     "HieroDecoder",
     "HieroOptions",
     "PhraseDecoder",
     "PhraseOptions",
     "PhraseUse",
     "Sentence",
+    "force",
 ]
