@@ -15,8 +15,15 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 320, 240, 46, 30, 42, 110
 Series = Mapping[str, Sequence[tuple[float, float]]]  # name -> (x, y)
 
 
-def line_plot(panels: Mapping[str, Series], x_label: str, y_label: str) -> str:
-    """x is on a logarithmic axis, y goes from 0 to 1."""
+def line_plot(
+    panels: Mapping[str, Series],
+    x_label: str,
+    y_label: str,
+    *,
+    y_range: tuple[float, float] = (0.0, 1.0),
+    linear: bool = False,
+) -> str:
+    """x is on a logarithmic axis, or on a linear one."""
     names = list(dict.fromkeys(name for series in panels.values() for name in series))
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
     xs = sorted({x for series in panels.values() for points in series.values() for x, _ in points})
@@ -28,7 +35,14 @@ def line_plot(panels: Mapping[str, Series], x_label: str, y_label: str) -> str:
     ]
     for number, (title, series) in enumerate(panels.items()):
         parts += _panel(
-            number * (WIDTH + LEFT) + LEFT, title, series, colours, xs, x_label, y_label
+            number * (WIDTH + LEFT) + LEFT,
+            title,
+            series,
+            colours,
+            xs,
+            (x_label, y_label),
+            y_range,
+            linear,
         )
     x = len(panels) * (WIDTH + LEFT) + 12
     for i, name in enumerate(names):
@@ -44,14 +58,19 @@ def _panel(
     series: Series,
     colours: Mapping[str, str],
     xs: Sequence[float],
-    x_label: str,
-    y_label: str,
+    labels: tuple[str, str],
+    y_range: tuple[float, float],
+    linear: bool,
 ) -> list[str]:
-    low, high = math.log(xs[0]), math.log(max(xs[-1], xs[0] * 1.01))
+    x_label, y_label = labels
+    scale = float if linear else math.log
+    low, high = scale(xs[0]), scale(max(xs[-1], xs[0] * 1.01, 1e-9))
+    floor, ceiling = y_range
 
     def at(x: float, y: float) -> tuple[float, float]:
-        share = (math.log(x) - low) / (high - low)
-        return left + 8 + share * (WIDTH - 24), TOP + HEIGHT * (1 - min(max(y, 0.0), 1.0))
+        share = (scale(x) - low) / (high - low)
+        height = min(max((y - floor) / (ceiling - floor), 0.0), 1.0)
+        return left + 8 + share * (WIDTH - 24), TOP + HEIGHT * (1 - height)
 
     bottom = TOP + HEIGHT
     parts = [
@@ -63,9 +82,10 @@ def _panel(
         f'transform="rotate(-90 {left - 34} {TOP + HEIGHT / 2})">{escape(y_label)}</text>',
     ]
     for i in range(6):
-        y = at(xs[0], i / 5)[1]
+        value = floor + (ceiling - floor) * i / 5
+        y = at(xs[0], value)[1]
         parts.append(f'<path d="M{left} {y:.1f}h{WIDTH - 8}" stroke="#ddd"/>')
-        parts.append(f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end">{i / 5:.1f}</text>')
+        parts.append(f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end">{value:.3g}</text>')
     for x in xs:
         px = at(x, 0)[0]
         parts.append(f'<path d="M{px:.1f} {bottom}v4" stroke="#888"/>')

@@ -31,13 +31,13 @@ void bind_violations(nb::module_& m) {
           "beam"_a, "gold"_a, "weights"_a, "complete"_a)
       .def_prop_ro(
           "good", [](const Violations& v) { return column(v, &Violations::Bin::good); },
-          "Score of the best good derivation of each bin, -inf for none.")
+          nb::rv_policy::automatic, "Score of the best good derivation of each bin, -inf for none.")
       .def_prop_ro(
           "bad", [](const Violations& v) { return column(v, &Violations::Bin::bad); },
-          "Score of the best bad derivation in the beam.")
+          nb::rv_policy::automatic, "Score of the best bad derivation in the beam.")
       .def_prop_ro(
           "survivor", [](const Violations& v) { return column(v, &Violations::Bin::survivor); },
-          "Score of the best good derivation in the beam.")
+          nb::rv_policy::automatic, "Score of the best good derivation in the beam.")
       .def_prop_ro("longest", &Violations::longest,
                    "Source words of the longest phrase of a good derivation.")
       .def_prop_ro(
@@ -47,8 +47,8 @@ void bind_violations(nb::module_& m) {
           "pair",
           [](const Violations& v, size_t bin) { return std::pair(v.good(bin), v.bad(bin)); },
           "bin"_a, "The best good and the best bad derivation of a bin; IndexError for none.")
-      .def("difference", &Violations::difference, "bin"_a,
-           nb::call_guard<nb::gil_scoped_release>(), "Features of good minus features of bad.");
+      .def("difference", &Violations::difference, "bin"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "Features of good minus features of bad.");
 }
 
 }  // namespace hopefear::bind

@@ -18,8 +18,9 @@ std::span<const int32_t> added(const Forest& forest, uint32_t edge) {
   const std::span<const int32_t> target = forest.target(edge);
   const size_t tails = forest.tails(edge).size();
   if (tails > 1 || (tails == 1 && target.front() >= 0)) {
-    throw std::invalid_argument("bins of prefixes: only the forest of a left-to-right search has "
-                                "them, in which an edge adds words behind one tail");
+    throw std::invalid_argument(
+        "bins of prefixes: only the forest of a left-to-right search has "
+        "them, in which an edge adds words behind one tail");
   }
   return target.subspan(tails);
 }
@@ -27,7 +28,8 @@ std::span<const int32_t> added(const Forest& forest, uint32_t edge) {
 // What a node is to later phrases, but for the target.
 uint64_t state_hash(const Forest& forest, uint32_t node) {
   const ForestView& a = forest.arrays();
-  uint64_t hash = mix64((uint64_t{a.covered[node]} << 32) | static_cast<uint32_t>(a.spans[2 * node + 1]));
+  uint64_t hash =
+      mix64((uint64_t{a.covered[node]} << 32) | static_cast<uint32_t>(a.spans[2 * node + 1]));
   for (const uint64_t word : forest.coverage(node)) hash = mix64(hash ^ word);
   return hash;
 }
@@ -59,7 +61,8 @@ void Violations::read_gold(const Weights& weights) {
     if (gold_edges_[n] == kNoEdge) continue;
     const std::span<const uint32_t> tails = gold_.tails(gold_edges_[n]);
     const std::span<const int32_t> words = added(gold_, gold_edges_[n]);
-    gold_places_[n] = (tails.empty() ? 0 : gold_places_[tails[0]]) + static_cast<int32_t>(words.size());
+    gold_places_[n] =
+        (tails.empty() ? 0 : gold_places_[tails[0]]) + static_cast<int32_t>(words.size());
     length_ = std::max(length_, a.covered[n]);
     if (gold_places_[n] > gold_places_[last]) last = n;
   }
@@ -70,9 +73,8 @@ void Violations::read_gold(const Weights& weights) {
   }
   bins_.assign(size_t{length_} + 1, {kNever, kNever, kNever});
   if (gold_.nodes() == 0 || gold_places_[last] == kBad) return;
-  for (const int32_t word : words_of({gold_, expand_derivation(gold_, last, [&](uint32_t n) {
-         return gold_edges_[n];
-       })})) {
+  for (const int32_t word : words_of(
+           {gold_, expand_derivation(gold_, last, [&](uint32_t n) { return gold_edges_[n]; })})) {
     const int32_t found = beam_.vocabulary()->find(gold_.vocabulary()->word(word));
     reference_.push_back(found < 0 ? kUnknownWord : found);
   }

@@ -59,14 +59,14 @@ class Violations {
   const bool complete_;
   uint32_t length_ = 0, longest_ = 0;
   std::vector<Bin> bins_;
-  std::vector<uint32_t> gold_edges_;         // per gold node: the first edge of its best derivation
-  std::vector<double> gold_scores_;          // and its score
-  std::vector<int32_t> gold_places_;         // and its number of target words
-  std::vector<int32_t> reference_;           // words of the beam's vocabulary
-  std::vector<std::vector<int32_t>> good_;   // by key: places of gold nodes
-  std::vector<uint32_t> keys_;               // per beam node
+  std::vector<uint32_t> gold_edges_;        // per gold node: the first edge of its best derivation
+  std::vector<double> gold_scores_;         // and its score
+  std::vector<int32_t> gold_places_;        // and its number of target words
+  std::vector<int32_t> reference_;          // words of the beam's vocabulary
+  std::vector<std::vector<int32_t>> good_;  // by key: places of gold nodes
+  std::vector<uint32_t> keys_;              // per beam node
   std::vector<Entry> entries_;
-  std::vector<uint32_t> entries_begin_;      // per beam node, + 1
+  std::vector<uint32_t> entries_begin_;  // per beam node, + 1
 };
 
 }  // namespace hopefear

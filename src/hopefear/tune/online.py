@@ -38,7 +38,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from hopefear._engine import Forest
+from hopefear._engine import Forest, count_by_template
 from hopefear.errors import OptionError
 from hopefear.progress import Progress
 from hopefear.threads import in_order
@@ -48,7 +48,7 @@ from hopefear.tune.run import Record
 from hopefear.tune.store import Added
 from hopefear.tune.training import Forces, Lessons, in_words, reachable, sample
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
-from hopefear.weights import SparseVector, Weights
+from hopefear.weights import FeatureNames, SparseVector, Weights
 
 
 @dataclass
@@ -164,6 +164,8 @@ class OnlineLoop(BaseLoop):
         }
 
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
+        if self.weights.names is not None:
+            self.decoder.names.add(self.weights.names)
         for name in state["names"].tobytes().decode("utf-8", "surrogateescape").split("\n"):
             if name:
                 self.decoder.names.intern(name)
@@ -177,8 +179,12 @@ class OnlineLoop(BaseLoop):
             self.tell(self.tuner.describe())
 
     def _names(self, known: Sequence[Weights]) -> Any:
-        """The checkpoint's weights have ids; a resumed decoder may not meet a feature again."""
+        """The checkpoint's weights have ids; a resumed decoder may not meet a feature again.
+
+        The names of nearly all are in the file of the iteration's weights.
+        """
         ids = np.unique(np.concatenate([weights.vector().ids for weights in known]))
+        ids = np.setdiff1d(ids, self.weights.vector().ids, assume_unique=True)
         names = [self.decoder.names.name(id) or "" for id in ids.tolist()]
         return np.frombuffer("\n".join(names).encode("utf-8", "surrogateescape"), np.uint8)
 
@@ -303,6 +309,9 @@ class OnlineLoop(BaseLoop):
     def _record(self, passes: Sequence[Pass]) -> Record:
         """What metrics.jsonl says of a pass."""
         record: Record = {"objective": 0.0, "updates": sum(one.updates for one in passes)}
+        if self.lessons.statistics:
+            record["examples"] = self.lessons.statistics["examples"]
+            record["example_words"] = self.lessons.statistics["words"]
         for name in sorted({name for one in passes for name in one.counts}):
             record[name] = np.sum([one.counts.get(name, 0) for one in passes], axis=0).tolist()
         for name in sorted({name for one in passes for name in one.measures}):
@@ -337,13 +346,8 @@ class _Advance:
 
 def active_by_template(weights: Weights, dense: Sequence[str]) -> dict[str, int]:
     """How many weights are not 0: of the model's own features, and of each template."""
-    own = set(dense)
-    counts: dict[str, int] = {}
-    for name, value in weights.items():
-        if value:
-            template = "dense" if name in own else name.partition(":")[0]
-            counts[template] = counts.get(template, 0) + 1
-    return dict(sorted(counts.items()))
+    names = weights.names if weights.names is not None else FeatureNames()
+    return count_by_template(weights.table, names, list(dense))
 
 
 def _arrays(weights: Weights) -> dict[str, Any]:

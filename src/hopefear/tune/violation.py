@@ -89,7 +89,7 @@ class Violation(OnlineTuner):
         lessons = list(in_order(lambda one: self._learn(one, weights), there, task.threads))
         steps = [one.step for one in lessons if one.step is not None]
         chosen = [(one, one.chosen) for one in lessons if one.chosen is not None]
-        mean = weighted_sum(steps, [self.eta / len(examples)] * len(steps))
+        mean = weighted_sum(steps, [self.eta / max(1, len(examples))] * len(steps))
         places = [(TENTHS * at.bin - 1) // one.length for one, at in chosen if one.step is not None]
         violations = [0.0 if one.chosen is None else -one.chosen.margin for one in lessons]
         return Update(
