@@ -21,9 +21,9 @@ BLEU+1 is maximised over the k best strings of the last bin (`--kbest`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from hopefear.metrics import create
 from hopefear.registry import register
 from hopefear.threads import in_order
 from hopefear.tune.search_errors import Chosen, Violations, early, max_violation, standard
+from hopefear.tune.steps.rates import AdaGrad, FixedRate, Rate
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task, Update
 from hopefear.weights import SparseVector, Weights
 
@@ -63,6 +64,9 @@ class Violation(OnlineTuner):
 
     update_: UpdateName = option("max-violation", help="which bin of search an update is about")
     eta: float = option(1.0, min=0, help="factor of all steps")
+    rate: Literal["fixed", "adagrad"] = option(
+        "fixed", help="rates of features: all equal, or by what each has been moved so far"
+    )
     phrase_limit: int | None = option(
         None,
         min=1,
@@ -74,6 +78,7 @@ class Violation(OnlineTuner):
     )
 
     _kbest: int = field(default=100, init=False, repr=False, compare=False)
+    _rate: Rate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.phrase_limit is not None and self.update_ != "early":
@@ -83,17 +88,24 @@ class Violation(OnlineTuner):
 
     def begin(self, share: Share) -> None:
         self._kbest = share.kbest
+        self._rate = FixedRate(self.eta) if self.rate == "fixed" else AdaGrad(self.eta, 1.0)
+
+    def state(self) -> Mapping[str, Any]:
+        return self._rate.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._rate.restore(state)
 
     def update(self, weights: Weights, examples: Sequence[Example], task: Task) -> Update:
         there = [e for e in examples if e.gold is not None and e.gold.nodes and e.forest.nodes]
         lessons = list(in_order(lambda one: self._learn(one, weights), there, task.threads))
         steps = [one.step for one in lessons if one.step is not None]
         chosen = [(one, one.chosen) for one in lessons if one.chosen is not None]
-        mean = weighted_sum(steps, [self.eta / max(1, len(examples))] * len(steps))
+        mean = weighted_sum(steps, [1.0 / len(examples)] * len(steps)) if steps else SparseVector()
         places = [(TENTHS * at.bin - 1) // one.length for one, at in chosen if one.step is not None]
         violations = [0.0 if one.chosen is None else -one.chosen.margin for one in lessons]
         return Update(
-            _without(mean, task.fixed),
+            self._step(_without(mean, task.fixed)),
             len(steps),
             {"violation": violations, "loss": [max(0.0, value) for value in violations]},
             sentences=[example.sentence for example in there],
@@ -103,6 +115,10 @@ class Violation(OnlineTuner):
                 "updates_by_tenth": np.bincount(np.array(places, np.int64), minlength=TENTHS),
             },
         )
+
+    def _step(self, mean: SparseVector) -> SparseVector:
+        ids, values = mean.ids, mean.values.astype(np.float64)
+        return SparseVector(ids, (self._rate.metric(ids, values) * values).astype(np.float32))
 
     def _learn(self, example: Example, weights: Weights) -> Lesson:
         assert example.gold is not None
