@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.files import open_input
+from hopefear.plot import line_plot
 from support.results import markdown, write_section
 from support.study import REPOSITORY, RESULTS, SHARED
-from support.svg import line_plot
+
 
 UPDATES = ("max-violation", "early", "standard", "local")
 BEAMS = (2, 5, 10, 20, 30)
@@ -90,7 +91,7 @@ def curves(a: argparse.Namespace) -> str:
             "iteration",
             "dev BLEU",
             y_range=(low, 5 * (max(values) // 5 + 1)),
-            linear=True,
+            log_x=False,
         ),
     )
     table = markdown(head, rows)

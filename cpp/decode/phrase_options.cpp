@@ -104,6 +104,7 @@ class OptionCollector {
       symbols_.push_back(words.find(word));
     }
     t.source_ = {t.source_words_, t.vocabulary_.get()};
+    own_.emplace(input_.leave_out, *t.vocabulary_);
     t.forward_.push_back({});
     t.weighted_forward_.push_back({});
     int32_t longest = static_cast<int32_t>(model_.table().layout().longest_source);
@@ -151,8 +152,7 @@ class OptionCollector {
       const bool blocked = std::any_of(blocked_.begin() + begin, blocked_.begin() + end,
                                        [](char b) { return b != 0; });
       if (in_table) {
-        const rules::RuleTable::Range range = table.rules(node);
-        if (range.size() > 0 && end == begin + 1) single = true;
+        if (end == begin + 1) single = has_rules(table.rules(node));
         if (!blocked) add_rules(node, begin, end);
       }
       // Exactly when the table has nothing for the word itself, also where longer phrases have it.
@@ -165,23 +165,41 @@ class OptionCollector {
     }
   }
 
+  bool is_own(uint32_t rule) const {
+    return input_.leave_out.has_value() && own_->has(model_.table().rule(rule));
+  }
+
+  // Any that are not to be left out.
+  bool has_rules(rules::RuleTable::Range range) const {
+    for (uint32_t rule = range.begin; rule < range.end; ++rule) {
+      if (!is_own(rule)) return true;
+    }
+    return false;
+  }
+
   void add_rules(rules::RuleTable::Node node, int32_t begin, int32_t end) {
     const rules::RuleTable::Range range = model_.table().rules(node);
     if (range.size() <= limit_) {
-      for (uint32_t rule = range.begin; rule < range.end; ++rule) add_rule(rule, begin, end);
+      for (uint32_t rule = range.begin; rule < range.end; ++rule) {
+        if (!is_own(rule)) add_rule(rule, begin, end);
+      }
       return;
     }
     if (!ranking_->find(node, best_)) {
-      rank(range);
+      rank(range, false);
       ranking_->add(node, best_);
+    }
+    if (std::any_of(best_.begin(), best_.end(), [&](uint32_t rule) { return is_own(rule); })) {
+      rank(range, true);  // of this sentence only
     }
     for (const uint32_t rule : best_) add_rule(rule, begin, end);
   }
 
   // Fills best_. A heap of the best so far, with the worst of them on top.
-  void rank(rules::RuleTable::Range range) {
+  void rank(rules::RuleTable::Range range, bool leave_out) {
     ranked_.clear();
     for (uint32_t number = range.begin; number < range.end; ++number) {
+      if (leave_out && is_own(number)) continue;
       const rules::RuleView view = model_.table().rule(number);
       Ranked rule{row_score(view), number};
       if (ranked_.size() >= limit_) {
@@ -229,8 +247,8 @@ class OptionCollector {
 
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
     const rules::RuleView view = model_.table().rule(number);
+    if (!is_wanted(view.target)) return;
     scratch_.assign(view.target.begin(), view.target.end());
-    if (!is_wanted()) return;
     PhraseOption o;
     o.begin = begin;
     o.end = end;
@@ -271,12 +289,14 @@ class OptionCollector {
     add_text(o);
   }
 
-  // Whether the words in scratch_ are.
-  bool is_wanted() const { return wanted_ == nullptr || wanted_->references->contains(scratch_); }
+  template <typename Word>
+  bool is_wanted(std::span<const Word> target) const {
+    return wanted_ == nullptr || wanted_->references->contains(target);
+  }
 
   // Words of the sentence's vocabulary, which language models know by their spelling only.
   void add_text(const PhraseOption& o) {
-    if (!is_wanted()) return;
+    if (!is_wanted(std::span<const int32_t>(scratch_))) return;
     add(o, [&](size_t l, size_t i) {
       return model_.lms()[l].model->find(out_->vocabulary_->word(scratch_[i]));
     });
@@ -388,6 +408,7 @@ class OptionCollector {
   bool lm_only_lowers_ = true;
   std::shared_ptr<Ranking> ranking_;
   std::unique_ptr<OptionTable> out_;
+  std::optional<OwnRules> own_;         // made when the vocabulary is there
   std::vector<rules::Symbol> symbols_;  // source words in the table
   std::vector<char> blocked_;           // words that only forced options may cover
   std::vector<Ranked> ranked_;

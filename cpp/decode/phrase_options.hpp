@@ -10,11 +10,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "decode/own_rules.hpp"
 #include "decode/phrase_model.hpp"
 #include "decode/reference_trie.hpp"
 #include "features/feature.hpp"
@@ -33,7 +35,8 @@ struct PhraseInput {
   std::string id;
   std::vector<std::string> words;
   std::vector<ForcedPhrase> forced;
-  bool exclusive = true;  // no other option for a span that overlaps a forced one
+  bool exclusive = true;                  // no other option for a span that overlaps a forced one
+  std::optional<TrainingPair> leave_out;  // what only this pair gave the model
 
   // How messages begin; a sentence without an id is called by whoever has it.
   std::string place() const { return id.empty() ? "" : "sentence " + id + ": "; }

@@ -37,27 +37,4 @@ ReferenceTrie::ReferenceTrie(std::vector<std::vector<int32_t>> references) {
   }
 }
 
-ReferenceTrie::Node ReferenceTrie::walk(Node from, std::span<const int32_t> words) const {
-  for (const int32_t word : words) {
-    const Node end = nodes_[from].end;
-    Node child = from + 1;
-    while (child < end && nodes_[child].word != word) child = nodes_[child].end;
-    if (child >= end) return kNoNode;
-    from = child;
-  }
-  return from;
-}
-
-bool ReferenceTrie::contains(std::span<const int32_t> words) const {
-  // Most phrases fail here: a frequent source word has thousands of translations.
-  for (const int32_t word : words) {
-    const size_t place = static_cast<size_t>(word) / 64;
-    if (place >= words_.size() || (words_[place] >> (word % 64) & 1) == 0) return false;
-  }
-  for (Node from = kRoot; from < size(); ++from) {
-    if (walk(from, words) != kNoNode) return true;
-  }
-  return false;
-}
-
 }  // namespace hopefear::decode

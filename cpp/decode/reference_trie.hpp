@@ -6,6 +6,7 @@
 // found once, whichever references it is on the way to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,10 +28,34 @@ class ReferenceTrie {
   Node end(Node node) const { return nodes_[node].end; }            // what follows: up to there
   bool complete(Node node) const { return nodes_[node].complete; }  // a whole reference
 
-  // Where words lead from a node; kNoNode. O(words) with one reference.
-  Node walk(Node from, std::span<const int32_t> words) const;
+  // Where words lead from a node; kNoNode. O(words) with one reference. Words come as int32_t or as
+  // the symbols of a rule table.
+  template <typename Word>
+  Node walk(Node from, std::span<const Word> words) const {
+    for (const Word word : words) {
+      const Node end = nodes_[from].end;
+      Node child = from + 1;
+      while (child < end && nodes_[child].word != static_cast<int32_t>(word)) {
+        child = nodes_[child].end;
+      }
+      if (child >= end) return kNoNode;
+      from = child;
+    }
+    return from;
+  }
   // Whether the words stand anywhere in a reference.
-  bool contains(std::span<const int32_t> words) const;
+  template <typename Word>
+  bool contains(std::span<const Word> words) const {
+    // Most phrases fail here: a frequent source word has thousands of translations.
+    for (const Word word : words) {
+      const size_t place = static_cast<size_t>(word) / 64;
+      if (place >= words_.size() || (words_[place] >> (word % 64) & 1) == 0) return false;
+    }
+    for (Node from = kRoot; from < size(); ++from) {
+      if (walk(from, words) != kNoNode) return true;
+    }
+    return false;
+  }
 
  private:
   struct NodeInfo {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from phrase_small import EXACT, Phrase, SmallModel, named, phrases_of, random_model, random_weights
 
 from hopefear.config import to_mapping
-from hopefear.decode import force
+from hopefear.decode import force, leaving_out
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.target_bigrams import TargetBigrams
 from hopefear.forest import Forest, count, intersect, kbest
@@ -147,3 +147,25 @@ def test_the_longest_prefix(seed: int, words: list[str], limit: int, shortest: i
         lm = model.lm.score(derivation.words, eos=False)
         assert features["lm"] == pytest.approx(lm * 2.302585093, rel=1e-5, abs=1e-5)
         assert not any(name.endswith("|</s>") for name in features)
+
+
+@settings(max_examples=60)
+@given(seeds, st.lists(st.sampled_from("defu"), min_size=1, max_size=5), limits)
+def test_leaving_out_is_decoding_with_a_smaller_table(
+    seed: int, words: list[str], limit: int
+) -> None:
+    """All rules of these models were seen once: those that the pair has are its own."""
+    model = random_model(seed)
+    rng = random.Random(seed)
+    target = [rng.choice("abczu") for _ in range(rng.randint(1, 4))]
+    decoder = model.decoder(exact(limit))
+    parts = {tuple(target[i:j]) for i in range(len(target)) for j in range(i + 1, len(target) + 1)}
+    pairs = {s: {t: x for t, x in ts.items() if t not in parts} for s, ts in model.pairs.items()}
+    pairs = {s: ts for s, ts in pairs.items() if ts} or {("x",): {("a",): (0.5,) * 10}}
+    smaller = SmallModel(pairs)
+    weights = random_weights(seed, model)
+    expected = derivations(smaller, words, limit)
+    found = kbest(decoder.decode(leaving_out(words, target), weights), weights, 2 * MOST)
+    assert sorted(phrases_of(d) for d in found) == sorted(expected)
+    gold = force(decoder, words, target, leave_out=True)
+    assert count(gold.forest) == sum(text(d) == tuple(target) for d in expected)

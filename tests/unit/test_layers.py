@@ -12,12 +12,13 @@ import hopefear
 PACKAGE = Path(hopefear.__file__).parent
 
 # Every unit of the package and what it may import; leaves of the tree first.
-BASE = {"errors", "files", "config", "registry", "progress", "threads"}
+BASE = {"errors", "files", "config", "registry", "progress", "threads", "plot"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "files": {"errors"},
     "progress": set(),
     "threads": set(),
+    "plot": set(),
     "config": {"errors", "files"},
     "registry": {"errors"},
     "weights": BASE,

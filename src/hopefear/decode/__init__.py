@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hopefear.decode.decoder import Decoder, ForcedOption, Sentence
-from hopefear.decode.forced import Gold, force
+from hopefear.decode.decoder import Decoder, ForcedOption, Sentence, TrainingPair
+from hopefear.decode.forced import Gold, force, leaving_out
 from hopefear.decode.hiero import HieroDecoder, HieroOptions
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions, PhraseUse
 
@@ -17,5 +17,7 @@ __all__ = [
     "PhraseOptions",
     "PhraseUse",
     "Sentence",
+    "TrainingPair",
     "force",
+    "leaving_out",
 ]

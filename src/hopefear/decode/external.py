@@ -145,6 +145,11 @@ class ExternalDecoder(Decoder):
                 f"sentence {number + 1}: its markup gives translations, which decoder "
                 f"{self.options.command!r} would not understand; take the markup out"
             )
+        if sentence.leave_out is not None:
+            raise InputError(
+                f"sentence {number + 1}: decoder {self.options.command!r} cannot be told to leave "
+                "out a pair's own rules"
+            )
         text = " ".join(sentence.words)
         if sentence.grammar is None:
             return text

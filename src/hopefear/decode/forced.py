@@ -30,11 +30,11 @@ limit and exponentially many without one; at `max_states` it gives up (`limit_hi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hopefear._engine import Forest
-from hopefear.decode.decoder import Sentence, Tokens
+from hopefear.decode.decoder import Sentence, Tokens, TrainingPair
 from hopefear.errors import OptionError
 from hopefear.text.tokenizers.plain import split_words
 from hopefear.weights import Weights
@@ -62,6 +62,14 @@ class Gold:
         return self.source_words > 0 or self.reachable
 
 
+def leaving_out(sentence: Sentence | Tokens, target: Tokens, number: int | None = None) -> Sentence:
+    """A sentence of the training data, to be decoded without the rules that its pair alone gave the
+    model (section 4.2); see `TrainingPair`.  [wuebker2010]
+    """
+    words = split_words(target) if isinstance(target, str) else target
+    return replace(Sentence.of(sentence), leave_out=TrainingPair(tuple(words), number))
+
+
 def force(
     decoder: PhraseDecoder,
     sentence: Sentence | Tokens,
@@ -71,15 +79,20 @@ def force(
     max_states: int = MAX_STATES,
     table_limit: int = 0,
     weights: Weights | None = None,
+    leave_out: bool = False,
 ) -> Gold:
     """All derivations that yield one of the targets.
 
+    `leave_out`: without the rules that the model has from this pair alone, the first target being
+    that of the pair; a `Sentence` may say more precisely which they are (`Sentence.leave_out`).
     `table_limit`: only so many phrases for a source phrase, the best by `weights`, as search for a
     translation has them; 0: all.
     """
     if table_limit > 0 and weights is None:
         raise OptionError("a table limit chooses phrases by their weights; give weights, too")
     references = [split_words(t) if isinstance(t, str) else list(t) for t in targets]
+    if leave_out and references:
+        sentence = leaving_out(sentence, references[0])
     return Gold(
         *decoder.engine.force(
             **decoder.engine_input(sentence),

@@ -246,11 +246,15 @@ class PhraseDecoder(Decoder):
     def engine_input(text: Sentence | Tokens) -> dict[str, Any]:
         """A sentence as the engine takes it."""
         sentence = Sentence.of(text)
+        pair = sentence.leave_out
         return {
             "words": sentence.words,
             "id": sentence.id,
             "options": [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
             "exclusive": sentence.exclusive,
+            "leave_out": None
+            if pair is None
+            else (pair.target, -1 if pair.number is None else pair.number),
         }
 
 
