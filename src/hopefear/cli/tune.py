@@ -17,7 +17,7 @@ from hopefear.errors import InputError, OptionError
 from hopefear.files import check_one_stdin
 from hopefear.progress import duration
 from hopefear.registry import register
-from hopefear.tune.options import LoopOptions
+from hopefear.tune.options import LoopOptions, TrainingOptions
 
 if TYPE_CHECKING:
     from hopefear.model import Model
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 @register("command", "tune")
 @dataclass(kw_only=True)
-class Tune(DecoderOverrides, LoopOptions, Command):
-    """Learn the weights of a model on a development set.
+class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
+    """Learn the weights of a model on a development set, or on a bitext.
 
     Decodes the set, optimises the weights on everything decoded so far, and repeats, until nothing
-    changes any more; online tuners (mira, rm) learn from sentence after sentence instead, decoded
-    with the weights of that moment. The run directory then has the best weights (weights.tsv),
+    changes any more; online tuners (mira, rm, violation) learn from sentence after sentence
+    instead, decoded with the weights of that moment. With --train they learn from that bitext, and
+    the development set only says when to stop and which iteration is best; violation learns from
+    those of its sentence pairs that the decoder can derive. The run directory then has the best weights (weights.tsv),
     those of every iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A
     run that was killed goes on with --resume and ends with the same weights. --set gives options of
     the tuner and of the metric (--set restarts=5 metric.reference_length=average).
@@ -44,6 +46,7 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         "hopefear tune --model m --dev d.zh --refs d.en.? --tuner batch-mira -o run --set C=0.001",
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mert -o run --runs 3 --resume",
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mira -o run --set step=kbest",
+        "hopefear tune --model m --train t.fr t.en --dev d.fr --refs d.en --tuner maxforce -o run",
     )
     components = {"tuner": "tuner", "metric": "metric"}  # noqa: RUF012
 
@@ -51,6 +54,9 @@ class Tune(DecoderOverrides, LoopOptions, Command):
     refs: list[Path] = option(metavar="REF", help="its references, one file each")
     tuner: str = option(help="the method, such as mert, batch-mira or mira")
     output: Path = option(flags=("-o",), metavar="RUN", help="directory of the run")
+    train: list[Path] = option(
+        [], metavar="FILE", help="learn from this bitext, SRC TGT, and judge by the development set"
+    )
     model: Path | None = option(None, metavar="DIR", help="the model directory")
     decoder: str | None = option(
         None, metavar="COMMAND", help="decode with this command instead, see docs/tuning.md"
@@ -86,10 +92,13 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         system = self._system(console, self.kbest or tuner.kbest, getattr(tuner, "learners", 1))
         data = system.read(self.dev, self.refs)
         heldout = system.read(self.heldout, self.heldout_refs) if self.heldout else None
+        training = system.read(self.train[0], self.train[1:]) if self.train else None
+        training_options = TrainingOptions(**part_of(TrainingOptions, self))
         config = {
             "tuner": {"name": self.tuner, **to_mapping(tuner)},
             "metric": {"name": self.metric, **to_mapping(metric)},
             **self._config(system),
+            **({"training": given} if (given := to_mapping(training_options)) else {}),
             "resources": {"threads": threads},
         }
 
@@ -108,7 +117,18 @@ class Tune(DecoderOverrides, LoopOptions, Command):
                 "warn": console.warn,
             }
             if isinstance(tuner, OnlineTuner):
-                return OnlineLoop(make_tuner=lambda: self.component("tuner"), **shared)
+                return OnlineLoop(
+                    make_tuner=lambda: self.component("tuner"),
+                    training=training,
+                    training_options=training_options,
+                    **shared,
+                )
+            for name in ("train", *to_mapping(training_options)):
+                if getattr(self, name):
+                    raise OptionError(
+                        f"--{name.replace('_', '-')}: {self.tuner} learns from the development "
+                        "set; leave it out or take an online tuner, as mira or violation"
+                    )
             return Loop(tuner=self.component("tuner"), **shared)
 
         options = LoopOptions(**part_of(LoopOptions, self))
@@ -140,8 +160,10 @@ class Tune(DecoderOverrides, LoopOptions, Command):
             raise OptionError(f"--templates and --plugin are for a decoder of ours, not {flag}")
         if (self.heldout is None) != (not self.heldout_refs):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
+        if self.train and len(self.train) != 2:
+            raise OptionError(f"--train: {len(self.train)} files; give two, SRC TGT")
         heldout = [self.heldout] if self.heldout else []
-        check_one_stdin(self.dev, *self.refs, *heldout, *self.heldout_refs)
+        check_one_stdin(self.dev, *self.refs, *heldout, *self.heldout_refs, *self.train)
 
     def _system(self, console: Console, k: int, learners: int) -> System:
         from hopefear.model import Model
@@ -161,6 +183,8 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         files: dict[str, Any] = {"dev": [self.dev], "refs": self.refs}
         if self.heldout is not None:
             files |= {"heldout": [self.heldout], "heldout_refs": self.heldout_refs}
+        if self.train:
+            files["train"] = self.train
         places: dict[str, Any] = {key: [str(p) for p in paths] for key, paths in files.items()}
         for key in ("model", "weights"):
             if getattr(self, key) is not None:

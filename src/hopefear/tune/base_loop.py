@@ -37,7 +37,7 @@ from hopefear.tune.restrict import Restriction, check_held
 from hopefear.tune.run import Record, RunDirectory
 from hopefear.tune.store import Added
 from hopefear.tune.tuner import Tuner
-from hopefear.weights import FeatureNames, Weights, difference
+from hopefear.weights import FeatureNames, Weights
 
 Tell = Callable[[str], None]
 
@@ -131,7 +131,10 @@ class BaseLoop(ABC):
     def run(self) -> Outcome:
         """Run to the end, from the beginning or from the last finished phase."""
         with self.directory.locked():
-            state = self.directory.read_state() or self._begin()
+            state = self.directory.read_state()
+            if state is None or state["phase"] != "finished":
+                self._open()
+            state = state or self._begin()
             self.records = state["records"]
             self.iteration = state["iteration"]
             self.weights = self.directory.load_weights(self.iteration)
@@ -153,6 +156,9 @@ class BaseLoop(ABC):
 
     def _check(self) -> None:  # noqa: B027 (may be left as it is)
         """Refuse what cannot be, before anything is said or written."""
+
+    def _open(self) -> None:  # noqa: B027 (may be left as it is)
+        """What takes long and must be there before the first phase."""
 
     @abstractmethod
     def _state(self) -> Mapping[str, Any]:
@@ -388,7 +394,8 @@ def _change(before: Weights, after: Weights, held: frozenset[int]) -> float:
     start = before.copy()
     for id in held:
         start[id] = 0.0
-    return float(difference(after, before).norm() / max(start.norm(), 1e-30))
+    moved = after.vector() - before.vector()  # no names: there may be millions
+    return float(moved.norm2 / max(start.norm(), 1e-30))
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:

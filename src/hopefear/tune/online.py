@@ -18,6 +18,10 @@ with them, are the mean (over everything since the start of the run) of
 
 With `--min-sentences` and `top` fewer features are learned, or stay (`feature_selection.py`).
 
+What is learned from is a training set of its own, and the tuning set only judges; or it is the
+tuning set. For a tuner that `wants_gold` it is the sentence pairs that can be derived, with all their
+derivations (`training.py`).
+
 The sentences of a minibatch are decoded with the same weights, on several threads if there are any
 left by the learners [zhao2013]. A learner's share is dealt out once, by the seed; threads run
 learners and change no result. A learner knows nothing of all this: it is handed sentences and gives
@@ -33,22 +37,23 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from hopefear._engine import Forest
+from hopefear._engine import Forest, count_by_template
 from hopefear.errors import OptionError
 from hopefear.forest import kbest
 from hopefear.progress import Progress
 from hopefear.threads import in_order
-from hopefear.tune.base_loop import BaseLoop, is_empty
+from hopefear.tune.base_loop import BaseLoop, Judge, TuningSet, is_empty
 from hopefear.tune.feature_selection import FiredIn, fired_in, only, restricted, strongest
-from hopefear.tune.options import LoopOptions
+from hopefear.tune.options import LoopOptions, TrainingOptions
 from hopefear.tune.run import Record
 from hopefear.tune.store import Added
+from hopefear.tune.training import Forces, Lessons, in_words, reachable, sample
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
-from hopefear.weights import SparseVector, Weights
+from hopefear.weights import FeatureNames, SparseVector, Weights
 
 #: Translations of a sentence whose features count, unless the loop is told others.
 COUNTED = 100
@@ -63,13 +68,22 @@ class Pass:
     updates: int = 0
     steps: int = 0  # sentences that were looked at
     measures: dict[str, list[float]] = field(default_factory=dict)
+    counts: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, dict[int, str]] = field(default_factory=dict)  # kind -> sentence -> string
 
 
 class OnlineLoop(BaseLoop):
     """One run of an online tuner; `make_tuner` makes a learner."""
 
-    def __init__(self, *, make_tuner: Callable[[], OnlineTuner], **more: Any) -> None:
+    def __init__(
+        self,
+        *,
+        make_tuner: Callable[[], OnlineTuner],
+        training: TuningSet | None = None,
+        training_options: TrainingOptions | None = None,
+        **more: Any,
+    ) -> None:
+        """`training`: what is learned from, if it is not `data`."""
         first = make_tuner()
         options: LoopOptions = more["options"]
         if options.tie:
@@ -78,33 +92,74 @@ class OnlineLoop(BaseLoop):
             raise OptionError(f"--keep-pool: {first.name} has no pool; leave it out")
         super().__init__(tuner=first, **more)
         self.tuner = first
-        count, sentences = first.learners, len(self.judge.data.sentences)
+        self.training = training or self.judge.data
+        self.training_options = training_options or TrainingOptions()
+        # All weights share the decoder's names: what a forest has is known.
+        for name, _ in self.start.items():
+            self.decoder.names.intern(name)
+        self.learners = [first, *(make_tuner() for _ in range(first.learners - 1))]
+        self.lessons = Lessons((), ())
+        self.shares: list[list[int]] = []
+        if not first.wants_gold:
+            for name in ("prefixes", "max_states"):
+                if getattr(self.training_options, name) is not None:
+                    raise OptionError(
+                        f"--{name.replace('_', '-')}: {first.name} does not decode by force; leave "
+                        "it out"
+                    )
+            size = self.training_options.max_examples
+            self.training = sample(self.training, size, self.options.seed)
+            self._deal(Lessons.of(self.training))
+        elif not hasattr(self.decoder, "gold"):
+            raise OptionError(
+                f"{first.name}: learns from forced decoding, which only the phrase-based decoder "
+                "has; take a phrase-based model or another tuner"
+            )
+        self.decoders = [self.decoder.for_learner(number) for number in range(first.learners)]
+        self.current = [self._known(self.start) for _ in self.learners]  # weights of each
+        self.mean: Weights | None = None
+        self.counted = 0.0  # what the mean is over
+        self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
+        judged = len(self.judge.data.sentences)
+        self.fired = FiredIn(judged) if options.min_sentences > 1 else None
+
+    def _open(self) -> None:
+        if not self.tuner.wants_gold:
+            return
+        count = sum(map(len, self.training.references))
+        with self._step("forced decoding", count) as step:
+            lessons = reachable(
+                cast(Forces, self.decoder),
+                self.training,
+                self.directory.pool,
+                self.training_options,
+                seed=self.options.seed,
+                threads=self.threads,
+                advance=step.advance,
+            )
+        self.tell(in_words(lessons.statistics))
+        self._deal(lessons)
+
+    def _deal(self, lessons: Lessons) -> None:
+        """Give every learner its share."""
+        self.lessons = lessons
+        count, sentences = len(self.learners), len(lessons.sentences)
         if count > sentences:
             raise OptionError(
                 f"learners: {count} for {sentences} sentences; give no more than one for each"
             )
-        # All weights share the decoder's names: what a forest has is known.
-        for name, _ in self.start.items():
-            self.decoder.names.intern(name)
         order = np.random.default_rng([self.options.seed]).permutation(sentences)
         self.shares = [np.sort(order[number::count]).tolist() for number in range(count)]
-        self.learners = [first, *(make_tuner() for _ in range(count - 1))]
-        self.decoders = [self.decoder.for_learner(number) for number in range(count)]
         for learner, share in zip(self.learners, self.shares, strict=True):
             learner.begin(
                 Share(
                     share,
-                    [self.judge.data.references[number] for number in share],
+                    [lessons.references[number] for number in share],
                     self.metric,
                     self.options.kbest or learner.kbest,
                     self.options.distinct,
                 )
             )
-        self.current = [self._known(self.start) for _ in self.learners]  # weights of each
-        self.mean: Weights | None = None
-        self.counted = 0.0  # what the mean is over
-        self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
-        self.fired = FiredIn(sentences) if options.min_sentences > 1 else None
 
     # -- the state --
 
@@ -121,6 +176,8 @@ class OnlineLoop(BaseLoop):
         }
 
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
+        if self.weights.names is not None:
+            self.decoder.names.add(self.weights.names)
         for name in state["names"].tobytes().decode("utf-8", "surrogateescape").split("\n"):
             if name:
                 self.decoder.names.intern(name)
@@ -136,8 +193,12 @@ class OnlineLoop(BaseLoop):
             self.tell(self.tuner.describe())
 
     def _names(self, known: Sequence[Weights]) -> Any:
-        """The checkpoint's weights have ids; a resumed decoder may not meet a feature again."""
+        """The checkpoint's weights have ids; a resumed decoder may not meet a feature again.
+
+        The names of nearly all are in the file of the iteration's weights.
+        """
         ids = np.unique(np.concatenate([weights.vector().ids for weights in known]))
+        ids = np.setdiff1d(ids, self.weights.vector().ids, assume_unique=True)
         names = [self.decoder.names.name(id) or "" for id in ids.tolist()]
         return np.frombuffer("\n".join(names).encode("utf-8", "surrogateescape"), np.uint8)
 
@@ -239,6 +300,8 @@ class OnlineLoop(BaseLoop):
                 late.add(step, float(found.steps))
                 found.steps += len(batch)
                 found.updates += update.updates
+                for name, count in update.counts.items():
+                    found.counts[name] = found.counts.get(name, 0) + count
                 for name, values in update.measures.items():
                     found.measures.setdefault(name, []).extend(values)
                 for kind, texts in update.texts.items():
@@ -255,17 +318,23 @@ class OnlineLoop(BaseLoop):
         self, number: int, batch: Sequence[int], weights: Weights, threads: int
     ) -> list[Example]:
         """Sentences of a learner, decoded with its weights."""
-        data = self.judge.data
+        data = self.lessons
         sentences = [data.sentences[sentence] for sentence in batch]
         decoder, threads = self.decoders[number], min(threads, len(batch))
         forests = decoder.decode_all(sentences, weights, threads=threads)
         return [
-            Example(sentence, forest, data.references[sentence])
+            Example(sentence, forest, data.references[sentence], *self._gold(sentence))
             for sentence, forest in zip(batch, forests, strict=True)
         ]
 
+    def _gold(self, number: int) -> tuple[Forest | None, bool]:
+        """Its gold forest, and whether it is of the whole sentence."""
+        if self.lessons.gold is None:
+            return None, True
+        return self.lessons.gold[number], self.lessons.complete[number]
+
     def _is_empty(self, sentence: int) -> bool:
-        return is_empty(self.judge.data.sentences[sentence])
+        return is_empty(self.lessons.sentences[sentence])
 
     def _mix(self, passes: Sequence[Pass]) -> Weights:
         """The learners' weights for the next iteration, and the mean; returns the mixed weights."""
@@ -304,6 +373,11 @@ class OnlineLoop(BaseLoop):
     def _record(self, passes: Sequence[Pass]) -> Record:
         """What metrics.jsonl says of a pass."""
         record: Record = {"objective": 0.0, "updates": sum(one.updates for one in passes)}
+        if self.lessons.statistics:
+            record["examples"] = self.lessons.statistics["examples"]
+            record["example_words"] = self.lessons.statistics["words"]
+        for name in sorted({name for one in passes for name in one.counts}):
+            record[name] = np.sum([one.counts.get(name, 0) for one in passes], axis=0).tolist()
         for name in sorted({name for one in passes for name in one.measures}):
             values = [value for one in passes for value in one.measures.get(name, [])]
             record[name] = float(np.mean(values)) if values else 0.0
@@ -316,8 +390,11 @@ class OnlineLoop(BaseLoop):
 
     def _corpus_score(self, texts: Mapping[int, str]) -> float:
         """Of the strings that were chosen during a pass; sentences without any count as empty."""
-        every = [texts.get(number, "") for number in range(len(self.judge.data.sentences))]
-        return float(self.judge.scores(self.judge.statistics(every), every)["score"])
+        judge = self.judge
+        if self.training is not judge.data:
+            judge = Judge(self.metric, self.training, self.threads)
+        every = [texts.get(number, "") for number in range(len(judge.data.sentences))]
+        return float(judge.scores(judge.statistics(every), every)["score"])
 
 
 class _Advance:
@@ -333,13 +410,8 @@ class _Advance:
 
 def active_by_template(weights: Weights, dense: Sequence[str]) -> dict[str, int]:
     """How many weights are not 0: of the model's own features, and of each template."""
-    own = set(dense)
-    counts: dict[str, int] = {}
-    for name, value in weights.items():
-        if value:
-            template = "dense" if name in own else name.partition(":")[0]
-            counts[template] = counts.get(template, 0) + 1
-    return dict(sorted(counts.items()))
+    names = weights.names if weights.names is not None else FeatureNames()
+    return count_by_template(weights.table, names, list(dense))
 
 
 def _arrays(weights: Weights) -> dict[str, Any]:

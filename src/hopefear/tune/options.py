@@ -49,3 +49,24 @@ class LoopOptions:
         "the model itself always",
     )
     keep_pool: bool = option(False, help="keep the pool of candidates when the run is finished")
+
+
+@dataclass(kw_only=True)
+class TrainingOptions:
+    """What online tuners learn from."""
+
+    max_examples: int | None = option(
+        None, min=1, help="learn from so many sentence pairs at most, taken at random"
+    )
+    prefixes: int | None = option(
+        None,
+        min=1,
+        help="of a pair that cannot be derived, learn from its longest beginning that can, if it "
+        "has so many source words (5 in the literature)",
+    )
+    max_states: int | None = option(
+        None,
+        min=1,
+        help="give up on a sentence pair when forced decoding made so many states; if not given "
+        "1000000",
+    )

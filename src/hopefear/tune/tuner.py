@@ -106,6 +106,7 @@ class Example:
     forest: Forest  # everything search kept, bins too
     references: Sequence[str]
     gold: Forest | None = None  # the derivations of the reference, where a tuner asks for them
+    complete: bool = True  # False: both sides are the beginning of a sentence that goes on
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,8 @@ class Update:
     # their corpus scores.
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sentences: Sequence[int] = ()
+    # Numbers, or arrays of them, that the log has the sums of.
+    counts: Mapping[str, int | NDArray[np.int64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ class OnlineTuner(Tuner):
     """
 
     kbest: ClassVar[int] = 500  # translations looked at, unless the loop is told others
-    wants_gold: ClassVar[bool] = False  # whether examples need `gold` (forced decoding)
+    wants_gold: ClassVar[bool] = False  # learns from examples with `gold` only (forced decoding)
 
     learners: int = option(
         1, min=1, max=1000, help="learners, each with its share of the sentences; not threads"
