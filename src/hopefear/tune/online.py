@@ -254,7 +254,7 @@ class OnlineLoop(BaseLoop):
     def _corpus_score(self, texts: Mapping[int, str]) -> float:
         """Of the strings that were chosen during a pass; sentences without any count as empty."""
         every = [texts.get(number, "") for number in range(len(self.judge.data.sentences))]
-        return float(self.judge.scores(self.judge.statistics(every), every)["score"])
+        return float(self.judge.scores(every)["score"])
 
 
 class _Advance:
