@@ -182,7 +182,7 @@ class BaseLoop(ABC):
         self._report(record)
 
     def _judged(self, clock: _Clock) -> Record:
-        """What a record has of any weights: the scores on the held-out set, seconds, their number."""
+        """What a record has of all weights: scores on the held-out set, seconds, how many."""
         record: Record = {}
         if self.heldout is not None:
             label = f"iteration {self.iteration}: decode the held-out set"
