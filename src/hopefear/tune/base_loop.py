@@ -286,9 +286,9 @@ class BaseLoop(ABC):
         record |= self._judged(clock)
         self.records.append(record)
         self._report(record)
-        if self._chosen() != number:
+        if self.heldout is None and self._chosen() != number:
             record["warnings"].append(
-                f"{name_of(record)}: scored too low, so the best iteration was chosen"
+                f"{name_of(record)}: scored lower than the start; the best iteration was chosen"
             )
         for text in record["warnings"]:
             self.warn(text)
@@ -313,16 +313,13 @@ class BaseLoop(ABC):
     def _chosen(self) -> int:
         """The mean, where there is one; without it, or if it failed, the best iteration.
 
-        It failed if it is worse than the start, or than all that it is the mean of. On the set that
-        was learned from the best iteration looks better than it is; on a held-out set it does not,
-        and the mean is one among others.
+        It failed if it is worse than the start. On the set that was learned from it is worse than
+        what it is the mean of, as a rule, and says nothing so; on a held-out set it does, and the
+        mean is one among others.
         """
-        qualities, best = self._qualities(), self._best()
-        parts = self.records[-1].get("mean_of")
-        if not parts or self.heldout is not None:
-            return best
-        worst = max(qualities[0], min(qualities[number] for number in parts))
-        return len(qualities) - 1 if qualities[-1] >= worst else best
+        qualities = self._qualities()
+        has_mean = "mean_of" in self.records[-1] and self.heldout is None
+        return len(qualities) - 1 if has_mean and qualities[-1] >= qualities[0] else self._best()
 
     def _best(self) -> int:
         return int(np.argmax(self._qualities()))  # the first of equal ones

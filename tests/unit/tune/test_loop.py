@@ -295,10 +295,12 @@ def test_one_iteration_has_no_mean(run: Make) -> None:
 def test_a_mean_that_failed_is_not_taken(run: Make) -> None:
     """One gets the even words right, the other the odd ones, and their mean neither."""
     said: list[str] = []
+    start = Weights({"right": 1.0, "likely": 0.0, "words": -3.0, "odd": -4.0, "always": -1.0})
     even = {"right": 0.0, "likely": 0.0, "words": -5.0, "odd": -4.0}
     odd = {"right": -4.0, "likely": -3.0, "words": -5.0, "odd": 3.0}
     report, directory = run(
         tuner=Scripted(answers=[BAD, even, odd]),
+        start=start,
         iterations=3,
         average_last=2,
         tolerance=0,
@@ -307,9 +309,9 @@ def test_a_mean_that_failed_is_not_taken(run: Make) -> None:
     )
     records = read_metrics(directory / "metrics.jsonl")
     assert records[4]["mean_of"] == [2, 3]
-    assert records[4]["score"] < min(records[2]["score"], records[3]["score"])
-    assert report["dev_bleu"] == max(records[2]["score"], records[3]["score"])
-    assert "mean of iterations 2 to 3: scored too low" in said[-1]
+    assert records[4]["score"] < records[0]["score"] < records[2]["score"]
+    assert (report["best_iteration"], report["dev_bleu"]) == (2, records[2]["score"])
+    assert "mean of iterations 2 to 3: scored lower than the start" in said[-1]
     assert records[4]["warnings"] == said[-1:]
 
 
