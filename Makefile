@@ -1,6 +1,7 @@
 # From a fresh clone, with python3, a C++ compiler and the package index:
 #   make demo     install into .venv and run the demo
-#   make test     install with the test extras and run the whole suite
+#   make test     install with the test extras and run the suite but for its slow tests
+#   make test-all the whole suite
 # Also: install, lint, format, asan, bench, docs, clean. A second call rebuilds only what changed.
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,7 +12,7 @@ TAG = $(shell $(BIN)/python -c 'import sys; print(sys.implementation.cache_tag)'
 SOURCES := $(shell find src cpp -not -name '*.pyc' -not -name __pycache__) CMakeLists.txt pyproject.toml
 CPP_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: install test demo lint format asan bench docs clean
+.PHONY: install test test-all demo lint format asan bench docs clean
 install: $(VENV)/.installed
 
 $(VENV)/.tools: pyproject.toml
@@ -30,10 +31,18 @@ $(VENV)/.extra-%: pyproject.toml | $(VENV)/.installed
 	$(PIP) 'hopefear[$*]'
 	touch $@
 
-test: install $(VENV)/.extra-test
+# A worker for each core; one that is done takes tests from another.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+test: engine-tests
+	$(PYTEST) -m 'not slow' tests
+
+test-all: engine-tests
+	$(PYTEST) tests
+
+.PHONY: engine-tests
+engine-tests: install $(VENV)/.extra-test
 	$(BIN)/cmake --build build/$(TAG) --target engine_tests
 	build/$(TAG)/engine_tests
-	$(BIN)/python -m pytest tests
 
 demo: install
 	$(BIN)/hopefear demo
