@@ -1,7 +1,6 @@
 # From a fresh clone, with python3, a C++ compiler and the package index:
 #   make demo     install into .venv and run the demo
-#   make test     install with the test extras and run the suite but for its slow tests
-#   make test-all the whole suite
+#   make test     install with the test extras and run the whole suite
 # Also: install, lint, format, asan, bench, docs, clean. A second call rebuilds only what changed.
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,7 +11,7 @@ TAG = $(shell $(BIN)/python -c 'import sys; print(sys.implementation.cache_tag)'
 SOURCES := $(shell find src cpp -not -name '*.pyc' -not -name __pycache__) CMakeLists.txt pyproject.toml
 CPP_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: install test test-all demo lint format asan bench docs clean
+.PHONY: install test demo lint format asan bench docs clean
 install: $(VENV)/.installed
 
 $(VENV)/.tools: pyproject.toml
@@ -32,17 +31,10 @@ $(VENV)/.extra-%: pyproject.toml | $(VENV)/.installed
 	touch $@
 
 # A worker for each core; one that is done takes tests from another.
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal
-test: engine-tests
-	$(PYTEST) -m 'not slow' tests
-
-test-all: engine-tests
-	$(PYTEST) tests
-
-.PHONY: engine-tests
-engine-tests: install $(VENV)/.extra-test
+test: install $(VENV)/.extra-test
 	$(BIN)/cmake --build build/$(TAG) --target engine_tests
 	build/$(TAG)/engine_tests
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal tests
 
 demo: install
 	$(BIN)/hopefear demo
