@@ -369,6 +369,8 @@ def _contents(model: Model) -> dict[str, str]:
 
 def show_outcome(report: Mapping[str, Any], console: Console) -> None:
     """The end of a run, and its iterations."""
+    from hopefear.tune.base_loop import name_of
+
     if "runs" in report:
         rows = [
             (
@@ -385,9 +387,10 @@ def show_outcome(report: Mapping[str, Any], console: Console) -> None:
         console.print(
             f"mean {report['dev_bleu_mean']:.2f}, deviation {report['dev_bleu_deviation']:.2f}"
         )
+    chosen = name_of({"iteration": report["best_iteration"], "mean_of": report.get("mean_of")})
     console.print(
-        f"{report['run']}/weights.tsv: dev BLEU {report['dev_bleu']:.2f} in iteration "
-        f"{report['best_iteration']} of {report['iterations']} ({report['stopped']}), "
+        f"{report['run']}/weights.tsv: dev BLEU {report['dev_bleu']:.2f}, {chosen} "
+        f"of {report['iterations']} ({report['stopped']}), "
         f"{duration(report['seconds'])}, of which decoding {duration(report['decode_seconds'])}"
     )
 

@@ -394,7 +394,7 @@ class OnlineLoop(BaseLoop):
         if self.training is not judge.data:
             judge = Judge(self.metric, self.training, self.threads)
         every = [texts.get(number, "") for number in range(len(judge.data.sentences))]
-        return float(judge.scores(judge.statistics(every), every)["score"])
+        return float(judge.scores(every)["score"])
 
 
 class _Advance:

@@ -318,7 +318,7 @@ def loop(directory, options):
 
 if float(sys.argv[3]) > 0:
     threading.Timer(float(sys.argv[3]), os.kill, (os.getpid(), signal.SIGKILL)).start()
-options = LoopOptions(iterations=5, patience=0, tolerance=0, kbest=20)
+options = LoopOptions(iterations=5, patience=0, tolerance=0, kbest=20, average_last=3)
 tune(loop, Path(sys.argv[2]), {"tuner": {"name": "mira"}}, options, resume=True)
 """
 
