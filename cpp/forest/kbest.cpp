@@ -55,8 +55,8 @@ class SeenTexts {
   }
 
   void grow() {
-    const std::vector<Place> old = std::exchange(
-        places_, std::vector<Place>(std::max<size_t>(1024, 4 * places_.size())));
+    const std::vector<Place> old =
+        std::exchange(places_, std::vector<Place>(std::max<size_t>(1024, 4 * places_.size())));
     for (const Place& place : old) {
       if (place.node != kFree) find(place) = place;
     }
