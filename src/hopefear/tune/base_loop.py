@@ -232,7 +232,7 @@ class BaseLoop(ABC):
         weights = self.restriction.widen(weights.copy())
         check_held(held, self.weights, weights, self._tuner.name)
         record: Record = {"iteration": number, "objective": said.pop("objective")}
-        record["change"] = _change(self.weights, weights, held)
+        record["change"] = _change(self.weights, weights)
         record |= clock.seconds("optimise")
         if nearly_zero(weights):
             self._warn("all weights are 0 or nearly so: they decide nothing")
@@ -403,13 +403,14 @@ class _Clock:
         }
 
 
-def _change(before: Weights, after: Weights, held: frozenset[int]) -> float:
-    """How far the weights that may move moved, as a share of their length."""
-    start = before.copy()
-    for id in held:
-        start[id] = 0.0
+def _change(before: Weights, after: Weights) -> float:
+    """How far weights moved, as a share of their length before; of those only that moved at all.
+
+    Others may be long and decide nothing: -100 of unknown words, which all translations share.
+    """
     moved = after.vector() - before.vector()  # no names: there may be millions
-    return float(moved.norm2 / max(start.norm(), 1e-30))
+    length = float(np.linalg.norm(before.table.gather(moved.ids)))
+    return float(moved.norm2 / max(length, 1e-30)) if len(moved) else 0.0
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:
