@@ -19,7 +19,8 @@ with them, are the mean (over everything since the start of the run) of
 The result is the last of these means, not the one with the highest score: online learning does not
 fit the set it learns from as closely as batch learning does, and between means chance decides which
 scores highest there. Only if another iteration is so far ahead that chance does not explain it
-(`by_chance`), that one is the result; and so it is if a held-out set judges, or without averages.
+(`by_chance`), that one is the result; and so it is if a held-out set judges (or the tuning set, where
+another one is learned from), or without averages.
 
 With `--min-sentences` and `top` fewer features are learned, or stay (`feature_selection.py`).
 
@@ -168,7 +169,8 @@ class OnlineLoop(BaseLoop):
 
     def _best(self) -> int:
         best, qualities = super()._best(), self._qualities()
-        if self.heldout is not None or self.tuner.average == "none" or not self.iteration:
+        judges_only = self.heldout is not None or self.training is not self.judge.data
+        if judges_only or self.tuner.average == "none" or not self.iteration:
             return best
         last = len(qualities) - 1
         ahead = qualities[best] - qualities[last]
