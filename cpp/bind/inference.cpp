@@ -10,6 +10,7 @@
 #include "bind/forest_arrays.hpp"
 #include "forest/envelope.hpp"
 #include "forest/kbest.hpp"
+#include "forest/lines.hpp"
 #include "forest/sample.hpp"
 #include "forest/select.hpp"
 
@@ -237,6 +238,16 @@ void bind_inference(nb::module_& m) {
           nb::rv_policy::automatic)
       .def("derivation", &Envelope::derivation, "segment"_a, "x"_a = 0.0,
            "The derivation of a segment; its score is the one at x.");
+  m.def(
+      "best_on_lines",
+      [](const Forest& forest, const Weights& weights, const std::vector<const Weights*>& directions,
+         double reach, RootArray roots) {
+        const nb::gil_scoped_release release;
+        const std::vector<uint32_t> sorted = check_roots(forest, span_of(roots));
+        return best_on_lines(forest, edge_scores(forest, weights), directions, reach, sorted);
+      },
+      "forest"_a, "weights"_a, "directions"_a, "reach"_a, "roots"_a.noconvert(),
+      "Derivations that are best at some w + x * direction with |x| <= reach.");
   m.def(
       "useful_edges",
       [](const Forest& forest, RootArray roots) {

@@ -43,6 +43,7 @@ def prune(
     *,
     margin: float | None = None,
     posterior: float | None = None,
+    density: float | None = None,
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Forest:
@@ -50,14 +51,23 @@ def prune(
 
     `margin`: the best derivation that uses the edge must score at least the best one minus the
     margin. `posterior`: the edge's expected number of uses must be at least so large; the best
-    derivation stays in any case.
+    derivation stays in any case. `density`: the margin at which about so many edges are left for
+    each word of the best derivation; edges that are equally good stay or go together.
     """
-    if (margin is None) == (posterior is None):
-        raise TypeError("give either margin or posterior")
-    value = margin if margin is not None else posterior
-    assert value is not None
+    given = {"margin": margin, "posterior": posterior, "density": density}
+    chosen = [(name, value) for name, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        raise TypeError("give one of margin, posterior and density")
+    name, value = chosen[0]
     if not value >= 0:
         raise ValueError(f"prune at {value}: expected a number from 0")
     values = scores_of(forest, weights, scores)
     nodes = roots_of(forest, roots)
-    return select(forest, _engine.prune_mask(forest, values, nodes, value, margin is not None))
+    if name == "density":
+        best = _engine.viterbi(forest, values, nodes)
+        wanted = int(value * max(1, 0 if best is None else len(best.words)))
+        through = _engine.max_marginals(forest, values, nodes)
+        if best is None or wanted >= len(through):
+            return trim(forest, roots=roots)
+        value = best.score - min(best.score, float(np.partition(through, -wanted - 1)[-wanted - 1]))
+    return select(forest, _engine.prune_mask(forest, values, nodes, value, name != "posterior"))
