@@ -240,14 +240,14 @@ void bind_inference(nb::module_& m) {
            "The derivation of a segment; its score is the one at x.");
   m.def(
       "best_on_lines",
-      [](const Forest& forest, const Weights& weights, const std::vector<const Weights*>& directions,
+      [](const Forest& forest, ScoreArray scores, const std::vector<const Weights*>& directions,
          double reach, RootArray roots) {
         const nb::gil_scoped_release release;
-        const std::vector<uint32_t> sorted = check_roots(forest, span_of(roots));
-        return best_on_lines(forest, edge_scores(forest, weights), directions, reach, sorted);
+        const Question q(forest, scores, roots);
+        return best_on_lines(forest, q.scores, directions, reach, q.roots);
       },
-      "forest"_a, "weights"_a, "directions"_a, "reach"_a, "roots"_a.noconvert(),
-      "Derivations that are best at some w + x * direction with |x| <= reach.");
+      "forest"_a, "scores"_a.noconvert(), "directions"_a, "reach"_a, "roots"_a.noconvert(),
+      "Derivations that are best at some score + x * direction with |x| <= reach.");
   m.def(
       "useful_edges",
       [](const Forest& forest, RootArray roots) {

@@ -66,10 +66,11 @@ def envelope(
 
 def best_on_lines(
     forest: Forest,
-    weights: Weights,
-    directions: Sequence[Weights],
-    reach: float,
+    weights: Weights | None = None,
+    directions: Sequence[Weights] = (),
     *,
+    reach: float,
+    scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> list[Derivation]:
     """The derivations that are best at some w + x * direction with |x| <= reach, each once.
@@ -77,5 +78,8 @@ def best_on_lines(
     The first is the best one at w itself; no derivation at all gives an empty list. What is best by
     rounding only may be missing.
     """
+    if not 0 < reach < float("inf"):
+        raise ValueError(f"a reach of {reach}: expected a finite number above 0")
     tables = [direction.table for direction in directions]
-    return _engine.best_on_lines(forest, weights.table, tables, reach, roots_of(forest, roots))
+    values = scores_of(forest, weights, scores)
+    return _engine.best_on_lines(forest, values, tables, reach, roots_of(forest, roots))

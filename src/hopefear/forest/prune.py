@@ -51,8 +51,8 @@ def prune(
 
     `margin`: the best derivation that uses the edge must score at least the best one minus the
     margin. `posterior`: the edge's expected number of uses must be at least so large; the best
-    derivation stays in any case. `density`: the margin at which about so many edges are left for
-    each word of the best derivation; edges that are equally good stay or go together.
+    derivation stays in any case. `density`: the margin at which so many edges are left for each
+    word of the best derivation, or more where that many are equally good.
     """
     given = {"margin": margin, "posterior": posterior, "density": density}
     chosen = [(name, value) for name, value in given.items() if value is not None]
@@ -64,10 +64,18 @@ def prune(
     values = scores_of(forest, weights, scores)
     nodes = roots_of(forest, roots)
     if name == "density":
-        best = _engine.viterbi(forest, values, nodes)
-        wanted = int(value * max(1, 0 if best is None else len(best.words)))
-        through = _engine.max_marginals(forest, values, nodes)
-        if best is None or wanted >= len(through):
-            return trim(forest, roots=roots)
-        value = best.score - min(best.score, float(np.partition(through, -wanted - 1)[-wanted - 1]))
+        value = _margin_of(forest, values, nodes, value)
     return select(forest, _engine.prune_mask(forest, values, nodes, value, name != "posterior"))
+
+
+def _margin_of(
+    forest: Forest, scores: NDArray[np.float64], roots: NDArray[np.uint32], density: float
+) -> float:
+    """The margin that leaves so many edges for each word of the best derivation."""
+    best = _engine.viterbi(forest, scores, roots)
+    if best is None:
+        return 0.0
+    through = _engine.max_marginals(forest, scores, roots)
+    through = np.sort(through[through > -np.inf])
+    first_left_out = len(through) - 1 - int(density * max(1, len(best.words)))
+    return max(0.0, best.score - float(through[max(0, first_left_out)]))

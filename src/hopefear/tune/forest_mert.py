@@ -68,10 +68,10 @@ class Harvest:
     def add(self, weights: Weights) -> float:
         """Follow the lines through these weights; returns the forests' score at them."""
         axes = [Weights(SparseVector(np.array([id], np.uint64), _ONE)) for id in self.moving]
-        norm = sum(abs(weights[id]) for id in self.moving) or 1.0
+        reach = REACH * (sum(abs(weights[id]) for id in self.moving) or 1.0)
 
         def follow(forests: Sequence[Forest]) -> list[list[Derivation]]:
-            return [best_on_lines(forest, weights, axes, REACH * norm) for forest in forests]
+            return [best_on_lines(forest, weights, axes, reach=reach) for forest in forests]
 
         texts: list[str] = []
         for sentence, found in enumerate(in_order(follow, self.forests, self.threads)):
