@@ -18,4 +18,5 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_phrase(m);
   hopefear::bind::bind_tune(m);
   hopefear::bind::bind_chart(m);
+  hopefear::bind::bind_clusters(m);
 }

@@ -97,6 +97,22 @@ class Sink {
     compose(name_);
     add(std::string_view(name_), value);
   }
+  // The same for `count` features at once, numbered from 0: `compose(i, name)` appends the name of
+  // the i-th, or says false if it does not fire. Weights are looked up together, which takes a
+  // fraction of the time in a large table.
+  template <typename Compose>
+  void add_all(float value, size_t count, Compose&& compose) {
+    ids_.clear();
+    for (size_t i = 0; i < count; ++i) {
+      name_.clear();
+      if (!compose(i, name_)) continue;
+      const FeatureId id = feature_id(name_);
+      if (names_ != nullptr) names_->add(id, name_);
+      ids_.push_back(id);
+      if (record_ != nullptr) record_->push_back({id, value});
+    }
+    if (weights_ != nullptr) score_ += value * weights_->sum(ids_);
+  }
   double score() const { return score_; }
   void reset() { score_ = 0; }
 
@@ -116,6 +132,7 @@ class Sink {
   static constexpr size_t kRemembered = 4096;
   std::vector<Remembered> memo_;
   std::string name_;  // scratch
+  std::vector<FeatureId> ids_;
 };
 
 // Appends "label:part|part…".

@@ -239,3 +239,27 @@ def test_foreign_and_damaged_models(model: Path, tmp_path: Path) -> None:
     (model / "model.toml").write_text("format = 99\n")
     with pytest.raises(InputError, match="format 99, expected 1"):
         Model.load(model)
+
+
+def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
+    lexicon = tmp_path / "tags"
+    lexicon.write_text("huitan\tN\n", encoding="utf-8")
+    report = run(bitext, model, clusters=20, source_tags=lexicon)
+    again = [name for name, step in report["steps"].items() if not step["reused"]]
+    assert again == ["word classes"]
+    classes = Model.load(model).lists.classes
+    assert len(set(classes.source.paths.values())) == 20
+    assert classes.source.tags == {"huitan": "N"}
+    assert classes.target.paths.keys() == {
+        word for line in read_lines(model / "work" / "target.txt") for word in line.split()
+    }
+    # Paths that come from elsewhere, instead.
+    paths = tmp_path / "paths"
+    paths.write_text("01\thuitan\t3\n", encoding="utf-8")
+    run(bitext, model, clusters=20, source_clusters=paths)
+    classes = Model.load(model).lists.classes
+    assert classes.source.paths == {"huitan": "01"}
+    assert classes.source.tags == {}
+    assert len(set(classes.target.paths.values())) == 20
+    run(bitext, model)
+    assert Model.load(model).lists.classes.target.paths == {}

@@ -1,0 +1,127 @@
+"""Brown clusters of words, from text.  [brown1992, liang2005]
+
+Goes in: tokenised text, one sentence per line. Comes out: for every word a *path*, a string of 0
+and 1: words with the same path form a cluster, and the first bits of a path name a coarser one.
+The file has a line `path<TAB>word<TAB>count` for each word, ordered by path, as Liang's program
+writes it; files of that program are read, too. cpp/text/brown.hpp says how the clusters are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from hopefear.errors import InputError, OptionError
+from hopefear.files import PathLike, display_name, open_input, write_text
+from hopefear.text.lines import read_lines
+
+MOST_CLUSTERS = 5_000  # tables of clusters x clusters are in memory: 600 MB
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Words and the paths of their clusters."""
+
+    paths: Mapping[str, str]
+    counts: Mapping[str, int]
+
+    def __len__(self) -> int:
+        """The number of clusters."""
+        return len(set(self.paths.values()))
+
+    def members(self) -> Iterator[tuple[str, list[str]]]:
+        """Clusters by path, with their words, the frequent ones first."""
+        found: dict[str, list[str]] = {}
+        for word, path in self.paths.items():
+            found.setdefault(path, []).append(word)
+        for path in sorted(found):
+            yield path, sorted(found[path], key=lambda word: (-self.counts[word], word))
+
+    def save(self, path: PathLike) -> None:
+        with write_text(path) as file:
+            for bits, words in self.members():
+                file.writelines(f"{bits}\t{word}\t{self.counts[word]}\n" for word in words)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Clusters:
+        """Read a file of paths."""
+        paths: dict[str, str] = {}
+        counts: dict[str, int] = {}
+        name = display_name(path)
+        for number, line in enumerate(read_lines(path), 1):
+            fields = line.split("\t")
+            if len(fields) != 3 or not fields[0] or fields[0].strip("01"):
+                raise InputError(
+                    f"{name}:{number}: expected 'path<TAB>word<TAB>count' with a path of 0 and 1, "
+                    f"found {line[:80]!r}; make the file with 'hopefear cluster'"
+                )
+            bits, word, count = fields
+            if not (count.isascii() and count.isdigit()):
+                raise InputError(
+                    f"{name}:{number}: expected a count, found {count[:40]!r}; make the file with "
+                    "'hopefear cluster'"
+                )
+            if word in paths:
+                raise InputError(
+                    f"{name}:{number}: {word!r} has a path already; keep one line for each word"
+                )
+            paths[word], counts[word] = bits, int(count)
+        if not paths:
+            raise InputError(f"{name}: no words; make the file with 'hopefear cluster'")
+        return cls(MappingProxyType(paths), MappingProxyType(counts))
+
+
+@dataclass(frozen=True)
+class ClusterReport:
+    """What was read and found."""
+
+    sentences: int
+    tokens: int
+    words: int  # that have a cluster
+    clusters: int
+    information: float  # mutual information of neighbouring clusters, nats per pair of words
+
+
+def cluster(
+    texts: Sequence[PathLike],
+    *,
+    clusters: int = 200,
+    min_count: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Clusters, ClusterReport]:
+    """Cluster the words of texts. Words that occur less than `min_count` times have no cluster.
+
+    `progress` is called with the number of words that are in a cluster.
+    """
+    from hopefear import _engine
+
+    if not 1 <= clusters <= MOST_CLUSTERS:
+        raise OptionError(f"clusters {clusters} is out of range; give 1 to {MOST_CLUSTERS:,}")
+    if min_count < 1:
+        raise OptionError(f"min_count {min_count} is out of range; give at least 1")
+    with ExitStack() as stack:
+        found = _engine.brown_clusters(
+            [stack.enter_context(open_input(text)) for text in texts],
+            [display_name(text) for text in texts],
+            clusters=clusters,
+            min_count=min_count,
+            progress=progress,
+        )
+    words = [(_decoded(word), path, count) for word, path, count in found["words"]]
+    result = Clusters(
+        MappingProxyType({word: path for word, path, _ in words}),
+        MappingProxyType({word: count for word, _, count in words}),
+    )
+    report = ClusterReport(
+        found["sentences"], found["tokens"], len(words), found["clusters"], found["information"]
+    )
+    return result, report
+
+
+def _decoded(word: bytes) -> str:
+    try:
+        return word.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"the word {word[:40]!r} is no UTF-8; convert the text") from None
