@@ -257,8 +257,9 @@ void bind_forest_gain(nb::module_& m) {
   nb::class_<ForestGain>(m, "ForestGain", "Expected gain and entropy of forests, with gradients.")
       .def(nb::init<std::vector<Forest>, FeatureId>(), "forests"_a, "gain"_a)
       .def("__len__", &ForestGain::size)
-      .def_prop_ro("ids", [](const ForestGain& self) { return own_array(std::vector(self.ids())); },
-                   nb::rv_policy::automatic)
+      .def_prop_ro(
+          "ids", [](const ForestGain& self) { return own_array(std::vector(self.ids())); },
+          nb::rv_policy::automatic)
       .def(
           "evaluate",
           [](const ForestGain& self, InArray<double> vector, double gamma, size_t threads) {

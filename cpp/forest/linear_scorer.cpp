@@ -13,7 +13,8 @@ LinearScorer::LinearScorer(const Forest& forest, const BleuReferences& reference
       xi_(std::move(xi)),
       feature_(feature) {
   if (xi_.size() != references.order() + 1) {
-    throw std::invalid_argument(std::to_string(xi_.size()) + " constants, but references of order " +
+    throw std::invalid_argument(std::to_string(xi_.size()) +
+                                " constants, but references of order " +
                                 std::to_string(references.order()));
   }
 }

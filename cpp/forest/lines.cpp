@@ -107,9 +107,8 @@ class Lines {
   // The best derivation of a lane, kept if it is new.
   Found take(const Places& at, size_t lane) {
     const auto top = [&](uint32_t n) { return best_[n * kLanes + lane]; };
-    const uint32_t root =
-        *std::max_element(roots_.begin(), roots_.end(),
-                          [&](uint32_t x, uint32_t y) { return top(x) < top(y); });
+    const uint32_t root = *std::max_element(
+        roots_.begin(), roots_.end(), [&](uint32_t x, uint32_t y) { return top(x) < top(y); });
     std::vector<uint32_t> edges = expand_derivation(forest_, root, [&](uint32_t n) {
       uint32_t best = a_.node_edges[n];
       double score = value(best, lane, at[lane]);

@@ -10,9 +10,9 @@
 namespace hopefear {
 
 // Of the derivations of the roots, those that are best at some x with |x| <= reach when edges score
-// scores + x * direction.features, for each of the directions. Each derivation once, in the order of
-// lines; the first one is the best at x = 0. Of derivations that are equal on a line one is found,
-// and one that is best by less than a 10^-10th part may be missed.
+// scores + x * direction.features, for each of the directions. Each derivation once, in the order
+// of lines; the first one is the best at x = 0. Of derivations that are equal on a line one is
+// found, and one that is best by less than a 10^-10th part may be missed.
 //
 // The same as Envelope, ten times faster where a forest has thousands of edges and a line dozens of
 // segments: instead of carrying the envelopes of all nodes along, it looks for the best derivation

@@ -116,9 +116,9 @@ class NgramWalk {
   const NgramTable& ngrams_;
   const std::vector<uint32_t> target_;
   const unsigned order_;
-  const size_t words_;                    // at each end: order - 1
-  std::vector<uint32_t> right_, next_;    // n-grams of the last 1, 2 … words
-  std::vector<uint8_t> before_, after_;   // per node: whether anything is ever put there
+  const size_t words_;                   // at each end: order - 1
+  std::vector<uint32_t> right_, next_;   // n-grams of the last 1, 2 … words
+  std::vector<uint8_t> before_, after_;  // per node: whether anything is ever put there
 };
 
 }  // namespace hopefear

@@ -294,7 +294,9 @@ def test_best_on_lines(
         with np.errstate(divide="ignore", invalid="ignore"):
             cross = np.subtract.outer(intercepts, intercepts) / -np.subtract.outer(slopes, slopes)
         corners = np.sort(cross[np.isfinite(cross) & (np.abs(cross) < reach)])
-        at = np.unique(np.concatenate([[-reach, 0, reach], corners, (corners[1:] + corners[:-1]) / 2]))
+        at = np.unique(
+            np.concatenate([[-reach, 0, reach], corners, (corners[1:] + corners[:-1]) / 2])
+        )
         heights = intercepts[:, None] + slopes[:, None] * at
         assert heights[numbers].max(axis=0) == pytest.approx(heights.max(axis=0), abs=1e-8)
         somewhere |= (heights[numbers] >= heights.max(axis=0) - 1e-8).any(axis=1)

@@ -21,10 +21,10 @@ random order, ends higher for about half of the line searches (docs/tuners.md ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,8 +124,10 @@ class Mert(BatchTuner):
         # Rounds are many, and each begins anew: shaking would take long and change little.
         search = replace(self, restarts=self.forest_restarts, kept=1, kicks=0)
         before = reached = harvest.add(weights)
-        best, rounds, notes = weights.copy(), 0, {}
-        for rounds in range(1, self.forest_rounds + 1):
+        best, rounds = weights.copy(), 0
+        notes: Mapping[str, Any] = {}
+        while rounds < self.forest_rounds:
+            rounds += 1
             candidates = harvest.candidates()
             found = search._optimize_lists(pool.metric, candidates, best, task)
             notes = {**found.notes, "candidates": candidates.rows}

@@ -86,7 +86,9 @@ def test_case_may_be_ignored() -> None:
     plain = ForestGain.of([tiny_forest()], REFERENCES, weights, order=2, beam=0)
     at = plain.vector(weights)
     gains = [
-        ForestGain.of([tiny_forest()], loud, weights, order=2, beam=0, lowercase=lower)(at, 1.0).gain
+        ForestGain.of([tiny_forest()], loud, weights, order=2, beam=0, lowercase=lower)(
+            at, 1.0
+        ).gain
         for lower in (True, False)
     ]
     assert gains[0] == pytest.approx(plain(at, 1.0).gain)

@@ -49,7 +49,10 @@ def make_pool() -> Pool:
 
 @pytest.mark.parametrize(
     "tuner",
-    [Mert(space="forest", directions=3, forest_density=0), BatchMira(space="forest", forest_passes=4)],
+    [
+        Mert(space="forest", directions=3, forest_density=0),
+        BatchMira(space="forest", forest_passes=4),
+    ],
     ids=lambda tuner: tuner.name,
 )
 def test_learning(tuner: BatchTuner) -> None:
