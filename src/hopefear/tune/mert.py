@@ -123,14 +123,17 @@ class Mert(BatchTuner):
         )  # fmt: skip
         # Rounds are many, and each begins anew: shaking would take long and change little.
         search = replace(self, restarts=self.forest_restarts, kept=1, kicks=0)
+        quiet = replace(task, progress=None)
         before = reached = harvest.add(weights)
         best, rounds = weights.copy(), 0
         notes: Mapping[str, Any] = {}
         while rounds < self.forest_rounds:
             rounds += 1
             candidates = harvest.candidates()
-            found = search._optimize_lists(pool.metric, candidates, best, task)
+            found = search._optimize_lists(pool.metric, candidates, best, quiet)
             notes = {**found.notes, "candidates": candidates.rows}
+            if task.progress is not None:
+                task.progress(rounds)
             if not gains_enough(found.objective, reached):
                 break  # and the lines through the best weights are those of the forests
             score = harvest.add(found.weights)
