@@ -8,13 +8,13 @@ it is that of the forests. Elsewhere they are the most of what can be best, and 
 them as it searches k-best lists, which takes microseconds a line where forests take milliseconds.
 Where it ends the forests are asked again, until they have nothing better to say.
 
-Differs: the papers merge envelopes at every node for every line that is tried. Here the result is
-the same in kind (no line along a feature through the last weights gains anything, over all
-derivations), but most lines are tried on the derivations known so far.
+Differs: the papers merge envelopes at every node for every line that is tried. Here most lines are
+tried on the derivations known so far. Unless the rounds are over before, the result is the same in
+kind: no line along a feature through it gains anything, over all derivations that pruning left.
 
-Forests are pruned first, under the given weights, as in the papers: the newest of a sentence to its
-best edges for every word (`density`), and all older ones together to as many, so that a late
-iteration takes no more than twice the time of the first.
+Forests are pruned first, under the given weights: the newest of a sentence to its best edges for
+every word (`density`), and all older ones together to as many, so that time does not grow with
+their number as fast.
 
 The features that move are those that nearly every rule or edge of a forest has; all if there are
 few.
