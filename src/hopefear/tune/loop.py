@@ -41,6 +41,7 @@ class Loop(BaseLoop):
 
     def _check(self) -> None:
         self.restriction.check_space(self.tuner.pool_space)
+        self.tuner.check(self.metric)
 
     def _state(self) -> Mapping[str, Any]:
         return self.tuner.state()

@@ -70,7 +70,7 @@ def test_bad_questions() -> None:
         hf.viterbi(forest, weights, roots=[5])
     with pytest.raises(ValueError, match="expected nodes below 5"):
         hf.viterbi(forest, weights, roots=[-1])
-    with pytest.raises(TypeError, match="either margin or posterior"):
+    with pytest.raises(TypeError, match="one of margin, posterior and density"):
         hf.prune(forest, weights)
     with pytest.raises(ValueError, match="from 0"):
         hf.prune(forest, weights, margin=math.nan)
