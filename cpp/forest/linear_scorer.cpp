@@ -7,6 +7,20 @@
 #include <utility>
 
 namespace hopefear {
+namespace {
+
+// Whether every target side begins with its tail's string, if it has any.
+bool grows_rightwards(const ForestView& a) {
+  for (size_t e = 0; e + 1 < a.target_begin.size(); ++e) {
+    if (a.tail_begin[e + 1] - a.tail_begin[e] > 1) return false;
+    for (uint32_t i = a.target_begin[e] + 1; i < a.target_begin[e + 1]; ++i) {
+      if (a.target[i] < 0) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 LinearScorer::LinearScorer(const Forest& forest, const BleuReferences& references, size_t sentence,
                            std::vector<double> xi, std::vector<uint32_t> words, FeatureId feature)
@@ -17,6 +31,7 @@ LinearScorer::LinearScorer(const Forest& forest, const BleuReferences& reference
       feature_(feature),
       order_(references.order()),
       words_(references.order() - 1),
+      rightwards_(grows_rightwards(forest.arrays())),
       right_(order_),
       next_(order_) {
   if (xi_.size() != order_ + 1) {
@@ -37,7 +52,7 @@ double LinearScorer::score(uint32_t edge, std::span<const std::byte* const> tail
   // suffixes of an n-gram are n-grams, so beyond the longest one no reference has any.
   right_[0] = 0;
   size_t known = 0, left = 0;
-  bool complete = true;  // all words so far are in the left part
+  bool complete = !rightwards_;  // all words so far are in the left part
   // Counts the n-grams of more than `inside` words that end in `word`.
   const auto read = [&](WordId word, size_t inside) {
     size_t longest = 0;
