@@ -67,6 +67,8 @@ class Tune(DecoderOverrides, LoopOptions, Command):
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.threads import all_cores
         from hopefear.tune.base_loop import BaseLoop
+        from hopefear.tune.lattice_loop import LatticeLoop
+        from hopefear.tune.lattice_svm import LatticeSvm
         from hopefear.tune.loop import Loop
         from hopefear.tune.online import OnlineLoop
         from hopefear.tune.runs import tune
@@ -102,7 +104,8 @@ class Tune(DecoderOverrides, LoopOptions, Command):
             }
             if isinstance(tuner, OnlineTuner):
                 return OnlineLoop(make_tuner=lambda: self.component("tuner"), **shared)
-            return Loop(tuner=self.component("tuner"), **shared)
+            loop = LatticeLoop if isinstance(tuner, LatticeSvm) else Loop
+            return loop(tuner=self.component("tuner"), **shared)
 
         options = LoopOptions(**part_of(LoopOptions, self))
         report = tune(
