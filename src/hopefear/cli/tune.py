@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, table
 from hopefear.cli.translate import DecoderOverrides, chosen_templates, load_plugins
-from hopefear.config import option, part_of, to_mapping
+from hopefear.config import fields_of, option, part_of, to_mapping
 from hopefear.errors import OptionError
 from hopefear.files import check_one_stdin
+from hopefear.forest.io.forests import Format
 from hopefear.progress import duration
 from hopefear.registry import register
 from hopefear.tune.options import LoopOptions
@@ -33,7 +34,8 @@ class Tune(DecoderOverrides, LoopOptions, Command):
     with the weights of that moment. The run directory then has the best weights (weights.tsv),
     those of every iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A
     run that was killed goes on with --resume and ends with the same weights. --set gives options of
-    the tuner and of the metric (--set restarts=5 metric.reference_length=average).
+    the tuner and of the metric (--set restarts=5 metric.reference_length=average). With --lattices
+    nothing is decoded: any tuner learns from forests or lattices of any system (docs/tuning.md).
     """
 
     section = "Learn"
@@ -42,13 +44,24 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         "hopefear tune --model m --dev d.zh --refs d.en.? --tuner batch-mira -o run --set C=0.001",
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mert -o run --runs 3 --resume",
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mira -o run --set step=kbest",
+        "hopefear tune --lattices dev.plf --refs dev.en --tuner lattice-svm -o run",
     )
     components = {"tuner": "tuner", "metric": "metric"}  # noqa: RUF012
 
-    dev: Path = option(metavar="SRC", help="source text to learn from, one sentence per line")
-    refs: list[Path] = option(metavar="REF", help="its references, one file each")
+    dev: Path | None = option(
+        None, metavar="SRC", help="source text to learn from, one sentence per line"
+    )
+    refs: list[Path] = option(metavar="REF", help="references, one file each")
     tuner: str = option(help="the method, such as mert, batch-mira or mira")
     output: Path = option(flags=("-o",), metavar="RUN", help="directory of the run")
+    lattices: list[Path] = option(
+        [],
+        metavar="FILE",
+        help="learn from these instead of decoding: forests or lattices of any system",
+    )
+    lattice_format: Format | None = option(
+        None, help="their format; if not given, by how the files begin"
+    )
     model: Path | None = option(None, metavar="DIR", help="the model directory")
     decoder: str | None = option(
         None, metavar="COMMAND", help="decode with this command instead, see docs/tuning.md"
@@ -79,8 +92,8 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         threads = self.threads or all_cores()
         tuner, metric = self.component("tuner"), self.component("metric")
         system = self._system(console, self.kbest or tuner.kbest)
-        data = system.read(self.dev, self.refs)
-        heldout = system.read(self.heldout, self.heldout_refs) if self.heldout else None
+        data = system.read(self.sources, self.refs)
+        heldout = system.read([self.heldout], self.heldout_refs) if self.heldout else None
         config = {
             "tuner": {"name": self.tuner, **to_mapping(tuner)},
             "metric": {"name": self.metric, **to_mapping(metric)},
@@ -119,8 +132,17 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         )
         return {"tuner": self.tuner, "run": str(self.output), **report}
 
+    @property
+    def sources(self) -> list[Path]:
+        """What is learned from, besides references."""
+        return self.lattices if self.dev is None else [self.dev]
+
     def _check(self) -> None:
-        if self.model is None and self.decoder is None:
+        if self.lattices:
+            self._check_lattices()
+        elif self.dev is None:
+            raise OptionError("--dev is missing: a source text; or --lattices FILE")
+        elif self.model is None and self.decoder is None:
             raise OptionError("--model is missing: the model directory, or --decoder COMMAND")
         if self.decoder is not None and self.model is None and not self.tokenized:
             raise OptionError(
@@ -132,11 +154,23 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         if (self.heldout is None) != (not self.heldout_refs):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
         heldout = [self.heldout] if self.heldout else []
-        check_one_stdin(self.dev, *self.refs, *heldout, *self.heldout_refs)
+        check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs)
+
+    def _check_lattices(self) -> None:
+        overrides = [field.name for field in fields_of(DecoderOverrides)]
+        for name in ("dev", "model", "decoder", *overrides):
+            if getattr(self, name) not in (None, []):
+                raise OptionError(
+                    f"--{name.replace('_', '-')}: with --lattices nothing is decoded; leave it out"
+                )
 
     def _system(self, console: Console, k: int) -> System:
         from hopefear.model import Model
 
+        if self.lattices:
+            from hopefear.cli.tune_lattices import lattice_system
+
+            return lattice_system(self)
         model = None if self.model is None else Model.load(self.model)
         if self.decoder is not None:
             return external_system(self, self.decoder, model, k, console)
@@ -147,7 +181,7 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         """What makes the run repeatable: files by their content, and where they were."""
         from hopefear.tune.run import digest_of_weights
 
-        files: dict[str, Any] = {"dev": [self.dev], "refs": self.refs}
+        files: dict[str, Any] = {"dev": self.sources, "refs": self.refs}
         if self.heldout is not None:
             files |= {"heldout": [self.heldout], "heldout_refs": self.heldout_refs}
         places: dict[str, Any] = {key: [str(p) for p in paths] for key, paths in files.items()}
@@ -176,12 +210,13 @@ class System:
     reference: Callable[[str], str]
     digests: dict[Path, str] = field(default_factory=dict)  # of the texts that were read
 
-    def read(self, source: Path, references: Sequence[Path]) -> TuningSet:
+    def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
         """A set as the decoder and the metric take it."""
         from hopefear.text.lines import read_parallel
         from hopefear.tune.loop import TuningSet
 
         sentences, expected = [], []
+        (source,) = sources
         paths = [source, *references]
         hashes = [hashlib.sha256() for _ in paths]  # now: standard input comes only once
         for number, row in enumerate(read_parallel(paths), 1):
@@ -209,7 +244,7 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
         options=TranslateOptions(tokenized=command.tokenized),
         decoder=overrides,
         templates=chosen_templates(command.templates, model),
-        folders=[command.dev.parent, Path()],
+        folders=[*(path.parent for path in command.sources), Path()],
         warn=console.warn,
     )
     return System(
