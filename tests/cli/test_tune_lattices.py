@@ -73,6 +73,18 @@ def test_lattices_of_another_system(lattices: Path, tuner: str, hopefear: Run) -
     assert weights["lattice"] > 0
 
 
+def test_the_best_paths_by_the_weights(lattices: Path, hopefear: Run) -> None:
+    (lattices / "w.tsv").write_text("lattice\t1\nwords\t3\n")
+    words = ["rerank", "apply", "--lattices", lattices / "dev.plf", "--weights", lattices / "w.tsv"]
+    done = hopefear(*words, "-o", lattices / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"lattices": 30, "missing": 0}
+    assert (lattices / "out").read_text() == (lattices / "dev.en").read_text()
+    for more in (["--nbest", "x"], ["--ids"]):
+        assert hopefear(*words, *more, "-o", lattices / "no").returncode == 2
+    assert not (lattices / "no").exists()
+
+
 def test_a_held_out_set_of_lattices(lattices: Path, hopefear: Run) -> None:
     heldout = ("--heldout", lattices / "dev.plf", "--heldout-refs", lattices / "dev.en")
     done = hopefear(*tune(lattices, ["dev.plf"], "--json", *heldout))
