@@ -15,8 +15,10 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 320, 240, 46, 30, 42, 110
 Series = Mapping[str, Sequence[tuple[float, float]]]  # name -> (x, y)
 
 
-def line_plot(panels: Mapping[str, Series], x_label: str, y_label: str) -> str:
-    """x is on a logarithmic axis, y goes from 0 to 1."""
+def line_plot(
+    panels: Mapping[str, Series], x_label: str, y_label: str, *, linear: bool = False
+) -> str:
+    """x is on a logarithmic axis and y goes from 0 to 1; or both are linear, as far as they go."""
     names = list(dict.fromkeys(name for series in panels.values() for name in series))
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
     xs = sorted({x for series in panels.values() for points in series.values() for x, _ in points})
@@ -28,7 +30,7 @@ def line_plot(panels: Mapping[str, Series], x_label: str, y_label: str) -> str:
     ]
     for number, (title, series) in enumerate(panels.items()):
         parts += _panel(
-            number * (WIDTH + LEFT) + LEFT, title, series, colours, xs, x_label, y_label
+            number * (WIDTH + LEFT) + LEFT, title, series, colours, xs, x_label, y_label, linear
         )
     x = len(panels) * (WIDTH + LEFT) + 12
     for i, name in enumerate(names):
@@ -46,12 +48,20 @@ def _panel(
     xs: Sequence[float],
     x_label: str,
     y_label: str,
+    linear: bool,
 ) -> list[str]:
-    low, high = math.log(xs[0]), math.log(max(xs[-1], xs[0] * 1.01))
+    def along(x: float) -> float:
+        return x if linear else math.log(x)
+
+    low, high = along(xs[0]), along(max(xs[-1], xs[0] * 1.01))
+    ys = [y for points in series.values() for _, y in points] if linear else [0.0, 1.0]
+    bottom_y, top_y = min(ys), max(max(ys), min(ys) + 1e-9)
+    marks = [bottom_y + i / 5 * (top_y - bottom_y) for i in range(6)]
 
     def at(x: float, y: float) -> tuple[float, float]:
-        share = (math.log(x) - low) / (high - low)
-        return left + 8 + share * (WIDTH - 24), TOP + HEIGHT * (1 - min(max(y, 0.0), 1.0))
+        share = (along(x) - low) / max(high - low, 1e-9)
+        height = min(max((y - bottom_y) / (top_y - bottom_y), 0.0), 1.0)
+        return left + 8 + share * (WIDTH - 24), TOP + HEIGHT * (1 - height)
 
     bottom = TOP + HEIGHT
     parts = [
@@ -62,11 +72,11 @@ def _panel(
         f'<text x="{left - 34}" y="{TOP + HEIGHT / 2}" text-anchor="middle" '
         f'transform="rotate(-90 {left - 34} {TOP + HEIGHT / 2})">{escape(y_label)}</text>',
     ]
-    for i in range(6):
-        y = at(xs[0], i / 5)[1]
+    for mark in marks:
+        y = at(xs[0], mark)[1]
         parts.append(f'<path d="M{left} {y:.1f}h{WIDTH - 8}" stroke="#ddd"/>')
-        parts.append(f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end">{i / 5:.1f}</text>')
-    for x in xs:
+        parts.append(f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end">{mark:.1f}</text>')
+    for x in xs[:: -(-len(xs) // 8)] if linear else xs:
         px = at(x, 0)[0]
         parts.append(f'<path d="M{px:.1f} {bottom}v4" stroke="#888"/>')
         parts.append(f'<text x="{px:.1f}" y="{bottom + 16}" text-anchor="middle">{x:g}</text>')
