@@ -29,7 +29,7 @@ class GivenForests(Decoder):
 
     def read(self, paths: Sequence[PathLike], format: Format | None = None) -> list[Sentence]:
         """The sentences that stand for the forests of these files; empty where there is none."""
-        found = []
+        found: list[Sentence] = []
         for path in paths:
             number = len(found)
             for forest in read_forests(path, format, vocabulary=self._vocabulary, names=self.names):
