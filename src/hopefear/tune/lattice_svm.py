@@ -33,7 +33,7 @@ from hopefear.config import Size, option
 from hopefear.registry import register
 from hopefear.tune.degenerate import check_finite
 from hopefear.tune.descent import Descent, Rate
-from hopefear.tune.margin import LatticeCache, LinearLoss, MarginLattice, Towards, Violation
+from hopefear.tune.margin import LatticeCache, LinearLoss, MarginLattice, Violation
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
 from hopefear.weights import SparseVector, Weights
 
@@ -52,9 +52,6 @@ class LatticeSvm(BatchTuner):
     order: int = option(4, min=1, max=4, help="longest n-gram of the loss")
     xi: list[float] = option(
         [], help="its constants Xi_0 (words of no reference), Xi_1, …; if not given, fitted ones"
-    )
-    towards: Towards = option(
-        "max-bleu", help="what is learned towards: the lattice's best, or good and likely (hope)"
     )
     l2: float = option(1e-3, min=0, help="lambda of the objective: l2 / 2 times the square of w")
     average: bool = option(True, help="the weights are the mean of those after all updates")
@@ -110,7 +107,6 @@ class LatticeSvm(BatchTuner):
             "eta0": "tried" if self._eta is None else f"{self._eta:g}",
             "a": f"{shown.decay:g}",
             "c": f"{shown.power:g}",
-            "towards": self.towards,
             "average": "yes" if self.average else "no",
             "first": self.first,
             "every": self.every,
@@ -208,8 +204,7 @@ class LatticeSvm(BatchTuner):
     ) -> Violation | None:
         if lattice is None:
             return None
-        weights = descent.weights(lattice.ids)
-        found = lattice.violation(weights, fixed, towards=self.towards)
+        found = lattice.violation(descent.weights(lattice.ids), fixed)
         new = descent.step(found.difference, rate.at(descent.updates + 1), self.l2)
         if descent.base.names is not None and lattice.forest.names is not None:
             for id in new.tolist():
@@ -234,7 +229,7 @@ class LatticeSvm(BatchTuner):
                 for one in sample:
                     self._update(descent, one, rate, fixed)
                 reached = descent.result(average=self.average)
-                costs[power] = objective(sample, reached, self.l2, self.towards)
+                costs[power] = objective(sample, reached, self.l2)
             return costs[power]
 
         at = _FIRST_TRY
@@ -245,11 +240,9 @@ class LatticeSvm(BatchTuner):
         return 2.0**at
 
 
-def objective(
-    lattices: Sequence[MarginLattice], weights: Weights, l2: float, towards: Towards = "max-bleu"
-) -> float:
+def objective(lattices: Sequence[MarginLattice], weights: Weights, l2: float) -> float:
     """Eq. 5: lambda/2 |w|^2 + the mean hinge."""
-    hinges = [lattice.violation(weights, towards=towards).hinge for lattice in lattices]
+    hinges = [lattice.violation(weights).hinge for lattice in lattices]
     return 0.5 * l2 * weights.norm() ** 2 + _mean(hinges)
 
 

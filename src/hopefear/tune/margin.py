@@ -8,9 +8,6 @@ the two. With score = Xi_1 c_1 + … + Xi_N c_N - Xi_0 c_non (eq. 8) and loss = 
     hinge = max_h [loss(h) - w.(f(h_1) - f(h))]        never negative: h_1 is one of them
     its subgradient is f(h*) - f(h_1)
 
-With `hope` instead of the oracle, h_1 = argmax w.f(h) + score(h): nearer to what the model can
-reach, but the sum of hinges is no longer convex.
-
 The forest is split so that every edge knows the words before it, and its share of the score is one
 more feature. Then all three searches are best derivations (shortest paths, in a lattice) under
 weights that differ in that feature only: +1 alone for the oracle, -1 for the violator, 0 for the
@@ -25,7 +22,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +30,6 @@ from hopefear import _engine
 from hopefear._engine import Derivation, Forest
 from hopefear.errors import InputError
 from hopefear.forest import edge_scores, expand, max_marginals, select, trim, viterbi
-from hopefear.forest.score import Scores
 from hopefear.metrics.linear_ngram import LinearNgram
 from hopefear.metrics.metric import References
 from hopefear.metrics.prepared import PreparedReferences
@@ -45,7 +40,6 @@ GAIN = FeatureNames().intern("(linear n-gram gain)")
 #: Edges of a forest that is split exactly; a larger one gets a beam.
 MOST_EDGES = 2_000_000
 WIDE_BEAM = 100
-Towards = Literal["max-bleu", "hope"]
 _TIE = 1e-6  # scores of oracles differ by no more: values of features have single precision
 
 
@@ -66,37 +60,22 @@ class MarginLattice:
         self.ids: NDArray[np.uint64] = np.sort(forest.feature_ids[forest.feature_ids != GAIN])
         self.bytes: int = forest.bytes
 
-    def violation(
-        self,
-        weights: Weights,
-        fixed: frozenset[int] = frozenset(),
-        *,
-        towards: Towards = "max-bleu",
-    ) -> Violation:
+    def violation(self, weights: Weights, fixed: frozenset[int] = frozenset()) -> Violation:
         """Under these weights; `fixed` features are left out of the subgradient."""
-        worst = self._best(weights, -1.0)
-        good = self.oracle if towards == "max-bleu" else self._best(weights, 1.0)
-        # By the same scores, edge by edge: equal derivations have a hinge of 0.
-        scores = self._scores(weights, -1.0)
-        hinge = float(scores[worst.edges].sum() - scores[good.edges].sum())
-        difference = worst.features - good.features
+        augmented = weights.copy()
+        augmented[GAIN] = -1.0
+        scores = edge_scores(self.forest, augmented)
+        worst = viterbi(self.forest, scores=scores)
+        assert worst is not None, "the oracle is a derivation"
+        # Summed edge by edge: equal derivations have a hinge of 0.
+        hinge = float(scores[worst.edges].sum() - scores[self.oracle.edges].sum())
+        difference = worst.features - self.oracle.features
         kept = ~np.isin(difference.ids, np.array([GAIN, *fixed], np.uint64))
         return Violation(
             max(0.0, hinge),
             -float(difference.get(GAIN)),
             SparseVector(difference.ids[kept], difference.values[kept]),
         )
-
-    def _scores(self, weights: Weights, gain: float) -> Scores:
-        """Of the edges; the linear score counts `gain` times."""
-        augmented = weights.copy()
-        augmented[GAIN] = gain
-        return edge_scores(self.forest, augmented)
-
-    def _best(self, weights: Weights, gain: float) -> Derivation:
-        found = viterbi(self.forest, scores=self._scores(weights, gain))
-        assert found is not None, "the oracle is a derivation"
-        return found
 
 
 class LinearLoss:
