@@ -1,7 +1,7 @@
 """Lattices decoded once (Wisniewski & Yvon 2013): table 1 and figures 1, 3 and 4.
 
     python bench/lattice_svm.py table --run --write      # quality, decodings, time beside MERT
-    python bench/lattice_svm.py curves --run --write     # docs/lattice-svm-*.svg, from one seed
+    python bench/lattice_svm.py curves --run --write     # docs/lattice-svm-*.svg, one seed
 
 Multi30k fr-en and Bible zh-en. The curves follow plain and averaged descent over 4,200 updates:
 the structured loss (figure 1), BLEU in the lattices and on the test set, with MERT's as a line
@@ -17,10 +17,10 @@ from functools import partial
 
 import numpy as np
 from support.study import COLUMNS, RESULTS, Bench, Corpus, Finished, Scores, Setting, Study, main
-from support.svg import line_plot
 
 from hopefear.forest import Pool, viterbi
 from hopefear.metrics import create
+from hopefear.plot import Series, line_plot
 from hopefear.threads import in_order
 from hopefear.tune.lattice_svm import LatticeSvm, objective
 from hopefear.tune.margin import LinearLoss
@@ -58,7 +58,11 @@ CURVES = Study(
     iterations=40,
     seeds=1,
     columns=("decodings",),
-    text="Figures: lattice-svm-loss.svg, lattice-svm-bleu.svg, lattice-svm-linear.svg.",
+    text="".join(
+        f"\n\n![{name}, {corpus}](lattice-svm-{name}-{corpus}.svg)"
+        for name in ("loss", "bleu", "linear")
+        for corpus in CORPORA
+    ),
 )
 
 
@@ -157,32 +161,34 @@ def mert_line(bench: Bench, corpus: Corpus, curve: Curve) -> dict[str, list[tupl
 
 def figures(bench: Bench) -> None:
     """Written beside docs/results.md."""
-    loss: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    bleu: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    linear: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for corpus, system in bench.tasks():
+        loss: dict[str, list[tuple[float, float]]] = {}
+        bleu: dict[str, list[tuple[float, float]]] = {}
+        linear: dict[str, list[tuple[float, float]]] = {}
         for setting in bench.study.settings:
             finished = bench.finished(corpus, system, setting)
             if not finished:
                 continue
             curve = Curve(bench, corpus, setting, finished[0])
-            label, title = setting.label, corpus.title
-            loss.setdefault(title, {})[label] = curve.losses()
-            shown = bleu.setdefault(title, {})
-            shown[f"{label}, lattices"] = curve.lattice_bleu()
-            shown[f"{label}, test"] = curve.test_bleu()
-            shown |= mert_line(bench, corpus, curve)
+            loss[setting.label] = curve.losses()
+            bleu[f"{setting.label}, lattices"] = curve.lattice_bleu()
+            bleu[f"{setting.label}, test"] = curve.test_bleu()
+            bleu |= mert_line(bench, corpus, curve)
             if setting is bench.study.settings[0]:
-                linear[title] = {"BLEU": curve.lattice_bleu(), "linear score": curve.linear()}
-    for name, panels, unit in (
-        ("loss", loss, "structured loss"),
-        ("bleu", bleu, "BLEU"),
-        ("linear", linear, "BLEU, linear score"),
-    ):
-        if panels:
-            path = RESULTS.parent / f"lattice-svm-{name}.svg"
-            path.write_text(line_plot(panels, "updates", unit, linear=True), encoding="utf-8")
-            print(path)
+                linear = {"BLEU": curve.lattice_bleu(), "linear score": curve.linear()}
+        if loss:
+            write(corpus, "loss", "structured loss", loss)
+            write(corpus, "bleu", "BLEU", bleu)
+            write(corpus, "linear", "BLEU, linear score", linear)
+
+
+def write(corpus: Corpus, name: str, unit: str, series: Series) -> None:
+    ys = [y for points in series.values() for _, y in points]
+    path = RESULTS.parent / f"lattice-svm-{name}-{corpus.name}.svg"
+    limits = (float(np.floor(min(ys))), float(np.ceil(max(ys))))
+    plot = line_plot({corpus.title: series}, "updates", unit, log_x=False, y_range=limits)
+    path.write_text(plot, encoding="utf-8")
+    print(path)
 
 
 if __name__ == "__main__":
