@@ -432,6 +432,8 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "active_features": best["active_features"],
         "warnings": [text for record in records for text in record.get("warnings", [])],
     }
+    if "decodings" in records[-1]:
+        found["decodings"] = records[-1]["decodings"]
     for key in ("mean_of", "heldout_score", "heldout_bleu"):
         if key in best:
             found[key] = best[key]
