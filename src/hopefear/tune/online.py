@@ -17,8 +17,8 @@ with them, are the mean (over everything since the start of the run) of
     average=none         nothing: the mixed weights themselves (w_f)
 
 What is learned from is a training set of its own, and the tuning set only judges; or it is the
-tuning set. For a tuner that `wants_gold` it is the sentence pairs that can be derived, with all their
-derivations (`training.py`).
+tuning set. For a tuner that `wants_gold` it is the sentence pairs that can be derived, with all of
+their derivations (`training.py`).
 
 The sentences of a minibatch are decoded with the same weights, on several threads if there are any
 left by the learners [zhao2013]. A learner's share is dealt out once, by the seed; threads run
