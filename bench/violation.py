@@ -127,8 +127,8 @@ def invalid(a: argparse.Namespace) -> str:
     head = ["beam", *map(str, BEAMS)]
     rows = [[f"`{u}`", *(f"{100 * y:.1f} %" for _, y in points)] for u, points in shares.items()]
     return (
-        f"Share of invalid updates in {a.invalid_iterations} iterations (figure 9). `max-violation` "
-        "does not make them; `local` cannot.\n\n"
+        f"Share of invalid updates in {a.invalid_iterations} iterations (figure 9). "
+        "`max-violation` does not make them; `local` cannot.\n\n"
         f"![invalid updates](violation-invalid.svg)\n\n{markdown(head, rows)}"
     )
 

@@ -50,12 +50,13 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
   check_length(input, limits);
   const PhraseWeights dense(model, weights);
   PhraseResult result;
-  result.spans.options = collect_options(model, dense, input, settings.table_limit, &log);
+  result.spans.options = collect_options(model, dense, input, settings.table_limit, nullptr);
   const OptionTable& options = *result.spans.options;
   result.spans.table = std::make_unique<SpanTable>(options, width_of(limits, input));
   PhraseSearch search(model, dense, options, *result.spans.table, limits);
   search.run();
-  result.forest = make_forest(model, options, search.graph(), input.id, std::move(names), log);
+  result.forest =
+      make_forest(model, options, search.graph(), input.id, std::move(names), log, dense.memo());
   return result;
 }
 
@@ -74,7 +75,7 @@ ForcedResult force(const PhraseModel& model, const Weights& weights, const Phras
   }
   const ReferenceTrie trie(std::move(numbers));
   const WantedTarget wanted{vocabulary, &trie};
-  const auto options = collect_options(model, dense, input, forced.table_limit, &log, &wanted);
+  const auto options = collect_options(model, dense, input, forced.table_limit, nullptr, &wanted);
   ForcedSearch search(model, *options, trie, {limits.distortion}, forced.most_nodes);
   ForcedResult result;
   ForcedSearch::Outcome outcome = search.run();
@@ -87,7 +88,8 @@ ForcedResult force(const PhraseModel& model, const Weights& weights, const Phras
   if (outcome == ForcedSearch::Outcome::kFound) {
     result.source_words = search.source_words();
     result.target_words = search.target_words();
-    result.forest = make_forest(model, *options, search.graph(), input.id, std::move(names), log);
+    result.forest = make_forest(model, *options, search.graph(), input.id, std::move(names), log,
+                                dense.memo());
   } else {
     result.forest = ForestBuilder(vocabulary, std::move(names)).finish({}, input.id);
   }

@@ -89,9 +89,9 @@ struct PhraseUse {
 SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input,
                               std::span<const PhraseUse> phrases, features::NameLog& log);
 
-// phrase_forest.cpp
+// phrase_forest.cpp. `log` gets the names of what templates fired on its edges.
 Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
-                   features::NameLog& log);
+                   features::NameLog& log, features::Memo& memo);
 
 }  // namespace hopefear::decode

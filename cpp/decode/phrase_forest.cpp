@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
-#include <unordered_map>
 
+#include "base/id_numbers.hpp"
 #include "decode/phrase_decoder.hpp"
+#include "forest/builder.hpp"
 
 namespace hopefear::decode {
 namespace {
@@ -19,13 +20,15 @@ constexpr uint32_t kNone = PhraseModel::kNoFeature;
 class ForestWriter {
  public:
   ForestWriter(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
-               features::NameLog& log)
+               features::NameLog& log, features::Memo& memo)
       : model_(model),
         options_(options),
         graph_(graph),
         out_(std::make_shared<ForestStorage>()),
         rows_(options.size(), kNoRow),
-        sink_(fired_, &log),
+        log_(log),
+        memo_(memo),
+        sink_(memo, &fired_, &log),
         after_(model.state_size()) {}
 
   Forest write(const std::string& id, std::shared_ptr<FeatureNames> names) {
@@ -231,9 +234,13 @@ class ForestWriter {
     if (o.unknown && model_.count_feature(kUnknownWords) != kNone) {
       scratch_.push_back({model_.count_feature(kUnknownWords), model_.count(kUnknownWords).unit});
     }
+    bool named = true;
     for (const features::Fired& fired : options_.fired(option)) {
+      const size_t before = f.feature_ids.size();
       scratch_.push_back({local(fired.id), fired.value});
+      if (f.feature_ids.size() > before) named = named && log_.has(fired.id);
     }
+    if (!named) name_fired(model_, options_, option, memo_, log_);
     append(f.row_features, f.row_values);
     f.row_begin.push_back(offset(f.row_features.size()));
     return rows_[option] = static_cast<uint32_t>(f.row_begin.size() - 2);
@@ -248,17 +255,11 @@ class ForestWriter {
     append(out_->own_features, out_->own_values);
   }
 
-  struct Entry {
-    uint32_t feature;
-    float value;
-  };
-
   // Appends scratch_, equal features summed.
   void append(std::vector<uint32_t>& features, std::vector<float>& values) {
-    std::stable_sort(scratch_.begin(), scratch_.end(),
-                     [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+    sort_by_feature(scratch_);
     const size_t first = features.size();
-    for (const Entry& entry : scratch_) {
+    for (const FeatureEntry& entry : scratch_) {
       if (features.size() > first && features.back() == entry.feature) {
         values.back() += entry.value;
       } else {
@@ -271,13 +272,13 @@ class ForestWriter {
   uint32_t local(FeatureId id) {
     if (numbers_.empty()) {
       for (size_t i = 0; i < model_.ids().size(); ++i) {
-        numbers_.emplace(model_.ids()[i], static_cast<uint32_t>(i));
+        numbers_.try_emplace(model_.ids()[i], static_cast<uint32_t>(i));
       }
     }
-    const auto [found, is_new] =
+    const auto [number, is_new] =
         numbers_.try_emplace(id, static_cast<uint32_t>(out_->feature_ids.size()));
     if (is_new) out_->feature_ids.push_back(id);
-    return found->second;
+    return number;
   }
 
   const PhraseModel& model_;
@@ -285,11 +286,13 @@ class ForestWriter {
   const SearchGraph graph_;
   std::shared_ptr<ForestStorage> out_;
   uint32_t distortion_ = kNone;
-  std::vector<uint32_t> rows_;                       // by option
-  std::unordered_map<FeatureId, uint32_t> numbers_;  // filled when a template first fires
+  std::vector<uint32_t> rows_;  // by option
+  IdNumbers numbers_;           // filled when a template first fires
   std::vector<features::Fired> fired_;
+  features::NameLog& log_;
+  features::Memo& memo_;
   features::Sink sink_;  // into fired_
-  std::vector<Entry> scratch_;
+  std::vector<FeatureEntry> scratch_;
   std::vector<std::byte> after_;
 };
 
@@ -297,8 +300,8 @@ class ForestWriter {
 
 Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
-                   features::NameLog& log) {
-  return ForestWriter(model, options, graph, log).write(id, std::move(names));
+                   features::NameLog& log, features::Memo& memo) {
+  return ForestWriter(model, options, graph, log, memo).write(id, std::move(names));
 }
 
 }  // namespace hopefear::decode

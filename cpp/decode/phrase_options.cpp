@@ -180,9 +180,7 @@ class OptionCollector {
   void add_rules(rules::RuleTable::Node node, int32_t begin, int32_t end) {
     const rules::RuleTable::Range range = model_.table().rules(node);
     if (range.size() <= limit_) {
-      for (uint32_t rule = range.begin; rule < range.end; ++rule) {
-        if (!is_own(rule)) add_rule(rule, begin, end);
-      }
+      for (uint32_t rule = range.begin; rule < range.end; ++rule) add_rule(rule, begin, end);
       return;
     }
     if (!ranking_->find(node, best_)) {
@@ -245,9 +243,11 @@ class OptionCollector {
     return sum;
   }
 
+  // Unless it is to be left out.
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
+    if (wanted_ != nullptr && !is_wanted(model_.table().target(number))) return;
     const rules::RuleView view = model_.table().rule(number);
-    if (!is_wanted(view.target)) return;
+    if (own_->has(view)) return;
     scratch_.assign(view.target.begin(), view.target.end());
     PhraseOption o;
     o.begin = begin;
@@ -347,19 +347,20 @@ class OptionCollector {
   void fire() {
     OptionTable& t = *out_;
     if (model_.templates().empty()) return;
-    t.fired_begin_ = {0};
-    features::Sink sink(weights_.table(), t.fired_, names_);
+    features::Sink sink(weights_.memo(), &t.fired_, names_);
     for (PhraseOption& o : t.options_) {
       const features::RuleUse use = t.use(o);
       sink.reset();
+      o.fired = static_cast<uint32_t>(t.fired_.size());
       for (const auto& feature : model_.templates()) feature->fire(use, sink);
-      if (!std::isfinite(sink.score())) {
+      const double score = sink.score();
+      if (!std::isfinite(score)) {
         throw InputError(input_.place() +
                          "a feature template gave a value that is not finite; mend the template");
       }
-      o.row += sink.score();
-      o.estimate += sink.score();
-      t.fired_begin_.push_back(static_cast<uint32_t>(t.fired_.size()));
+      o.row += score;
+      o.estimate += score;
+      o.fired_size = static_cast<uint32_t>(t.fired_.size()) - o.fired;
     }
   }
 
@@ -380,21 +381,14 @@ class OptionCollector {
     if (!moved) return;
     std::vector<PhraseOption> options;
     std::vector<PhraseLmPart> parts;
-    std::vector<features::Fired> fired;
-    std::vector<uint32_t> fired_begin;
-    if (!t.fired_begin_.empty()) fired_begin = {0};
+    options.reserve(order.size());
+    parts.reserve(t.lm_parts_.size());
     for (const uint32_t i : order) {
       options.push_back(t.options_[i]);
       for (size_t l = 0; l < t.lms_; ++l) parts.push_back(t.lm_part(i, l));
-      if (t.fired_begin_.empty()) continue;
-      const auto own = t.fired(i);
-      fired.insert(fired.end(), own.begin(), own.end());
-      fired_begin.push_back(static_cast<uint32_t>(fired.size()));
     }
     t.options_ = std::move(options);
     t.lm_parts_ = std::move(parts);
-    t.fired_ = std::move(fired);
-    t.fired_begin_ = std::move(fired_begin);
   }
 
   const PhraseModel& model_;
@@ -423,6 +417,14 @@ std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    features::NameLog* names,
                                                    const WantedTarget* wanted) {
   return OptionCollector(model, weights, input, table_limit, names, wanted).collect();
+}
+
+void name_fired(const PhraseModel& model, const OptionTable& options, uint32_t option,
+                features::Memo& memo, features::NameLog& names) {
+  std::vector<features::Fired> again;
+  features::Sink sink(memo, &again, &names);
+  const features::RuleUse use = options.use(options.option(option));
+  for (const auto& feature : model.templates()) feature->fire(use, sink);
 }
 
 }  // namespace hopefear::decode

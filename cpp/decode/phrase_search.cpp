@@ -81,7 +81,7 @@ PhraseSearch::PhraseSearch(const PhraseModel& model, const PhraseWeights& weight
                            const SearchLimits& limits)
     : model_(model),
       weights_(weights),
-      sink_(weights.table()),
+      sink_(weights.memo(), nullptr, nullptr),
       options_(options),
       spans_(spans),
       limits_(limits),

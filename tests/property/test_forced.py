@@ -13,6 +13,7 @@ from phrase_small import EXACT, Phrase, SmallModel, named, phrases_of, random_mo
 from hopefear.config import to_mapping
 from hopefear.decode import force, leaving_out
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
+from hopefear.features.rule_bigrams import RuleBigrams
 from hopefear.features.target_bigrams import TargetBigrams
 from hopefear.forest import Forest, count, intersect, kbest
 from hopefear.weights import Weights
@@ -66,7 +67,7 @@ def check(
 def test_all_derivations_of_the_references(
     seed: int, words: list[str], reordering: int, limit: int, references: int
 ) -> None:
-    model = random_model(seed, reordering, templates=(TargetBigrams(),))
+    model = random_model(seed, reordering, templates=(TargetBigrams(), RuleBigrams()))
     decoder = model.decoder(exact(limit))
     everything = derivations(model, words, limit)
     rng = random.Random(seed)
@@ -91,7 +92,7 @@ def test_all_derivations_of_the_references(
 def test_it_is_the_intersection_of_everything_with_the_reference(
     seed: int, words: list[str], limit: int
 ) -> None:
-    model = random_model(seed, templates=(TargetBigrams(),))
+    model = random_model(seed, templates=(TargetBigrams(), RuleBigrams()))
     decoder = model.decoder(exact(limit))
     weights = random_weights(seed, model)
     everything = decoder.decode(words, weights)
@@ -111,7 +112,7 @@ def test_it_is_the_intersection_of_everything_with_the_reference(
 @settings(max_examples=100)
 @given(seeds, st.lists(st.sampled_from("defu"), min_size=1, max_size=6), limits, st.integers(1, 3))
 def test_the_longest_prefix(seed: int, words: list[str], limit: int, shortest: int) -> None:
-    model = random_model(seed, templates=(TargetBigrams(),))
+    model = random_model(seed, templates=(TargetBigrams(), RuleBigrams()))
     decoder = model.decoder(exact(limit))
     rng = random.Random(seed)
     target = text(rng.choice(derivations(model, words, limit)))
@@ -146,7 +147,7 @@ def test_the_longest_prefix(seed: int, words: list[str], limit: int, shortest: i
         features = named(derivation.features, decoder)
         lm = model.lm.score(derivation.words, eos=False)
         assert features["lm"] == pytest.approx(lm * 2.302585093, rel=1e-5, abs=1e-5)
-        assert not any(name.endswith("|</s>") for name in features)
+        assert not any(name.endswith("</s>") for name in features)
 
 
 @settings(max_examples=60)

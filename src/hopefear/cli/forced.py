@@ -95,6 +95,12 @@ class Forced(Command):
         decoder = self._decoder(model, self.distortion_limit)
         options = self._options(model, console)
         others = {limit: self._decoder(model, limit) for limit in self.limits}
+        limit = model.rules.info.get("limit", 0)
+        if limit:
+            console.note(
+                f"the table has at most {limit} phrases of a source phrase; 'hopefear train "
+                "--limit 0' keeps them all"
+            )
         found = Reachability()
         before = _cpu()
         threads = self.threads or all_cores()
@@ -138,11 +144,13 @@ class Forced(Command):
             f"\n{report['sentences']:,} pairs, {report['words']:,} words; distortion limit "
             f"{report['distortion_limit']}"
         )
-        if report["limit_hits"]:
-            console.print(
-                f"{report['limit_hits']:,} searches gave up after {self.max_states:,} states; "
-                "--max-states allows more"
-            )
+        for limit, hits in report["limit_hits_by_limit"].items():
+            if hits:
+                console.print(
+                    f"distortion limit {limit}: {hits:,} searches gave up after "
+                    f"{self.max_states:,} states, counted as not reachable; --max-states allows "
+                    "more"
+                )
         lengths: list[tuple[str, ...]] = []
         limits = _limits(report)
         for here in report["lengths"]:

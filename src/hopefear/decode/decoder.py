@@ -134,6 +134,10 @@ class Decoder(ABC):
     ) -> Forest:
         """Everything that search kept; with a target all of its derivations."""
 
+    def for_learner(self, number: int) -> Decoder:
+        """What this learner of several uses; decoders with a state for each of them differ."""
+        return self
+
     def language_weight(self, weights: Weights) -> float:
         """What a natural log of the language models counts, all of them together; 0: no model."""
         return 0.0

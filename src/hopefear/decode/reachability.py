@@ -1,7 +1,7 @@
 """How much of a bitext forced decoding reaches: table 3 and figures 6 and 7.  [yu2013]
 
-    found = Reachability(limits=[0, 2, 4, 6])
-    for pair in reach_all(decoders, pairs, threads=2):
+    found = Reachability()
+    for pair in reach_all(decoder, pairs, ForcedOptions(), others={0: monotone}, threads=2):
         found.add(pair)
     found.report()
 
@@ -51,6 +51,7 @@ class Reached:
     gold: Gold
     derivations: float  # of the whole pair or of its prefix, inf beyond 10^308
     by_limit: Mapping[int, bool | None]  # distortion limit -> reachable; None: not asked
+    gave_up: frozenset[int] = frozenset()  # distortion limits at which search did
 
     @property
     def kind(self) -> str:
@@ -80,6 +81,7 @@ def reach(
     own = decoder.options.distortion_limit
     words = len(sentence.words)
     by_limit: dict[int, bool | None] = {}
+    gave_up = {own} if gold.limit_hit else set()
     known = False
     # What a narrow limit reaches, a wider one reaches too.
     for limit in sorted({own, *others}, key=lambda limit: math.inf if limit < 0 else limit):
@@ -91,9 +93,12 @@ def reach(
         else:
             if not known:
                 less = {**vars(options), "prefix": False}
-                known = force(others[limit], sentence, *targets, **less).reachable
+                other = force(others[limit], sentence, *targets, **less)
+                known = other.reachable
+                if other.limit_hit:
+                    gave_up.add(limit)
             by_limit[limit] = known
-    return Reached(words, gold, derivations(gold.forest), by_limit)
+    return Reached(words, gold, derivations(gold.forest), by_limit, frozenset(gave_up))
 
 
 def reach_all(
@@ -128,6 +133,7 @@ class Reachability:
         self.sentences = self.words = self.states = self.limit_hits = 0
         self.reachable_sentences = self.reachable_words = 0
         self.prefix_sentences = self.prefix_words = 0
+        self._gave_up: dict[int, int] = {}  # by distortion limit
         self._classes: dict[int, _Class] = {}
 
     def add(self, pair: Reached) -> None:
@@ -148,6 +154,7 @@ class Reachability:
             here.reachable += 1
             here.derivations += pair.derivations
         for limit, reached in pair.by_limit.items():
+            self._gave_up[limit] = self._gave_up.get(limit, 0) + (limit in pair.gave_up)
             if reached is not None:
                 here.asked[limit] = here.asked.get(limit, 0) + 1
                 here.reached[limit] = here.reached.get(limit, 0) + reached
@@ -164,6 +171,7 @@ class Reachability:
             "prefix_sentences": self.prefix_sentences,
             "prefix_words": self.prefix_words,
             "limit_hits": self.limit_hits,
+            "limit_hits_by_limit": {str(limit): n for limit, n in self._gave_up.items()},
             "states": self.states,
             "lengths": [
                 {

@@ -43,6 +43,12 @@ class LoopOptions:
     tie: list[str] = option(
         [], metavar="NAMES", help="features that share one weight: --tie 'a b' 'c d e'"
     )
+    min_sentences: int = option(
+        1,
+        min=1,
+        help="learn only features that occur in the translations of so many sentences; those of "
+        "the model itself always",
+    )
     keep_pool: bool = option(False, help="keep the pool of candidates when the run is finished")
 
 

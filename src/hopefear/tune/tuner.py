@@ -51,6 +51,9 @@ class Task:
     threads: int = 1
     iteration: int = 0  # of the outer loop, from 0
     fixed: frozenset[int] = frozenset()  # ids of features whose weights must stay
+    # Online: ids, ascending, of the only features whose weights may move; None: all but the fixed.
+    # The loop drops the rest of a step in any case; a tuner that knows can do better.
+    learnable: NDArray[np.uint64] | None = None
     # Whether a decoder goes on with the new weights: then they must hold outside the pool too.
     searching: bool = False
     progress: Callable[[int], None] | None = None
@@ -162,6 +165,12 @@ class OnlineTuner(Tuner):
     )
     minibatch: int = option(
         1, min=1, help="sentences of an update, all decoded with the same weights"
+    )
+    top: int = option(
+        0,
+        min=0,
+        help="features that stay after each iteration, the strongest over all learners; those of "
+        "the model itself stay too; 0: all",
     )
     average: Average = option(
         "updates",

@@ -72,6 +72,16 @@ def test_the_number_of_derivations(decoders: dict[int, PhraseDecoder]) -> None:
     assert derivations(decoders[-1].decode("a", Weights(), "X")) == 0
 
 
+def test_searches_that_gave_up(decoders: dict[int, PhraseDecoder]) -> None:
+    sentence, target = Sentence(("a",) * 20), [["A"] * 19 + ["B"]]
+    sentence = Sentence((*sentence.words[:10], "b", *sentence.words[10:-1]))
+    found = Reachability()
+    found.add(reach(decoders[2], decoders, sentence, target, ForcedOptions(max_states=500)))
+    report = found.report()
+    assert report["limit_hits"] == 0
+    assert report["limit_hits_by_limit"] == {"0": 0, "2": 0, "4": 0, "-1": 1}
+
+
 def test_nothing_at_all() -> None:
     report = Reachability().report()
     assert report["lengths"] == []
