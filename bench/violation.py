@@ -23,11 +23,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hopefear.files import open_input
-from hopefear.plot import line_plot
 from support.results import markdown, write_section
 from support.study import REPOSITORY, RESULTS, SHARED
 
+from hopefear.files import open_input
+from hopefear.plot import line_plot
 
 UPDATES = ("max-violation", "early", "standard", "local")
 BEAMS = (2, 5, 10, 20, 30)
@@ -127,8 +127,8 @@ def invalid(a: argparse.Namespace) -> str:
     head = ["beam", *map(str, BEAMS)]
     rows = [[f"`{u}`", *(f"{100 * y:.1f} %" for _, y in points)] for u, points in shares.items()]
     return (
-        f"Share of invalid updates in {a.invalid_iterations} iterations (figure 9). `max-violation` "
-        "does not make them; `local` cannot.\n\n"
+        f"Share of invalid updates in {a.invalid_iterations} iterations (figure 9). "
+        "`max-violation` does not make them; `local` cannot.\n\n"
         f"![invalid updates](violation-invalid.svg)\n\n{markdown(head, rows)}"
     )
 
@@ -162,7 +162,13 @@ def speed(a: argparse.Namespace) -> str:
     cpu = min(record["optimise_cpu_seconds"] for record in records[1:])
     whole = cpu / words * 150_000
     head = ["", "source words", "CPU s an iteration", "for 150,000 words", "on two cores"]
-    row = ["dense + rule id, beam 30", f"{words:,}", f"{cpu:.1f}", f"{whole:.0f}", f"{whole / 2:.0f}"]
+    row = [
+        "dense + rule id, beam 30",
+        f"{words:,}",
+        f"{cpu:.1f}",
+        f"{whole:.0f}",
+        f"{whole / 2:.0f}",
+    ]
     return "What an iteration costs, sentence pairs and prefixes.\n\n" + markdown(head, [row])
 
 

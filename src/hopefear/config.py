@@ -348,7 +348,9 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
 def _in_order_of_help(cls: type) -> list[Field]:
     """What must be given first, then what the class itself declares, then what it inherits."""
     own = inspect.get_annotations(cls)
-    return sorted(fields_of(cls), key=lambda field: (not field.required, field.attribute not in own))
+    return sorted(
+        fields_of(cls), key=lambda field: (not field.required, field.attribute not in own)
+    )
 
 
 def usage(prog: str, cls: type) -> str:

@@ -77,6 +77,7 @@ def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopef
         (("--tuner", "mert"), "--train: mert learns from the development set"),
         (("--tuner", "maxforce", "--train", "x"), "--train: 1 files; give two, SRC TGT"),
         (("--tuner", "violation", "--set", "update=late"), "give one of early, max-violation"),
+        (("--tuner", "mert", "--leave-out"), "--train: mert learns from"),
         (("--tuner", "mira", "--prefixes", "5"), "--prefixes: mira does not decode by force"),
     ],
 )

@@ -97,9 +97,7 @@ class Case:
         return self.usable(bin) and self.best_bad[bin] >= self.survivor[bin]
 
 
-cases = st.builds(
-    Case, seeds, sentences, st.integers(1, 6), st.integers(-1, 3), st.booleans()
-)
+cases = st.builds(Case, seeds, sentences, st.integers(1, 6), st.integers(-1, 3), st.booleans())
 
 
 @settings(max_examples=120, deadline=None)
@@ -213,15 +211,11 @@ def test_prefix_pairs(seed: int, words: list[str], beam: int) -> None:
     pair = decoder.gold(words, target, prefixes=1)
     assert not pair.complete
     assert pair.sentence.words == tuple(words)
-    good = {
-        d[:k] for d in every if text(d) == target[: len(text(d))] for k in range(len(d) + 1)
-    }
+    good = {d[:k] for d in every if text(d) == target[: len(text(d))] for k in range(len(d) + 1)}
     found = Violations(
         decoder.decode(pair.sentence, weights), pair.forest, weights, complete=pair.complete
     )
     slow = Slow(decoder.decode(words, weights), weights, len(words), complete=False)
     for bin in range(len(words) + 1):
         assert found.survivor[bin] == pytest.approx(slow.best(bin, good.__contains__), abs=1e-4)
-        assert found.bad[bin] == pytest.approx(
-            slow.best(bin, lambda d: d not in good), abs=1e-4
-        )
+        assert found.bad[bin] == pytest.approx(slow.best(bin, lambda d: d not in good), abs=1e-4)

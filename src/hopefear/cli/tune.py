@@ -35,11 +35,12 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
     changes any more; online tuners (mira, rm, violation) learn from sentence after sentence
     instead, decoded with the weights of that moment. With --train they learn from that bitext, and
     the development set only says when to stop and which iteration is best; violation learns from
-    those of its sentence pairs that the decoder can derive. The run directory then has the best weights (weights.tsv),
-    those of every iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A
-    run that was killed goes on with --resume and ends with the same weights. --set gives options of
-    the tuner and of the metric (--set restarts=5 metric.reference_length=average). With --lattices
-    nothing is decoded: any tuner learns from forests or lattices of any system (docs/tuning.md).
+    those of its sentence pairs that the decoder can derive. The run directory then has the best
+    weights (weights.tsv), those of every iteration, metrics.jsonl, and config.toml with all that is
+    needed to repeat it. A run that was killed goes on with --resume and ends with the same weights.
+    --set gives options of the tuner and of the metric (--set restarts=5
+    metric.reference_length=average). With --lattices nothing is decoded: any tuner learns from
+    forests or lattices of any system (docs/tuning.md).
     """
 
     section = "Learn"
@@ -109,11 +110,13 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         heldout = system.read([self.heldout], self.heldout_refs) if self.heldout else None
         training = system.read([self.train[0]], self.train[1:]) if self.train else None
         training_options = TrainingOptions(**part_of(TrainingOptions, self))
+        if training is not None and self.leave_out:
+            training = without_own_rules(training)
         config = {
             "tuner": {"name": self.tuner, **to_mapping(tuner)},
             "metric": {"name": self.metric, **to_mapping(metric)},
             **self._config(system),
-            **({"training": given} if (given := to_mapping(training_options)) else {}),
+            **({"training": given} if (given := training_options.given()) else {}),
             "resources": {"threads": threads},
         }
 
@@ -138,7 +141,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
                     training_options=training_options,
                     **shared,
                 )
-            for name in ("train", *to_mapping(training_options)):
+            for name in ("train", *training_options.given()):
                 if getattr(self, name):
                     raise OptionError(
                         f"--{name.replace('_', '-')}: {self.tuner} learns from the development "
@@ -187,6 +190,8 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
         if self.train and len(self.train) != 2:
             raise OptionError(f"--train: {len(self.train)} files; give two, SRC TGT")
+        if self.leave_out and (not self.train or self.decoder is not None):
+            raise OptionError("--leave-out: belongs to --train and a model of ours; leave it out")
         heldout = [self.heldout] if self.heldout else []
         check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)
 
@@ -267,6 +272,15 @@ class System:
         for path, digest in zip(paths, hashes, strict=True):
             self.digests[path] = digest.hexdigest()[:16]
         return TuningSet(sentences, expected)
+
+
+def without_own_rules(data: TuningSet) -> TuningSet:
+    """Training data whose sentences are decoded without what the model has from them alone."""
+    from hopefear.decode.forced import leaving_out
+    from hopefear.tune.loop import TuningSet
+
+    pairs = zip(data.sentences, data.references, strict=True)
+    return TuningSet([leaving_out(source, texts[0]) for source, texts in pairs], data.references)
 
 
 def model_system(command: Tune, model: Model, console: Console) -> System:

@@ -25,8 +25,8 @@ another one is learned from), or without averages.
 With `--min-sentences` and `top` fewer features are learned, or stay (`feature_selection.py`).
 
 What is learned from is a training set of its own, and the tuning set only judges; or it is the
-tuning set. For a tuner that `wants_gold` it is the sentence pairs that can be derived, with all their
-derivations (`training.py`).
+tuning set. For a tuner that `wants_gold` it is the sentence pairs that can be derived, with all of
+their derivations (`training.py`).
 
 The sentences of a minibatch are decoded with the same weights, on several threads if there are any
 left by the learners [zhao2013]. A learner's share is dealt out once, by the seed; threads run
@@ -52,7 +52,7 @@ from hopefear.errors import OptionError
 from hopefear.forest import kbest
 from hopefear.progress import Progress
 from hopefear.threads import in_order
-from hopefear.tune.base_loop import BaseLoop, Judge, TuningSet, is_empty
+from hopefear.tune.base_loop import BaseLoop, Decodes, Judge, TuningSet, is_empty
 from hopefear.tune.feature_selection import FiredIn, fired_in, only, restricted, strongest
 from hopefear.tune.options import LoopOptions, TrainingOptions
 from hopefear.tune.run import Record
@@ -96,6 +96,11 @@ class OnlineLoop(BaseLoop):
             raise OptionError(f"--tie: {first.name} cannot tie weights; take a batch tuner")
         if options.keep_pool:
             raise OptionError(f"--keep-pool: {first.name} has no pool; leave it out")
+        if options.min_sentences > 1 and training is not None:
+            raise OptionError(
+                "--min-sentences: counts in the development set, from which nothing is learned "
+                "with --train; leave one of them out"
+            )
         super().__init__(tuner=first, **more)
         self.tuner = first
         self.training = training or self.judge.data
@@ -106,6 +111,7 @@ class OnlineLoop(BaseLoop):
         self.learners = [first, *(make_tuner() for _ in range(first.learners - 1))]
         self.lessons = Lessons((), ())
         self.shares: list[list[int]] = []
+        self.decoders: list[Decodes] = []
         if not first.wants_gold:
             for name in ("prefixes", "max_states"):
                 if getattr(self.training_options, name) is not None:
@@ -121,7 +127,6 @@ class OnlineLoop(BaseLoop):
                 f"{first.name}: learns from forced decoding, which only the phrase-based decoder "
                 "has; take a phrase-based model or another tuner"
             )
-        self.decoders = [self.decoder.for_learner(number) for number in range(first.learners)]
         self.current = [self._known(self.start) for _ in self.learners]  # weights of each
         self.mean: Weights | None = None
         self.counted = 0.0  # what the mean is over
@@ -156,6 +161,7 @@ class OnlineLoop(BaseLoop):
             )
         order = np.random.default_rng([self.options.seed]).permutation(sentences)
         self.shares = [np.sort(order[number::count]).tolist() for number in range(count)]
+        self.decoders = [self.decoder.for_learner(number) for number in range(count)]
         for learner, share in zip(self.learners, self.shares, strict=True):
             learner.begin(
                 Share(

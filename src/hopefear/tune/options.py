@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from hopefear.config import option
+from hopefear.config import option, to_mapping
 
 
 @dataclass(kw_only=True)
@@ -70,9 +71,16 @@ class TrainingOptions:
         help="of a pair that cannot be derived, learn from its longest beginning that can, if it "
         "has so many source words (5 in the literature)",
     )
+    leave_out: bool = option(
+        False, help="decode each pair of --train without the rules that come from it alone"
+    )
     max_states: int | None = option(
         None,
         min=1,
         help="give up on a sentence pair when forced decoding made so many states; if not given "
         "1000000",
     )
+
+    def given(self) -> dict[str, Any]:
+        """What is not as by default."""
+        return {name: value for name, value in to_mapping(self).items() if value}

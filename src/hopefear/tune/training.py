@@ -1,4 +1,4 @@
-"""What an online tuner learns from: sentences and references, some with their gold forests. [yu2013]
+"""What an online tuner learns from: sentences and references, perhaps gold forests.  [yu2013]
 
 Goes in: a set of sentences with references (a bitext, or the development set itself), a decoder
 that can decode by force. Comes out: `Lessons`, the sentence pairs that have a derivation, each with

@@ -82,9 +82,7 @@ class Violation(OnlineTuner):
 
     def __post_init__(self) -> None:
         if self.phrase_limit is not None and self.update_ != "early":
-            raise OptionError(
-                "phrase_limit: belongs to update early; leave it out or choose that"
-            )
+            raise OptionError("phrase_limit: belongs to update early; leave it out or choose that")
 
     def begin(self, share: Share) -> None:
         self._kbest = share.kbest
@@ -138,9 +136,7 @@ class Violation(OnlineTuner):
         if standard(found) is None:
             return Lesson(None, None, found.length)
         bad = found.pair(found.length)[1]
-        listed = kbest(
-            example.forest, weights, self._kbest, distinct=True, roots=found.last_nodes
-        )
+        listed = kbest(example.forest, weights, self._kbest, distinct=True, roots=found.last_nodes)
         metric = create("bleu+1")
         rows = metric.prepare([example.references]).statistics(
             [derivation.words for derivation in listed], np.zeros(len(listed), np.int32)
