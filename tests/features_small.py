@@ -9,6 +9,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
@@ -17,6 +18,8 @@ from lm_arpa import SMALL, write_arpa
 
 from hopefear.decode.hiero import HieroDecoder, HieroOptions
 from hopefear.features.feature import Feature, PythonFeature, RuleUse
+from hopefear.features.word_classes import SideClasses, WordClasses
+from hopefear.features.word_edges import combinations
 from hopefear.features.word_lists import WordLists
 from hopefear.forest import Derivation
 from hopefear.lm import LanguageModel
@@ -36,12 +39,18 @@ BITEXT = [
     ("e f d e f", "c b a c b", "0-1 1-0 2-2 3-4 4-3"),
 ]
 
+# Some of the words have none; a path that is shorter than a prefix, tags of both sides.
+CLASSES = WordClasses(
+    SideClasses({"d": "0110011", "e": "011000", "f": "01"}, {"d": "N", "e": "V", "u": "X"}),
+    SideClasses({"a": "1010101", "b": "1010111"}, {"a": "DT", "c": "NN"}),
+)
+
 
 def word_lists(folder: Path, limit: int = 4) -> WordLists:
     paths = [folder / name for name in ("source", "target", "alignment")]
     for path, lines in zip(paths, zip(*BITEXT, strict=True), strict=True):
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return WordLists.count(*paths, limit=limit)
+    return replace(WordLists.count(*paths, limit=limit), classes=CLASSES)
 
 
 class SmallHiero:
@@ -215,6 +224,46 @@ def structural_distortion(use: RuleUse, lists: WordLists) -> Fired:
         yield f"{'reordered' if crossed else 'monotone'}|{min(end - begin, 2)}", 1
 
 
+def word_edges(use: RuleUse, lists: WordLists, only: str = "wcb64ty") -> Fired:
+    def levels(word: str, classes: SideClasses, left: bool) -> dict[str, str]:
+        path = classes.paths.get(word, "")
+        kind = "letters" if word.isalpha() else "other"
+        return {
+            "w": word,
+            "c": word[0 if left else -1],
+            "b": path or "<unk>",
+            "6": path[:6] or "<unk>",
+            "4": path[:4] or "<unk>",
+            "t": classes.tags.get(word, "<unk>"),
+            "y": kind,
+        }
+
+    begin, end = use.span
+    edges: dict[str, dict[str, str]] = {}
+    for name, place in (("sp", begin - 1), ("s0", begin), ("s1", end - 1), ("sn", end)):
+        if 0 <= place < len(use.source):
+            left = name in ("s0", "sn")
+            edges[name] = levels(use.source[place], lists.classes.source, left)
+        else:
+            edges[name] = dict.fromkeys("wcb64ty", "<s>" if place < 0 else "</s>")
+    for name, symbol in (("t0", use.target_side[0]), ("t1", use.target_side[-1])):
+        if isinstance(symbol, str):
+            edges[name] = levels(symbol, lists.classes.target, True)
+    for combination in combinations():
+        parts = [part.split(".") for part in combination.split("+")]
+        words = [part for part in parts if part[0] != "len"]
+        if any(edge not in edges or level not in only for edge, level in words):
+            continue
+        values = [
+            str(end - begin) if part[0] == "len" else edges[part[0]][part[1]] for part in parts
+        ]
+        yield "|".join([combination, *values]), 1
+
+
+def word_edges_of_classes(use: RuleUse, lists: WordLists) -> Fired:
+    yield from word_edges(use, lists, "b64")
+
+
 def count_discount(use: RuleUse, lists: WordLists) -> Fired:
     count = math.ceil(use.counts.joint - 1e-4)
     yield ("1" if count <= 1 else "[2,3]" if count <= 3 else "[4,)"), 1
@@ -235,6 +284,8 @@ DEFINITIONS: list[tuple[str, dict[str, object], Definition]] = [
     ("rule-shape", {"runs": True}, rule_shape_of_runs),
     ("structural-distortion", {"longest": 2}, structural_distortion),
     ("count-discount", {"bins": [1, 3]}, count_discount),
+    ("word-edges", {}, word_edges),
+    ("word-edges", {"levels": "b64"}, word_edges_of_classes),
 ]
 
 

@@ -158,6 +158,17 @@ double Weights::dot(std::span<const FeatureId> ids, std::span<const float> value
   return sum;
 }
 
+double Weights::sum(std::span<const FeatureId> ids) const {
+  if (capacity_ == 0) return 0;
+  double sum = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i + kAhead < ids.size()) prefetch(ids[i + kAhead]);
+    const size_t at = find(ids[i]);
+    if (ids_[at] == ids[i]) sum += static_cast<double>(values_[at]);
+  }
+  return sum;
+}
+
 void Weights::add_scaled(std::span<const FeatureId> ids, std::span<const float> values,
                          double factor) {
   if (ids.size() > size_) reserve(ids.size());

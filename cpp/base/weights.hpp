@@ -54,6 +54,7 @@ class Weights {
   // The sum over the vector's entries of weight * value; about 20 ns per entry in a large table.
   double dot(std::span<const FeatureId> ids, std::span<const float> values) const;
   double dot(const SparseVector& v) const { return dot(v.ids(), v.values()); }
+  double sum(std::span<const FeatureId> ids) const;  // of their weights
   void add_scaled(std::span<const FeatureId> ids, std::span<const float> values, double factor);
   void add_scaled(const SparseVector& v, double factor) { add_scaled(v.ids(), v.values(), factor); }
   void scale(double factor);

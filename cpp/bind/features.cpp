@@ -5,6 +5,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -15,11 +17,14 @@
 #include "features/count_discount.hpp"
 #include "features/deletion.hpp"
 #include "features/insertion.hpp"
+#include "features/rule_bigrams.hpp"
+#include "features/rule_history.hpp"
 #include "features/rule_id.hpp"
 #include "features/rule_shape.hpp"
 #include "features/structural_distortion.hpp"
 #include "features/target_bigrams.hpp"
 #include "features/word_context.hpp"
+#include "features/word_edges.hpp"
 #include "features/word_pairs.hpp"
 
 namespace hopefear::bind {
@@ -114,6 +119,33 @@ std::unique_ptr<features::WordSet> set_of(const std::optional<Words>& words) {
   return words.has_value() ? std::make_unique<features::WordSet>(std::span(*words)) : nullptr;
 }
 
+using ClassedWord = std::tuple<std::string, std::string, std::string>;  // word, path, tag
+
+features::WordClasses classes_of(std::vector<ClassedWord> words) {
+  features::WordClasses classes;
+  for (auto& [word, path, tag] : words)
+    classes.add(std::move(word), {std::move(path), std::move(tag)});
+  return classes;
+}
+
+// Combinations of WordEdges as Python has them: a label, and (edge, level) as numbers.
+using Combinations = std::vector<std::pair<std::string, std::vector<std::pair<int, int>>>>;
+
+std::vector<features::EdgeCombination> combinations_of(Combinations given) {
+  std::vector<features::EdgeCombination> made;
+  for (auto& [label, atoms] : given) {
+    made.push_back({std::move(label), {}});
+    for (const auto& [edge, level] : atoms) {
+      if (edge < 0 || edge > static_cast<int>(features::kEdgeWords) || level < 0 ||
+          level >= static_cast<int>(features::kLevels))
+        throw nb::value_error("no such edge or level");
+      made.back().atoms.push_back(
+          {static_cast<features::Edge>(edge), static_cast<features::Level>(level)});
+    }
+  }
+  return made;
+}
+
 // The engine's templates. Word lists are None where a template tells all words apart.
 void bind_templates(nb::module_& m) {
   m.def(
@@ -172,6 +204,33 @@ void bind_templates(nb::module_& m) {
         return made(features::make_count_discount(std::move(name), std::move(bins)));
       },
       "name"_a, "bins"_a);
+  m.def(
+      "word_edges",
+      [](std::string name, Combinations combinations, std::vector<ClassedWord> source,
+         std::vector<ClassedWord> target) {
+        return made(features::make_word_edges(
+            std::move(name), combinations_of(std::move(combinations)),
+            classes_of(std::move(source)), classes_of(std::move(target))));
+      },
+      "name"_a, "combinations"_a, "source"_a, "target"_a);
+  m.def("word_type", &features::word_type, "word"_a);
+  m.def(
+      "rule_bigrams",
+      [](std::string name) { return made(features::make_rule_bigrams(std::move(name))); },
+      "name"_a);
+  m.def(
+      "rule_history",
+      [](std::string name, std::string_view levels, std::vector<ClassedWord> words) {
+        std::vector<features::Level> chosen;
+        for (const char level : levels) {
+          const size_t at = features::kLevelNames.find(level);
+          if (at == std::string_view::npos) throw nb::value_error("no such level");
+          chosen.push_back(static_cast<features::Level>(at));
+        }
+        return made(features::make_rule_history(std::move(name), std::move(chosen),
+                                                classes_of(std::move(words))));
+      },
+      "name"_a, "levels"_a, "words"_a);
 }
 
 }  // namespace
@@ -179,7 +238,8 @@ void bind_templates(nb::module_& m) {
 void bind_features(nb::module_& m) {
   nb::class_<Template>(m, "FeatureTemplate", "A feature template of the engine; see features/.")
       .def_prop_ro("name", &Template::name)
-      .def_prop_ro("stateful", [](const Template& t) { return t.state_size() > 0; });
+      .def_prop_ro("stateful", [](const Template& t) { return t.state_size() > 0; })
+      .def_prop_ro("left_to_right_only", &Template::left_to_right_only);
   m.def(
       "python_template",
       [](std::string name, nb::object fire, nb::object make_use,

@@ -19,21 +19,21 @@ constexpr uint32_t kNone = PhraseModel::kNoFeature;
 
 class ForestWriter {
  public:
-  ForestWriter(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
+  ForestWriter(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                features::NameLog& log, features::Memo& memo)
       : model_(model),
         options_(options),
-        search_(search),
+        graph_(graph),
         out_(std::make_shared<ForestStorage>()),
-        length_(static_cast<uint32_t>(options.length())),
         rows_(options.size(), kNoRow),
         log_(log),
         memo_(memo),
-        sink_(memo, &fired_, &log) {}
+        sink_(memo, &fired_, &log),
+        after_(model.state_size()) {}
 
   Forest write(const std::string& id, std::shared_ptr<FeatureNames> names) {
     start();
-    for (const SearchBin& bin : search_.bins()) {
+    for (const SearchBin& bin : graph_.bins) {
       for (uint32_t i = 0; i < bin.nodes.size(); ++i) add_node(bin, i);
     }
     const uint32_t goal = add_goal();
@@ -59,12 +59,12 @@ class ForestWriter {
       }
     }
     size_t nodes = 1, edges = 1;
-    for (const SearchBin& bin : search_.bins()) {
+    for (const SearchBin& bin : graph_.bins) {
       nodes += bin.nodes.size();
       edges += bin.edges.size();
     }
-    edges += search_.bins().back().nodes.size();
-    const size_t width = search_.coverage().words(0).size();
+    edges += graph_.bins.back().nodes.size();
+    const size_t width = graph_.coverage.words(0).size();
     f.node_edges.reserve(nodes + 1);
     f.covered.reserve(nodes);
     f.spans.reserve(2 * nodes);
@@ -105,7 +105,7 @@ class ForestWriter {
     ForestStorage& f = *out_;
     const SearchNode& node = bin.nodes[i];
     const uint32_t head = bin.first + i;
-    const CoverageTable& sets = search_.coverage();
+    const CoverageTable& sets = graph_.coverage;
     label(static_cast<uint32_t>(sets.count(node.coverage)), node.begin, node.end,
           sets.words(node.coverage));
     if (head == 0) {  // the start: an edge without anything
@@ -129,15 +129,7 @@ class ForestWriter {
       }
       if (model_.has_reordering()) add_reordering(last, o);
       if (!model_.stateful().empty()) {
-        features::RuleUse use;
-        if (model_.steps_need_use()) use = options_.use(o);
-        const features::RuleUse* const seen = model_.steps_need_use() ? &use : nullptr;
-        for (const PhraseModel::Stateful& s : model_.stateful()) {
-          const std::byte* const state = state_of(*tail_bin, tail, s);
-          after_.resize(s.feature->state_size());
-          s.feature->step({&options_.source(), seen, options_.edge_target(o), {&state, 1}}, sink_,
-                          after_.data());
-        }
+        options_.step_templates(o, templates_of(*tail_bin, tail), sink_, after_.data());
         add_fired();
       }
       close_edge();
@@ -149,33 +141,40 @@ class ForestWriter {
   std::pair<const SearchBin*, uint32_t> find(uint32_t number, const SearchBin& head,
                                              const PhraseOption& o) const {
     const size_t bin =
-        static_cast<size_t>(&head - search_.bins().data()) - static_cast<size_t>(o.end - o.begin);
-    const SearchBin& found = search_.bins()[bin];
+        static_cast<size_t>(&head - graph_.bins.data()) - static_cast<size_t>(o.end - o.begin);
+    const SearchBin& found = graph_.bins[bin];
     return {&found, number - found.first};
   }
 
   uint32_t add_goal() {
     ForestStorage& f = *out_;
-    const SearchBin& last = search_.bins().back();
+    const SearchBin& last = graph_.bins.back();
     const uint32_t goal = offset(f.covered.size());
     const uint32_t final_coverage = last.nodes.empty() ? 0 : last.nodes.front().coverage;
-    label(length_, 0, static_cast<int32_t>(length_), search_.coverage().words(final_coverage));
+    const size_t covered = graph_.bins.size() - 1;
+    label(static_cast<uint32_t>(covered), 0, static_cast<int32_t>(covered),
+          graph_.coverage.words(final_coverage));
     constexpr int32_t kSlot[1] = {-1};
     for (uint32_t i = 0; i < last.nodes.size(); ++i) {
       const uint32_t tail = last.first + i;
       add_edge(goal, {&tail, 1}, kSlot, kNoRow, kNoRule);
+      if (!graph_.sentence) {
+        f.edge_dense.resize(f.edge_dense.size() + f.edge_columns.size(), 0);
+        close_edge();
+        continue;
+      }
       for (size_t l = 0; l < model_.lms().size(); ++l) {
         const PhraseLm& lm = model_.lms()[l];
         lm::State state;
         std::memcpy(&state.context,
-                    last.states.data() + i * search_.state_size() + l * sizeof(uint32_t),
+                    last.states.data() + i * graph_.state_size + l * sizeof(uint32_t),
                     sizeof(uint32_t));
         const double log10 = lm.model->look_up(state, lm.model->eos(), state).log10;
         f.edge_dense.push_back(static_cast<float>(log10 * lm.unit));
       }
       if (distortion_ != kNone) f.edge_dense.push_back(0);
       for (const PhraseModel::Stateful& s : model_.stateful()) {
-        s.feature->finish(options_.source(), state_of(last, i, s), true, sink_);
+        s.feature->finish(options_.source(), templates_of(last, i) + s.offset, true, sink_);
       }
       add_fired();
       close_edge();
@@ -184,10 +183,8 @@ class ForestWriter {
     return goal;
   }
 
-  const std::byte* state_of(const SearchBin& bin, uint32_t i,
-                            const PhraseModel::Stateful& s) const {
-    return bin.states.data() + i * search_.state_size() + model_.lms().size() * sizeof(uint32_t) +
-           s.offset;
+  const std::byte* templates_of(const SearchBin& bin, uint32_t i) const {
+    return bin.states.data() + i * graph_.state_size + model_.lms().size() * sizeof(uint32_t);
   }
 
   void add_edge(uint32_t head, std::span<const uint32_t> tails, std::span<const int32_t> target,
@@ -286,9 +283,8 @@ class ForestWriter {
 
   const PhraseModel& model_;
   const OptionTable& options_;
-  const PhraseSearch& search_;
+  const SearchGraph graph_;
   std::shared_ptr<ForestStorage> out_;
-  const uint32_t length_;
   uint32_t distortion_ = kNone;
   std::vector<uint32_t> rows_;  // by option
   IdNumbers numbers_;           // filled when a template first fires
@@ -302,10 +298,10 @@ class ForestWriter {
 
 }  // namespace
 
-Forest make_forest(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
+Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
                    features::NameLog& log, features::Memo& memo) {
-  return ForestWriter(model, options, search, log, memo).write(id, std::move(names));
+  return ForestWriter(model, options, graph, log, memo).write(id, std::move(names));
 }
 
 }  // namespace hopefear::decode

@@ -65,6 +65,10 @@ uint32_t PhraseModel::add_feature(const std::string& name) {
   return static_cast<uint32_t>(names_.size() - 1);
 }
 
+void begin_templates(const PhraseModel& model, std::byte* states) {
+  for (const PhraseModel::Stateful& s : model.stateful()) s.feature->begin(states + s.offset);
+}
+
 PhraseWeights::PhraseWeights(const PhraseModel& model, const Weights& table)
     : model_(&model), table_(&table), memo_(&table) {
   for (size_t i = 0; i < model.ids().size(); ++i) {

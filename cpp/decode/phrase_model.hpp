@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -111,6 +112,9 @@ class PhraseModel {
   size_t state_size_ = 0;
   mutable RankingCache rankings_;
 };
+
+// The states of templates at the beginning of a sentence: the model's state_size() bytes.
+void begin_templates(const PhraseModel& model, std::byte* states);
 
 // The weights of the dense features, gathered once per sentence; templates ask the table, and
 // remember its answers.

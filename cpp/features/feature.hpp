@@ -26,10 +26,12 @@
 namespace hopefear::features {
 
 // The source sentence. Words have the numbers of the sentence's vocabulary, in which the target
-// words of its rules are numbered too.
+// words of its rules are numbered too. Templates may number strings of their own there, so that a
+// state can have them: equal strings have equal numbers for all of the sentence's decoding.
 struct Source {
   std::span<const int32_t> words;
-  const Vocabulary* vocabulary = nullptr;
+  Vocabulary* vocabulary = nullptr;
+  std::span<const int32_t> tags = {};  // parts of speech, numbered there too; empty: not tagged
 };
 
 struct SourceSpan {
@@ -76,6 +78,8 @@ class Template {
 
   // Stateful part; state_size() == 0 means that there is none.
   virtual size_t state_size() const { return 0; }
+  // Whether a step must have one tail at most, in front: no chart parsing.
+  virtual bool left_to_right_only() const { return false; }
   // Whether step() looks at Step::use; it takes time to make.
   virtual bool needs_use() const { return true; }
   // The state at the beginning of a sentence, for search from left to right.

@@ -11,4 +11,7 @@ namespace hopefear::features {
 
 std::shared_ptr<const Template> make_rule_id(std::string name);
 
+// Appends which rule it is to `text`: a separator, the source side, '|' and the target side.
+void append_rule(const RuleUse& use, char separator, std::string& text);
+
 }  // namespace hopefear::features

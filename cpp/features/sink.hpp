@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,10 @@ class Memo {
   explicit Memo(const Weights* weights) : weights_(weights) {}
   float weight(FeatureId id) const { return weights_ == nullptr ? 0.0F : weights_->get(id); }
 
+  double sum(std::span<const FeatureId> ids) const {  // of their weights
+    return weights_ == nullptr ? 0.0 : weights_->sum(ids);
+  }
+
   // The entry of a key that is not 0; a new one has the id 0. Valid until the next call.
   Entry& at(uint64_t key) {
     if (2 * (used_ + 1) > slots_.size()) grow();
@@ -165,6 +170,22 @@ class Sink {
     compose(name_);
     add(std::string_view(name_), value);
   }
+  // The same for `count` features at once, numbered from 0: `compose(i, name)` appends the name of
+  // the i-th, or says false if it does not fire. Weights are looked up together, which takes a
+  // fraction of the time in a large table.
+  template <typename Compose>
+  void add_all(float value, size_t count, Compose&& compose) {
+    ids_.clear();
+    for (size_t i = 0; i < count; ++i) {
+      name_.clear();
+      if (!compose(i, name_)) continue;
+      const FeatureId id = feature_id(name_);
+      if (names_ != nullptr) names_->add(id, name_);
+      ids_.push_back(id);
+      if (record_ != nullptr) record_->push_back({id, value});
+    }
+    score_ += value * memo_->sum(ids_);
+  }
   double score() const { return score_; }
   void reset() { score_ = 0; }
 
@@ -182,6 +203,7 @@ class Sink {
   NameLog* names_;
   double score_ = 0;
   std::string name_;  // scratch
+  std::vector<FeatureId> ids_;
 };
 
 // Appends "label:part|part…".

@@ -6,6 +6,7 @@ rules.bin  lm.bin     the engine's memory-mapped parts
 weights.tsv           the weights that `translate` takes unless it is given others
 casing.*.tsv          what the text steps learned
 word-lists.tsv        the most frequent words, which lexical feature templates tell apart
+word-classes.tsv      clusters and parts of speech, which some templates back off to
 folds/0/ …            rules and language models that leave a part of the training text out
 work/                 prepared text, its alignment and the state of training; only a later run
 of `hopefear train` needs it
@@ -22,6 +23,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,7 @@ import tomli_w
 from hopefear import config, registry
 from hopefear.config import load_toml
 from hopefear.errors import InputError, OptionError, suggestion
+from hopefear.features.word_classes import CLASSES_FILE, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.files import PathLike, open_output
 from hopefear.rules.table import TABLE_FILE, RuleTable
@@ -118,15 +121,18 @@ class Model:
     @cached_property
     def lists(self) -> WordLists:
         """The words that feature templates tell apart; models of before had none."""
+        classes = self.directory / CLASSES_FILE
+        known = WordClasses.load(classes) if classes.is_file() else WordClasses()
+        known = replace(known, place=str(self.directory))
         path = self.directory / LISTS_FILE
         if path.is_file():
-            return WordLists.load(path)
+            return replace(WordLists.load(path), classes=known)
         remedy = (
             "an imported model has none, so give the template size=0 for all words"
             if "imported" in self.settings
             else "give the same 'hopefear train' again, which makes only these"
         )
-        return WordLists(place=str(self.directory), remedy=remedy)
+        return WordLists(place=str(self.directory), remedy=remedy, classes=known)
 
     @property
     def templates(self) -> dict[str, Mapping[str, Any]]:

@@ -1,9 +1,9 @@
 """Training: two texts in, a model directory out.
 
-Text steps, word alignment, language model, rules, word lists; each is a `Step` that knows what its
-outputs depend on. What a step made is kept with a fingerprint of that, in `work/steps.json`: a run
-that was stopped goes on behind the last finished step, and a run with other options does again only
-what depends on them.
+Text steps, word alignment, language model, rules, word lists, word classes; each is a `Step` that
+knows what its outputs depend on. What a step made is kept with a fingerprint of that, in
+`work/steps.json`: a run that was stopped goes on behind the last finished step, and a run with
+other options does again only what depends on them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Any, Literal
 import hopefear
 from hopefear.config import option, part_of
 from hopefear.errors import InputError, OptionError
+from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.files import PathLike, open_input, write_text
 from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
@@ -31,11 +32,14 @@ from hopefear.progress import Display
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.clean import CleanRules, clean_files
+from hopefear.text.clusters import MOST_CLUSTERS, cluster
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
 from hopefear.text.pipeline import TextPipeline, casing_name, language_of
 from hopefear.threads import all_cores
 
 SIDES = ("source", "target")
+# Options that are files which only the step of word classes reads.
+_CLASS_FILES = ("source_clusters", "target_clusters", "source_tags", "target_tags")
 STATE_FILE = "steps.json"
 
 
@@ -63,6 +67,21 @@ class TrainOptions(CleanRules, ExtractOptions):
         help="entries of each word list: the most frequent words, aligned pairs and unaligned "
         "words, which feature templates tell apart",
     )
+    clusters: int = option(
+        0,
+        min=0,
+        max=MOST_CLUSTERS,
+        help="Brown clusters of each side's words, for feature templates that back off to them "
+        "(word-edges takes 200); 0: none",
+    )
+    source_clusters: Path | None = option(
+        None, help="a file of paths made elsewhere, instead of clusters of the source text"
+    )
+    target_clusters: Path | None = option(None, help="likewise")
+    source_tags: Path | None = option(
+        None, help="parts of speech, a line 'word<TAB>tag' for each word, for the same templates"
+    )
+    target_tags: Path | None = option(None, help="likewise")
     folds: int = option(
         0,
         min=0,
@@ -124,8 +143,8 @@ class _Training:
         self.display = display or Display()
         self.tell = tell
         self.threads = options.threads or all_cores()
-        for path in (source, target, options.align, options.lm_text):
-            if path is not None and str(path) == "-":
+        for path in self._all_inputs().values():
+            if str(path) == "-":
                 raise OptionError("'-': training reads its texts more than once; give a file")
 
     def run(self) -> dict[str, Any]:
@@ -152,6 +171,7 @@ class _Training:
             self._write_state(state)
             report["steps"][step.name] = {**result, "reused": False}
         self._forget_folds()
+        self._forget_classes()
         self._finish(report)
         report["seconds"] = round(time.monotonic() - started, 3)
         return report
@@ -168,8 +188,11 @@ class _Training:
                     f"{self.directory}: is not empty and no model; give a new directory"
                 )
         self.work.mkdir(parents=True, exist_ok=True)
-        for left in self.work.glob("tmp-*"):  # of a run that was killed
+        # Of a run that was killed: scratch, and files that were not yet renamed (files.py).
+        for left in self.work.glob("tmp-*"):
             shutil.rmtree(left, ignore_errors=True)
+        for left in self.directory.rglob(".*.tmp"):
+            left.unlink(missing_ok=True)
 
     def _read_state(self) -> dict[str, Any]:
         try:
@@ -196,13 +219,18 @@ class _Training:
     # -- what depends on what --
 
     def _hash_inputs(self) -> dict[str, str]:
-        paths = {**self.inputs, "align": self.options.align, "lm_text": self.options.lm_text}
         with self.display.step("look at the texts"):
-            return {name: _file_digest(path) for name, path in paths.items() if path is not None}
+            return {name: _file_digest(path) for name, path in self._all_inputs().items()}
+
+    def _all_inputs(self) -> dict[str, Path]:
+        names = ("align", "lm_text", *_CLASS_FILES)
+        given = {name: getattr(self.options, name) for name in names}
+        return {**self.inputs, **{name: path for name, path in given.items() if path is not None}}
 
     def _steps(self, hashes: dict[str, str]) -> list[Step]:
         options = self.options
         rules = part_of(CleanRules, options)
+        classes = [hashes.pop(name, None) for name in _CLASS_FILES]
         text = {
             "inputs": hashes,
             "languages": {side: self._language(side) for side in SIDES},
@@ -224,6 +252,9 @@ class _Training:
             Step("rules", table, (TABLE_FILE,), self._rules),
             Step("word lists", lists, (LISTS_FILE,), self._word_lists),
         ]
+        if options.clusters or any(classes):
+            depends = {"text": text, "clusters": options.clusters, "given": classes, "version": 1}
+            steps.append(Step("word classes", depends, (CLASSES_FILE,), self._word_classes))
         for number in range(options.folds):
             fold = {"rules": table, "lm": lm, "fold": [number, options.folds]}
             place = f"{FOLDS}/{number}"
@@ -379,6 +410,32 @@ class _Training:
             )
         lists.save(self.directory / LISTS_FILE)
         return {"entries": {name: len(entries) for name, entries in (lists.lists or {}).items()}}
+
+    def _word_classes(self) -> dict[str, Any]:
+        sides = {}
+        for side in SIDES:
+            paths, tags = (getattr(self.options, f"{side}_{kind}") for kind in ("clusters", "tags"))
+            found = SideClasses.read(paths, tags)
+            if paths is None and self.options.clusters:
+                with self.display.step(f"cluster {side} words", unit="words") as step:
+                    clusters, _ = cluster(
+                        [self.work / f"{side}.txt"],
+                        clusters=self.options.clusters,
+                        progress=step.update,
+                    )
+                found = SideClasses(clusters.paths, found.tags)
+            sides[side] = found
+        WordClasses(sides["source"], sides["target"]).save(self.directory / CLASSES_FILE)
+        return {
+            side: {"clustered": len(found.paths), "tagged": len(found.tags)}
+            for side, found in sides.items()
+        }
+
+    def _forget_classes(self) -> None:
+        """Those of a run with other options."""
+        options = self.options
+        if not options.clusters and not any(getattr(options, name) for name in _CLASS_FILES):
+            (self.directory / CLASSES_FILE).unlink(missing_ok=True)
 
     def _forget_folds(self) -> None:
         for place in (self.directory / FOLDS).glob("*"):

@@ -118,9 +118,12 @@ def test_a_stopped_run_goes_on(
                 run(bitext, directory)
         with pytest.raises(InputError, match=r"is unfinished, it has no model\.toml"):
             Model.load(directory)
+    for name in (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x"):  # by a kill
+        (directory / name).parent.mkdir(exist_ok=True)
+        (directory / name).touch()
     run(bitext, directory)
     assert contents(directory) == contents(trained)
-    assert not list((directory / "work").glob("tmp-*"))
+    assert not [*directory.rglob("*.tmp"), *directory.rglob("tmp-*")]
 
 
 def test_threads_and_memory_change_nothing(bitext: Path, trained: Path, tmp_path: Path) -> None:
@@ -239,3 +242,27 @@ def test_foreign_and_damaged_models(model: Path, tmp_path: Path) -> None:
     (model / "model.toml").write_text("format = 99\n")
     with pytest.raises(InputError, match="format 99, expected 1"):
         Model.load(model)
+
+
+def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
+    lexicon = tmp_path / "tags"
+    lexicon.write_text("huitan\tN\n", encoding="utf-8")
+    report = run(bitext, model, clusters=20, source_tags=lexicon)
+    again = [name for name, step in report["steps"].items() if not step["reused"]]
+    assert again == ["word classes"]
+    classes = Model.load(model).lists.classes
+    assert len(set(classes.source.paths.values())) == 20
+    assert classes.source.tags == {"huitan": "N"}
+    assert classes.target.paths.keys() == {
+        word for line in read_lines(model / "work" / "target.txt") for word in line.split()
+    }
+    # Paths that come from elsewhere, instead.
+    paths = tmp_path / "paths"
+    paths.write_text("01\thuitan\t3\n", encoding="utf-8")
+    run(bitext, model, clusters=20, source_clusters=paths)
+    classes = Model.load(model).lists.classes
+    assert classes.source.paths == {"huitan": "01"}
+    assert classes.source.tags == {}
+    assert len(set(classes.target.paths.values())) == 20
+    run(bitext, model)
+    assert Model.load(model).lists.classes.target.paths == {}

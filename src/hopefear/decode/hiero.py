@@ -133,6 +133,13 @@ class HieroDecoder(Decoder):
                     f"{suggestion(name, known)}"
                 )
         factor = self._lm_unit = self._features.get("lm", FeatureSpec("lm")).factor
+        made = [template.make(lists or WordLists()) for template in self.templates]
+        for template in made:
+            if template.left_to_right_only:
+                raise OptionError(
+                    f"the feature template {template.name} needs search from left to right, a "
+                    "hierarchical system has none; leave it out"
+                )
         self._engine = ChartDecoder(
             tables=[] if rules is None else [rules.engine],
             lms=[lm.engine for lm in self.lms.values()],
@@ -144,7 +151,7 @@ class HieroDecoder(Decoder):
             rules=self._pair("rules"),
             glue_feature=self._pair("glue"),
             pass_through=self._pair("pass-through"),
-            templates=[template.make(lists or WordLists()) for template in self.templates],
+            templates=made,
             names=self.names,
             span_limit=self.options.span_limit,
             rule_limit=self.options.rule_limit,
@@ -217,6 +224,10 @@ class HieroDecoder(Decoder):
             raise InputError(
                 f"sentence {sentence.id!r}: translations given by markup are for phrase models; "
                 "put them into the sentence's grammar"
+            )
+        if sentence.leave_out is not None:
+            raise InputError(
+                f"sentence {sentence.id!r}: leaving out a pair's own rules is for phrase models"
             )
         return None if sentence.grammar is None else read_grammar(sentence.grammar).engine
 

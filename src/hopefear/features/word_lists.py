@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from hopefear import _engine
 from hopefear.errors import InputError
+from hopefear.features.word_classes import WordClasses
 from hopefear.files import PathLike, display_name, open_input, write_text
 from hopefear.text.lines import read_lines
 
@@ -38,6 +39,7 @@ class WordLists:
     limit: int = 0  # entries that a list can have
     place: str = "this model"
     remedy: str = "give size=0 for all words"
+    classes: WordClasses = field(default_factory=WordClasses, hash=False)  # of another file
 
     @classmethod
     def count(

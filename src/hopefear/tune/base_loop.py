@@ -54,6 +54,8 @@ class Decodes(Protocol):
         self, sentences: Iterable[Any], weights: Weights, *, threads: int = 1
     ) -> Iterator[Forest]: ...
 
+    def for_learner(self, number: int) -> Decodes: ...
+
 
 @dataclass(frozen=True)
 class TuningSet:

@@ -89,6 +89,7 @@ class OnlineLoop(BaseLoop):
         order = np.random.default_rng([self.options.seed]).permutation(sentences)
         self.shares = [np.sort(order[number::count]).tolist() for number in range(count)]
         self.learners = [first, *(make_tuner() for _ in range(count - 1))]
+        self.decoders = [self.decoder.for_learner(number) for number in range(count)]
         for learner, share in zip(self.learners, self.shares, strict=True):
             learner.begin(
                 Share(
@@ -231,7 +232,8 @@ class OnlineLoop(BaseLoop):
         for first in range(0, len(order), size):
             batch = [s for s in order[first : first + size] if not self._is_empty(s)]
             if batch:
-                update = learner.update(weights, self._examples(batch, weights, threads), task)
+                examples = self._examples(number, batch, weights, threads)
+                update = learner.update(weights, examples, task)
                 step = update.step if learnable is None else only(update.step, learnable)
                 weights.add(step)
                 late.add(step, float(found.steps))
@@ -249,13 +251,17 @@ class OnlineLoop(BaseLoop):
             found.mean.add(late.vector(), -1.0 / found.steps)
         return found
 
-    def _examples(self, batch: Sequence[int], weights: Weights, threads: int) -> list[Example]:
+    def _examples(
+        self, number: int, batch: Sequence[int], weights: Weights, threads: int
+    ) -> list[Example]:
+        """Sentences of a learner, decoded with its weights."""
         data = self.judge.data
-        sentences = [data.sentences[number] for number in batch]
-        forests = self.decoder.decode_all(sentences, weights, threads=min(threads, len(batch)))
+        sentences = [data.sentences[sentence] for sentence in batch]
+        decoder, threads = self.decoders[number], min(threads, len(batch))
+        forests = decoder.decode_all(sentences, weights, threads=threads)
         return [
-            Example(number, forest, data.references[number])
-            for number, forest in zip(batch, forests, strict=True)
+            Example(sentence, forest, data.references[sentence])
+            for sentence, forest in zip(batch, forests, strict=True)
         ]
 
     def _is_empty(self, sentence: int) -> bool:

@@ -1,0 +1,80 @@
+#include "features/rule_bigrams.hpp"
+
+#include <cstring>
+
+#include "features/rule_id.hpp"
+
+namespace hopefear::features {
+namespace {
+
+// The number of the last rule's text; kNone behind what is no rule (glue), kBegin before all.
+constexpr int32_t kNone = -1, kBegin = -2;
+
+int32_t load(const std::byte* state) {
+  int32_t label;
+  std::memcpy(&label, state, sizeof label);
+  return label;
+}
+
+void store(int32_t label, std::byte* state) { std::memcpy(state, &label, sizeof label); }
+
+class RuleBigrams : public Template {
+ public:
+  explicit RuleBigrams(std::string name) : name_(std::move(name)) {}
+  const std::string& name() const override { return name_; }
+  size_t state_size() const override { return sizeof(int32_t); }
+
+  void begin(std::byte* state) const override { store(kBegin, state); }
+
+  void step(const Step& step, Sink& sink, std::byte* state) const override {
+    const int32_t own = label(step);
+    store(own, state);
+    if (own == kNone) return;
+    for (const std::byte* tail : step.tails) {
+      const int32_t other = load(tail);
+      if (other == kNone) continue;
+      sink.add(this, key_of({other, own}), 1, [&](std::string& text) {
+        text += name_;
+        text += ':';
+        text += other == kBegin ? "<s>" : text_of(*step.source, other);
+        text += '+';
+        text += text_of(*step.source, own);
+      });
+    }
+  }
+
+  void finish(const Source& source, const std::byte* state, bool begun, Sink& sink) const override {
+    const int32_t last = load(state);
+    if (!begun || last < 0) return;
+    sink.add(this, key_of({last, kNone}), 1, [&](std::string& text) {
+      text += name_;
+      text += ':';
+      text += text_of(source, last);
+      text += "+</s>";
+    });
+  }
+
+ private:
+  static int32_t label(const Step& step) {
+    if (step.use == nullptr || step.use->rule == kPassThrough) return kNone;
+    thread_local std::string text;
+    text.clear();
+    append_rule(*step.use, kMark, text);
+    return step.source->vocabulary->intern(text);
+  }
+  static std::string_view text_of(const Source& source, int32_t label) {
+    return source.vocabulary->word(label).substr(1);
+  }
+
+  static constexpr char kMark = '\x01';  // so that no word of a sentence is taken for a rule
+
+  std::string name_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Template> make_rule_bigrams(std::string name) {
+  return std::make_shared<RuleBigrams>(std::move(name));
+}
+
+}  // namespace hopefear::features

@@ -1,0 +1,93 @@
+"""What is known of words beside the words themselves: Brown clusters and parts of speech.
+
+Goes in: for each language a file of paths (`hopefear cluster`) and a lexicon of tags. Comes out:
+one file of the model directory, `word-classes.tsv` with a line `side<TAB>word<TAB>path<TAB>tag` for
+each word (path or tag may be empty). `hopefear train --clusters 200` makes it. Templates that back
+off from words to classes read it.  [yu2013]
+
+A lexicon has a line `word<TAB>tag` for each word: its most frequent tag. Source words that a tagger
+has tagged in their sentence do not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hopefear.errors import InputError
+from hopefear.files import PathLike, display_name, write_text
+from hopefear.text.clusters import Clusters
+from hopefear.text.lines import read_lines
+
+CLASSES_FILE = "word-classes.tsv"
+SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class SideClasses:
+    """Of one language: paths of clusters and tags, by word."""
+
+    paths: Mapping[str, str] = field(default_factory=dict, hash=False)
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(word, path, tag) of every word."""
+        words = sorted(self.paths.keys() | self.tags.keys())
+        return [(word, self.paths.get(word, ""), self.tags.get(word, "")) for word in words]
+
+    @classmethod
+    def read(cls, paths: PathLike | None, tags: PathLike | None) -> SideClasses:
+        """From a file of paths and a lexicon."""
+        return cls(
+            Clusters.load(paths).paths if paths is not None else {},
+            read_lexicon(tags) if tags is not None else {},
+        )
+
+
+@dataclass(frozen=True)
+class WordClasses:
+    """Of both languages. `place` is how messages call it."""
+
+    source: SideClasses = field(default_factory=SideClasses)
+    target: SideClasses = field(default_factory=SideClasses)
+    place: str = "this model"
+
+    def save(self, path: PathLike) -> None:
+        with write_text(path) as file:
+            for side in SIDES:
+                for row in getattr(self, side).rows():
+                    file.write("\t".join([side, *row]) + "\n")
+
+    @classmethod
+    def load(cls, path: PathLike) -> WordClasses:
+        found: dict[str, tuple[dict[str, str], dict[str, str]]] = {s: ({}, {}) for s in SIDES}
+        for number, line in enumerate(read_lines(path), 1):
+            fields = line.split("\t")
+            if len(fields) != 4 or fields[0] not in SIDES or fields[2].strip("01"):
+                raise InputError(
+                    f"{display_name(path)}:{number}: found {line[:80]!r}, expected a side, a word, "
+                    "a path of 0 and 1, and a tag between tabs; run 'hopefear train' again"
+                )
+            side, word, bits, tag = fields
+            for kind, value in zip(found[side], (bits, tag), strict=True):
+                if value:
+                    kind[word] = value
+        sides = {side: SideClasses(*kinds) for side, kinds in found.items()}
+        return cls(**sides, place=display_name(path))
+
+
+def read_lexicon(path: PathLike) -> dict[str, str]:
+    """`word<TAB>tag` for each word."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        word, _, tag = line.partition("\t")
+        if not word or not tag or len(tag.split()) != 1 or "\t" in tag or word in found:
+            why = "the word again" if word in found else f"{line[:80]!r}"
+            raise InputError(
+                f"{display_name(path)}:{number}: found {why}, expected 'word<TAB>tag', each word "
+                "once; mend the lexicon"
+            )
+        found[word] = tag
+    if not found:
+        raise InputError(f"{display_name(path)}: no words; give a lexicon 'word<TAB>tag'")
+    return found

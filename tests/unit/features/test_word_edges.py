@@ -1,0 +1,119 @@
+"""WordEdges: its list of combinations, what can be wrong with one, and the types of words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hopefear._engine import word_type
+
+from hopefear.errors import InputError, OptionError
+from hopefear.features.feature import make_feature
+from hopefear.features.word_classes import SideClasses, WordClasses, read_lexicon
+from hopefear.features.word_edges import (
+    BUDGETS,
+    EDGES,
+    WordEdges,
+    combinations,
+    parse_combination,
+)
+from hopefear.features.word_lists import WordLists
+
+CLUSTERED = SideClasses({"a": "01"}, {})
+
+
+def test_the_list_is_within_the_budget() -> None:
+    given = list(combinations())
+    assert len(set(given)) == len(given)
+    assert 50 <= len(given) <= 150
+    for text in given:
+        parse_combination(text, 10)
+        spent = [BUDGETS[part.split(".")[1]] for part in text.split("+") if part != "len"]
+        assert sum(spent) <= 10
+    # Every edge at every level it has.
+    used = {part for text in given for part in text.split("+")}
+    assert {f"{edge}.{level}" for edge in EDGES[:-1] for level in "wb6t"} <= used
+    assert {"s0.c", "s0.y", "s0.4", "t0.4", "len"} <= used
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("s0.w+t0.w+t1.w", "costs 15, more than the budget of 10"),
+        ("s2.w", "'s2.w' is no edge"),
+        ("s0", "'s0' is no edge with a level"),
+        ("len.w", "'len.w' is no edge"),
+        ("t0.c", "source words only"),
+        ("s0.w+s0.b", "an edge twice"),
+        ("", "is no edge"),
+    ],
+)
+def test_wrong_combinations(text: str, message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        parse_combination(text, 10)
+    assert message in str(caught.value)
+
+
+def test_a_list_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_text("# mine\ns0.w+t0.w\n\nlen+s1.b\ns0.w+t0.w\n", encoding="utf-8")
+    feature = make_feature("word-edges", {"file": str(path)})
+    assert isinstance(feature, WordEdges)
+    assert feature.combinations() == ["s0.w+t0.w", "len+s1.b"]
+    assert make_feature("word-edges", {"file": str(path), "levels": "b"}).combinations() == [  # type: ignore[attr-defined]
+        "len+s1.b"
+    ]
+    path.write_text("s0.w+t0.w+t1.b\n", encoding="utf-8")
+    with pytest.raises(OptionError, match="costs 13"):
+        feature.combinations()
+    with pytest.raises(OptionError, match="levels=q"):
+        WordEdges(levels="q").combinations()
+
+
+def test_a_model_without_clusters_is_named() -> None:
+    lists = WordLists(classes=WordClasses(CLUSTERED, place="model"))
+    with pytest.raises(InputError, match=r"model: has no target clusters.*--clusters 200"):
+        WordEdges().make(lists)
+    WordEdges(levels="wcy").make(lists)
+    # Tags are left out where there are none.
+    WordEdges().make(WordLists(classes=WordClasses(CLUSTERED, CLUSTERED)))
+
+
+def test_classes_come_back(tmp_path: Path) -> None:
+    classes = WordClasses(
+        SideClasses({"a": "01", "č": "1"}, {"b": "N"}), SideClasses({"x": "0"}, {"x": "V"})
+    )
+    classes.save(tmp_path / "classes")
+    loaded = WordClasses.load(tmp_path / "classes")
+    assert (loaded.source, loaded.target) == (classes.source, classes.target)
+    (tmp_path / "classes").write_text("source\ta\t01\n", encoding="utf-8")
+    with pytest.raises(InputError, match="classes:1: found"):
+        WordClasses.load(tmp_path / "classes")
+
+
+@pytest.mark.parametrize("text", ["a N\n", "a\t\n", "a\tN M\n", "a\tN\na\tV\n", ""])
+def test_wrong_lexicons(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "lexicon"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="lexicon"):
+        read_lexicon(path)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("3", "digits"),
+        ("1,000.5", "digits"),
+        ("１２", "digits"),
+        ("ok", "letters"),
+        ("far-away", "letters"),
+        (".", "punctuation"),
+        ("《", "punctuation"),
+        ("。", "punctuation"),
+        ("房子", "other"),
+        ("b2", "other"),
+        ("é", "other"),
+    ],
+)
+def test_types(word: str, expected: str) -> None:
+    assert word_type(word) == expected
