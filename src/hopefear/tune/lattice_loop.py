@@ -96,7 +96,7 @@ class LatticeLoop(Loop):
         )
         judge = Judge(self.metric, part, self.threads)
         chosen = [texts[i] for i in self.drawn]
-        return judge.scores(judge.statistics(chosen), chosen)
+        return judge.scores(chosen)
 
     def _qualities(self) -> list[float]:
         """The start was judged by a sample: it is as far from iteration 1 as it is there.
@@ -127,7 +127,7 @@ class LatticeLoop(Loop):
         with self._step(label, len(judge.data.sentences)) as step:
             save_pool(self._heldout_path, map(trim, self._forests(judge.data, step)))
         texts = list(in_order(self._best_text, ForestFile(self._heldout_path), self.threads))
-        scores = judge.scores(judge.statistics(texts), texts)
+        scores = judge.scores(texts)
         return {f"heldout_{key}": value for key, value in scores.items()}
 
     # -- learning --

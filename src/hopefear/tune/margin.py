@@ -110,7 +110,9 @@ class LinearLoss:
         assert isinstance(references, _engine.BleuReferences)
 
         def split(width: int, limit: int) -> Forest:
-            scorer = _engine.LinearScorer(forest, references, sentence, self.xi, GAIN)
+            scorer = _engine.LinearScorer(
+                forest, references, sentence, self.xi, GAIN, self.metric.lowercase
+            )
             return expand(forest, scorer, weights, beam=width, limit=limit).forest
 
         try:

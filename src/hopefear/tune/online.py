@@ -360,7 +360,7 @@ class OnlineLoop(BaseLoop):
     def _mix(self, passes: Sequence[Pass]) -> Weights:
         """The learners' weights for the next iteration, and the mean; returns the mixed weights."""
         sizes = [float(len(share)) for share in self.shares]
-        mixed = self._average([one.weights for one in passes], sizes)
+        mixed = self._mean_of([one.weights for one in passes], sizes)
         if self.tuner.mixing == "iterative":
             self.current = [mixed] * len(passes)
         else:
@@ -377,11 +377,11 @@ class OnlineLoop(BaseLoop):
         if self.mean is not None:
             parts.insert(0, (self.mean, self.counted))
         if parts:
-            self.mean = self._average([w for w, _ in parts], [share for _, share in parts])
+            self.mean = self._mean_of([w for w, _ in parts], [share for _, share in parts])
             self.counted = sum(share for _, share in parts)
         return mixed
 
-    def _average(self, many: Sequence[Weights], shares: Sequence[float]) -> Weights:
+    def _mean_of(self, many: Sequence[Weights], shares: Sequence[float]) -> Weights:
         """The weighted mean; what is equal in all of them, as fixed weights are, stays as it is."""
         if len(many) == 1:
             return many[0]
