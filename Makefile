@@ -1,7 +1,7 @@
 # From a fresh clone, with python3, a C++ compiler and the package index:
 #   make demo     install into .venv and run the demo
 #   make test     install with the test extras and run the whole suite
-# Also: install, lint, format, asan, bench, docs, clean. A second call rebuilds only what changed.
+# Also: install, lint, format, asan, tsan, bench, docs, clean. A second call rebuilds only what changed.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ TAG = $(shell $(BIN)/python -c 'import sys; print(sys.implementation.cache_tag)'
 SOURCES := $(shell find src cpp -not -name '*.pyc' -not -name __pycache__) CMakeLists.txt pyproject.toml
 CPP_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: install test demo lint format asan bench docs clean
+.PHONY: install test demo lint format asan tsan bench docs clean
 install: $(VENV)/.installed
 
 $(VENV)/.tools: pyproject.toml
@@ -66,6 +66,14 @@ asan: install $(VENV)/.extra-test
 	  -C build-dir=$(ASAN)/python -C cmake.define.HOPEFEAR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(ASAN)/site $(BIN)/python -m pytest --capture=sys -m engine tests
+
+# The engine's own tests under ThreadSanitizer.
+TSAN := build/tsan
+tsan: $(VENV)/.tools
+	$(BIN)/cmake -S . -B $(TSAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS=-fsanitize=thread
+	$(BIN)/cmake --build $(TSAN) --target engine_tests
+	$(TSAN)/engine_tests
 
 bench: install $(VENV)/.extra-test
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

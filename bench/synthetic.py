@@ -25,10 +25,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from support.results import markdown, write_section
-from support.svg import line_plot
 
 from hopefear import registry
 from hopefear.metrics.metric import FloatArray, Metric
+from hopefear.plot import line_plot
 from hopefear.tune.candidates import Candidates, from_arrays
 from hopefear.tune.tuner import BatchTuner, Pool, Task
 from hopefear.weights import Weights

@@ -132,6 +132,8 @@ void bind_base(nb::module_& m) {
       .def(
           "heed", [](SharedSign& self) { heed(self.sign); },
           "From now on the calling thread's engine calls stop when it is set.");
+  m.def("poll_interrupt", &poll_interrupt,
+        "For long waits in Python: KeyboardInterrupt if the thread's sign is set, or on Ctrl-C.");
   m.def(
       "build_info",
       [] {

@@ -28,8 +28,10 @@ std::vector<std::string> strings_of(nb::handle words) {
   return result;
 }
 
-// options: (begin, end, target words, log probability) each.
-PhraseInput input_of(nb::handle words, nb::handle id, nb::handle options, bool exclusive) {
+// options: (begin, end, target words, log probability) each. leave_out: None, or target words and a
+// number, -1 for none.
+PhraseInput input_of(nb::handle words, nb::handle id, nb::handle options, bool exclusive,
+                     nb::handle leave_out) {
   PhraseInput input;
   input.id = string_of(id);
   input.words = strings_of(words);
@@ -39,6 +41,10 @@ PhraseInput input_of(nb::handle words, nb::handle id, nb::handle options, bool e
                             strings_of(part(2)), nb::cast<double>(part(3))});
   }
   input.exclusive = exclusive;
+  if (!leave_out.is_none()) {
+    const auto part = [&](size_t i) { return nb::object(nb::borrow(leave_out)[i]); };
+    input.leave_out = TrainingPair{strings_of(part(0)), nb::cast<int64_t>(part(1))};
+  }
   return input;
 }
 
@@ -127,9 +133,9 @@ void bind_phrase(nb::module_& m) {
       .def(
           "decode",
           [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
-             bool exclusive, const Weights& weights, const PhraseSettings& settings,
-             std::shared_ptr<FeatureNames> names) {
-            const PhraseInput input = input_of(words, id, options, exclusive);
+             bool exclusive, nb::handle leave_out, const Weights& weights,
+             const PhraseSettings& settings, std::shared_ptr<FeatureNames> names) {
+            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
             features::NameLog log(self->recent_names(names));
             PhraseResult result;
             {
@@ -140,23 +146,50 @@ void bind_phrase(nb::module_& m) {
             log.move_to(*names);
             return std::pair(std::move(result.forest), Spans{self, std::move(result.spans)});
           },
-          "words"_a, "id"_a, "options"_a, "exclusive"_a, "weights"_a, "settings"_a, "names"_a,
-          "The forest, and the best translation of each span.")
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "weights"_a,
+          "settings"_a, "names"_a, "The forest, and the best translation of each span.")
+      .def(
+          "force",
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
+             bool exclusive, nb::handle leave_out, nb::handle references, const Weights& weights,
+             const PhraseSettings& settings, bool prefix, int32_t shortest_prefix,
+             uint64_t most_nodes, size_t table_limit, std::shared_ptr<FeatureNames> names) {
+            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
+            std::vector<std::vector<std::string>> targets;
+            for (const nb::handle reference : references) targets.push_back(strings_of(reference));
+            features::NameLog log(self->recent_names(names));
+            ForcedResult result;
+            {
+              const nb::gil_scoped_release release;
+              result =
+                  decode::force(*self, weights, input, targets, settings,
+                                {prefix, shortest_prefix, most_nodes, table_limit}, names, log);
+            }
+            log.move_to(*names);
+            return std::tuple(std::move(result.forest), result.complete, result.source_words,
+                              result.target_words, result.nodes, result.too_many);
+          },
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "references"_a,
+          "weights"_a, "settings"_a, "prefix"_a, "shortest_prefix"_a, "most_nodes"_a,
+          "table_limit"_a, "names"_a,
+          "All derivations of the references: forest, whether it is of the whole sentence, source "
+          "and target words, nodes of the search, whether these were too many.")
       .def(
           "best_spans",
           [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
-             bool exclusive, const Weights& weights, const PhraseSettings& settings,
-             int32_t width) {
-            const PhraseInput input = input_of(words, id, options, exclusive);
+             bool exclusive, nb::handle leave_out, const Weights& weights,
+             const PhraseSettings& settings, int32_t width) {
+            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
             const nb::gil_scoped_release release;
             return Spans{self, decode::best_spans(*self, weights, input, settings, width)};
           },
-          "words"_a, "id"_a, "options"_a, "exclusive"_a, "weights"_a, "settings"_a, "width"_a)
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "weights"_a,
+          "settings"_a, "width"_a)
       .def(
           "score_derivation",
           [](const PhraseModel& self, nb::handle words, nb::handle id, nb::handle options,
-             bool exclusive, nb::handle phrases, FeatureNames& names) {
-            const PhraseInput input = input_of(words, id, options, exclusive);
+             bool exclusive, nb::handle leave_out, nb::handle phrases, FeatureNames& names) {
+            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
             std::vector<PhraseUse> uses;
             for (const nb::handle phrase : phrases) {
               const auto part = [&](size_t i) { return nb::object(nb::borrow(phrase)[i]); };
@@ -172,7 +205,8 @@ void bind_phrase(nb::module_& m) {
             log.move_to(names);
             return result;
           },
-          "words"_a, "id"_a, "options"_a, "exclusive"_a, "phrases"_a, "names"_a);
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "phrases"_a,
+          "names"_a);
 }
 
 }  // namespace hopefear::bind

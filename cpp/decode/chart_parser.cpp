@@ -35,7 +35,7 @@ class Parser {
         completed_(limit_ + 1) {
     if (options.templates) {
       for (const auto& each : model_.templates) {
-        per_span_.push_back(each.get());
+        (each->needs_span() ? per_span_ : per_rule_).push_back(each.get());
         if (each->needs_gaps()) per_edge_.push_back(each.get());
       }
     }
@@ -190,7 +190,7 @@ class Parser {
       const int64_t rule = int64_t{option.table} << kTableShift | option.rule;
       const std::span<const int32_t> target = rules_.target(option);
       own_.clear();
-      if (per_span_.empty()) {
+      if (per_span_.empty() && per_rule_.empty()) {
         if (option.row == kNoRow) option.row = row_of(option);
       } else {
         row_at(i, rule, tails, target);
@@ -208,32 +208,65 @@ class Parser {
     rules_.features(option, entries_scratch_);
     return builder_.add_row(entries_scratch_);
   }
+  // What a rule fires wherever it is used, with its dense features: a rule with nonterminals is
+  // used at hundreds of spans.
+  struct RuleRow {
+    uint32_t stamp = 0;           // of the cell where it was used last; 0: nowhere yet
+    uint32_t begin = 0, end = 0;  // in rule_entries_
+    uint32_t row = kNoRow;        // with nothing that depends on the span
+  };
   // The row of a rule at this span, made at its first use there, and the edge's own features.
   void row_at(uint32_t number, int64_t rule, std::span<const uint32_t> tails,
               std::span<const int32_t> target) {
+    if (rule_rows_.size() < rules_.options.size()) rule_rows_.resize(rules_.options.size());
+    RuleRow& known = rule_rows_[number];
+    const bool has_gaps = !tails.empty() && !per_edge_.empty();
+    const bool is_here = known.stamp == stamp_ || (known.row != kNoRow && per_span_.empty());
+    if (is_here && !has_gaps) return;
     gaps_.clear();
     for (const uint32_t tail : tails) gaps_.push_back(spans_[tail]);
     const features::RuleUse& use = use_.of(rule, {begin_, end_}, gaps_, target);
-    if (row_stamps_.size() < rules_.options.size()) row_stamps_.resize(rules_.options.size(), 0);
-    if (row_stamps_[number] != stamp_) {
-      row_stamps_[number] = stamp_;
-      entries_scratch_.clear();
-      rules_.features(rules_.options[number], entries_scratch_);
-      fire(use);
-      rules_.options[number].row = builder_.add_row(entries_scratch_);
+    if (!is_here) {
+      if (known.stamp == 0) keep_rule(number, use);
+      known.stamp = stamp_;
+      fire(per_span_, use);
+      rules_.options[number].row = fired_.empty() ? shared_row(known) : row_with_fired(known);
     }
-    if (tails.empty() || per_edge_.empty()) return;
+    if (!has_gaps) return;
     fired_.clear();
     for (const features::Template* each : per_edge_) each->fire_gaps(use, sink_);
     keep_fired(own_);
   }
-  // What depends on the span only, into entries_scratch_.
-  void fire(const features::RuleUse& use) {
+  void keep_rule(uint32_t number, const features::RuleUse& use) {
+    entries_scratch_.clear();
+    rules_.features(rules_.options[number], entries_scratch_);
+    fire(per_rule_, use);
+    keep_fired(entries_scratch_);
+    sort_by_feature(entries_scratch_);
+    RuleRow& known = rule_rows_[number];
+    known.begin = static_cast<uint32_t>(rule_entries_.size());
+    rule_entries_.insert(rule_entries_.end(), entries_scratch_.begin(), entries_scratch_.end());
+    known.end = static_cast<uint32_t>(rule_entries_.size());
+  }
+  std::span<const FeatureEntry> entries_of(const RuleRow& known) const {
+    return std::span(rule_entries_).subspan(known.begin, known.end - known.begin);
+  }
+  uint32_t shared_row(RuleRow& known) {
+    if (known.row == kNoRow) known.row = builder_.add_row(entries_of(known));
+    return known.row;
+  }
+  uint32_t row_with_fired(const RuleRow& known) {
+    const auto entries = entries_of(known);
+    entries_scratch_.assign(entries.begin(), entries.end());
+    keep_fired(entries_scratch_);
+    return builder_.add_row(entries_scratch_);
+  }
+  // What does not depend on the nonterminals' places, into fired_.
+  void fire(std::span<const features::Template* const> templates, const features::RuleUse& use) {
     features::RuleUse seen = use;
     seen.gaps = {};
     fired_.clear();
-    for (const features::Template* each : per_span_) each->fire(seen, sink_);
-    keep_fired(entries_scratch_);
+    for (const features::Template* each : templates) each->fire(seen, sink_);
   }
   void keep_fired(std::vector<FeatureEntry>& entries) {
     for (const features::Fired& f : fired_) entries.push_back({builder_.feature(f.id), f.value});
@@ -259,7 +292,11 @@ class Parser {
     rules_.features(0, 1, side, entries_scratch_);
     add(model_.features.pass_through);
     own_.clear();
-    if (!per_span_.empty()) fire(use_.of(kNoRule, {begin_, end_}, {}, side));
+    for (const auto* templates : {&per_rule_, &per_span_}) {
+      if (templates->empty()) continue;
+      fire(*templates, use_.of(kNoRule, {begin_, end_}, {}, side));
+      keep_fired(entries_scratch_);
+    }
     add_edge(head(sentence_.label), {}, side, builder_.share_row(entries_scratch_), kNoRule);
   }
 
@@ -332,7 +369,7 @@ class Parser {
   std::vector<features::Fired> fired_;
   features::Sink sink_;
   const std::vector<int32_t>* target_;
-  std::vector<const features::Template*> per_span_, per_edge_;
+  std::vector<const features::Template*> per_rule_, per_span_, per_edge_;
   std::vector<Cell> cells_;
   std::vector<Entry> entries_;                        // of all cells
   std::vector<std::pair<uint32_t, uint32_t>> heads_;  // by label: stamp of the cell, node
@@ -340,8 +377,9 @@ class Parser {
   std::vector<SourceSpan> spans_;                     // by node
   // By width: first and last option of a source side, then a node for each of its nonterminals.
   std::vector<std::vector<uint32_t>> completed_;
-  std::vector<uint32_t> tails_;  // of the item that grows
-  std::vector<uint32_t> row_stamps_;
+  std::vector<uint32_t> tails_;             // of the item that grows
+  std::vector<RuleRow> rule_rows_;          // by option
+  std::vector<FeatureEntry> rule_entries_;  // of all of them
   std::vector<SourceSpan> gaps_;
   std::vector<FeatureEntry> entries_scratch_, own_;
   int32_t begin_ = 0, end_ = 0, last_ = 0;

@@ -15,8 +15,9 @@ ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
       forest_(forest),
       a_(forest.arrays()),
       goal_(forest.goal().has_value() ? int64_t{*forest.goal()} : -1),
-      sum_(weights),
-      recorder_(fired_, &names),
+      memo_(&weights),
+      sum_(memo_, nullptr, nullptr),
+      recorder_(memo_, &fired_, &names),
       use_(sentence) {
   const ChartModel& model = sentence.model;
   for (size_t k = 0; k < model.lms.size(); ++k) {

@@ -56,6 +56,7 @@ class ChartScorer : public EdgeScorer {
   std::vector<Lm> lms_;
   std::vector<Stateful> templates_;
   bool steps_need_use_ = false;
+  features::Memo memo_;  // of both sinks
   features::Sink sum_;
   std::vector<features::Fired> fired_;
   features::Sink recorder_;

@@ -11,8 +11,8 @@ uint64_t hash_of_word(int32_t word) { return mix64(static_cast<uint64_t>(word) +
 
 }  // namespace
 
-CoverageTable::CoverageTable(int32_t length, const SpanTable& spans)
-    : spans_(&spans),
+CoverageTable::CoverageTable(int32_t length, const SpanTable* spans)
+    : spans_(spans),
       length_(length),
       width_(std::max<size_t>(1, (static_cast<size_t>(length) + 63) / 64)),
       bits_(width_, 0),
@@ -58,6 +58,7 @@ void CoverageTable::complete(uint32_t set) {
   Info& info = info_[set];
   while (info.first_gap < info.end && covered(set, info.first_gap)) ++info.first_gap;
   info.rest = 0;
+  if (spans_ == nullptr) return;
   for (int32_t w = info.first_gap; w < info.end;) {
     if (covered(set, w)) {
       ++w;

@@ -15,8 +15,8 @@ class CoverageTable {
  public:
   static constexpr uint32_t kNothing = 0;  // the number of the empty set
 
-  // Spans must outlive it.
-  CoverageTable(int32_t length, const SpanTable& spans);
+  // Spans must outlive it; null: the future cost is 0.
+  CoverageTable(int32_t length, const SpanTable* spans);
 
   uint32_t extend(uint32_t set, int32_t begin, int32_t end);  // [begin, end) must be uncovered
   uint32_t size() const { return static_cast<uint32_t>(info_.size()); }
@@ -26,6 +26,7 @@ class CoverageTable {
   }
   int32_t count(uint32_t set) const { return info_[set].count; }
   int32_t first_gap(uint32_t set) const { return info_[set].first_gap; }
+  int32_t end(uint32_t set) const { return info_[set].end; }   // nothing from there on is covered
   double rest(uint32_t set) const { return info_[set].rest; }  // future cost of what is left
   // The end of the gap that the uncovered `word` is in.
   int32_t gap_end(uint32_t set, int32_t word) const {
@@ -39,7 +40,7 @@ class CoverageTable {
   struct Info {
     uint64_t hash;
     double rest;
-    int32_t count, first_gap, end;  // nothing from `end` on is covered
+    int32_t count, first_gap, end;
   };
   const uint64_t* bits(uint32_t set) const { return bits_.data() + size_t{set} * width_; }
   void complete(uint32_t set);

@@ -8,7 +8,7 @@
 
 namespace hopefear::decode {
 
-uint64_t PhraseSearch::OpenBin::hash_of(const NodeKey& key) const {
+uint64_t OpenBin::hash_of(const NodeKey& key) const {
   // One multiplication per 8 bytes and one good mix at the end.
   constexpr uint64_t kFactor = 0x9fb21c651e98df25ULL;
   uint64_t h = (uint64_t{key.coverage} << 32 | key.forward) * kFactor;
@@ -29,15 +29,14 @@ uint64_t PhraseSearch::OpenBin::hash_of(const NodeKey& key) const {
   return mix64(h);
 }
 
-bool PhraseSearch::OpenBin::same(const Made& made, uint32_t index, uint64_t hash,
-                                 const NodeKey& key) const {
+bool OpenBin::same(const Made& made, uint32_t index, uint64_t hash, const NodeKey& key) const {
   return made.hash == hash && made.node.coverage == key.coverage &&
          made.node.forward == key.forward && made.node.end == key.end && made.begin == key.begin &&
          std::memcmp(states_.data() + index * state_size_, key.state, state_size_) == 0;
 }
 
-void PhraseSearch::OpenBin::add(const NodeKey& key, int32_t begin, double score, double total,
-                                const SearchEdge& edge, const float* values) {
+void OpenBin::add(const NodeKey& key, int32_t begin, double score, double total,
+                  const SearchEdge& edge, const float* values) {
   const uint64_t hash = hash_of(key);
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
@@ -66,7 +65,7 @@ void PhraseSearch::OpenBin::add(const NodeKey& key, int32_t begin, double score,
   values_.insert(values_.end(), values, values + lms_);
 }
 
-void PhraseSearch::OpenBin::rebuild_slots(size_t size) {
+void OpenBin::rebuild_slots(size_t size) {
   slots_.assign(size, 0);
   for (size_t i = 0; i < nodes_.size(); ++i) {
     size_t slot = nodes_[i].hash & (size - 1);
@@ -75,7 +74,7 @@ void PhraseSearch::OpenBin::rebuild_slots(size_t size) {
   }
 }
 
-std::vector<uint32_t> PhraseSearch::OpenBin::best(uint32_t beam) const {
+std::vector<uint32_t> OpenBin::best(uint32_t beam) const {
   std::vector<uint32_t> order(nodes_.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto better = [&](uint32_t a, uint32_t b) {
@@ -90,7 +89,7 @@ std::vector<uint32_t> PhraseSearch::OpenBin::best(uint32_t beam) const {
   return order;
 }
 
-void PhraseSearch::OpenBin::shrink(uint32_t beam) {
+void OpenBin::shrink(uint32_t beam) {
   std::vector<uint32_t> keep = best(beam);
   std::sort(keep.begin(), keep.end());
   constexpr uint32_t kDropped = 0xffffffff;
@@ -116,7 +115,7 @@ void PhraseSearch::OpenBin::shrink(uint32_t beam) {
   rebuild_slots(slots_.size());
 }
 
-SearchBin PhraseSearch::OpenBin::close(const SearchLimits& limits) {
+SearchBin OpenBin::close(const SearchLimits& limits) {
   std::vector<uint32_t> keep = best(limits.beam);
   if (limits.threshold > 0 && !keep.empty()) {
     const double lowest = nodes_[keep.front()].node.total - limits.threshold;

@@ -18,7 +18,7 @@ struct NodeKey {
   const std::byte* state;
 };
 
-class PhraseSearch::OpenBin {
+class OpenBin {
  public:
   OpenBin(size_t state_size, size_t lms) : state_size_(state_size), lms_(lms), slots_(256, 0) {}
 

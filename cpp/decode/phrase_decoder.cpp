@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "decode/forced_search.hpp"
+#include "forest/builder.hpp"
 
 namespace hopefear::decode {
 namespace {
@@ -48,12 +50,49 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
   check_length(input, limits);
   const PhraseWeights dense(model, weights);
   PhraseResult result;
-  result.spans.options = collect_options(model, dense, input, settings.table_limit, &log);
+  result.spans.options = collect_options(model, dense, input, settings.table_limit, nullptr);
   const OptionTable& options = *result.spans.options;
   result.spans.table = std::make_unique<SpanTable>(options, width_of(limits, input));
   PhraseSearch search(model, dense, options, *result.spans.table, limits);
   search.run();
-  result.forest = make_forest(model, options, search, input.id, std::move(names), log);
+  result.forest =
+      make_forest(model, options, search.graph(), input.id, std::move(names), log, dense.memo());
+  return result;
+}
+
+ForcedResult force(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
+                   std::span<const std::vector<std::string>> references,
+                   const PhraseSettings& settings, const ForcedSettings& forced,
+                   std::shared_ptr<FeatureNames> names, features::NameLog& log) {
+  const SearchLimits limits = limits_for(settings, input.words.size());
+  check_length(input, limits);
+  const PhraseWeights dense(model, weights);
+  const auto vocabulary = std::make_shared<Vocabulary>(model.vocabulary());
+  std::vector<std::vector<int32_t>> numbers;
+  for (const std::vector<std::string>& reference : references) {
+    std::vector<int32_t>& words = numbers.emplace_back();
+    for (const std::string& word : reference) words.push_back(vocabulary->intern(word));
+  }
+  const ReferenceTrie trie(std::move(numbers));
+  const WantedTarget wanted{vocabulary, &trie};
+  const auto options = collect_options(model, dense, input, forced.table_limit, nullptr, &wanted);
+  ForcedSearch search(model, *options, trie, {limits.distortion}, forced.most_nodes);
+  ForcedResult result;
+  ForcedSearch::Outcome outcome = search.run();
+  result.complete = outcome == ForcedSearch::Outcome::kFound;
+  if (outcome == ForcedSearch::Outcome::kNone && forced.prefix) {
+    outcome = search.run_prefix(forced.shortest_prefix);
+  }
+  result.nodes = search.nodes_made();
+  result.too_many = outcome == ForcedSearch::Outcome::kTooMany;
+  if (outcome == ForcedSearch::Outcome::kFound) {
+    result.source_words = search.source_words();
+    result.target_words = search.target_words();
+    result.forest = make_forest(model, *options, search.graph(), input.id, std::move(names), log,
+                                dense.memo());
+  } else {
+    result.forest = ForestBuilder(vocabulary, std::move(names)).finish({}, input.id);
+  }
   return result;
 }
 

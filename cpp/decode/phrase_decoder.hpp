@@ -51,6 +51,28 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
                     const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
                     features::NameLog& log);
 
+struct ForcedSettings {
+  bool prefix;              // where a sentence has no derivation, its longest prefix that has one
+  int32_t shortest_prefix;  // in words
+  uint64_t most_nodes;      // of the search
+  size_t table_limit;       // options of a source phrase, best by the weights; 0: all
+};
+
+struct ForcedResult {
+  Forest forest;                               // without nodes if nothing was found
+  bool complete = false;                       // it is of the whole sentence
+  int32_t source_words = 0, target_words = 0;  // covered; of the longest string
+  uint64_t nodes = 0;                          // that search made
+  bool too_many = false;                       // it gave up
+};
+
+// All derivations that yield one of the references: see ForcedSearch. The distortion limit is that
+// of `settings`, no other limit of search applies. Weights only choose options under a table limit.
+ForcedResult force(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
+                   std::span<const std::vector<std::string>> references,
+                   const PhraseSettings& settings, const ForcedSettings& forced,
+                   std::shared_ptr<FeatureNames> names, features::NameLog& log);
+
 // The spans alone, for `width` words (and what reaches the end); -1: as search has them.
 SpanResult best_spans(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                       const PhraseSettings& settings, int32_t width);
@@ -67,9 +89,9 @@ struct PhraseUse {
 SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input,
                               std::span<const PhraseUse> phrases, features::NameLog& log);
 
-// phrase_forest.cpp
-Forest make_forest(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
+// phrase_forest.cpp. `log` gets the names of what templates fired on its edges.
+Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
-                   features::NameLog& log);
+                   features::NameLog& log, features::Memo& memo);
 
 }  // namespace hopefear::decode

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
-#include <unordered_map>
 
+#include "base/id_numbers.hpp"
 #include "decode/phrase_decoder.hpp"
+#include "forest/builder.hpp"
 
 namespace hopefear::decode {
 namespace {
@@ -18,19 +19,21 @@ constexpr uint32_t kNone = PhraseModel::kNoFeature;
 
 class ForestWriter {
  public:
-  ForestWriter(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
-               features::NameLog& log)
+  ForestWriter(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
+               features::NameLog& log, features::Memo& memo)
       : model_(model),
         options_(options),
-        search_(search),
+        graph_(graph),
         out_(std::make_shared<ForestStorage>()),
-        length_(static_cast<uint32_t>(options.length())),
         rows_(options.size(), kNoRow),
-        sink_(fired_, &log) {}
+        log_(log),
+        memo_(memo),
+        sink_(memo, &fired_, &log),
+        after_(model.state_size()) {}
 
   Forest write(const std::string& id, std::shared_ptr<FeatureNames> names) {
     start();
-    for (const SearchBin& bin : search_.bins()) {
+    for (const SearchBin& bin : graph_.bins) {
       for (uint32_t i = 0; i < bin.nodes.size(); ++i) add_node(bin, i);
     }
     const uint32_t goal = add_goal();
@@ -56,12 +59,12 @@ class ForestWriter {
       }
     }
     size_t nodes = 1, edges = 1;
-    for (const SearchBin& bin : search_.bins()) {
+    for (const SearchBin& bin : graph_.bins) {
       nodes += bin.nodes.size();
       edges += bin.edges.size();
     }
-    edges += search_.bins().back().nodes.size();
-    const size_t width = search_.coverage().words(0).size();
+    edges += graph_.bins.back().nodes.size();
+    const size_t width = graph_.coverage.words(0).size();
     f.node_edges.reserve(nodes + 1);
     f.covered.reserve(nodes);
     f.spans.reserve(2 * nodes);
@@ -102,7 +105,7 @@ class ForestWriter {
     ForestStorage& f = *out_;
     const SearchNode& node = bin.nodes[i];
     const uint32_t head = bin.first + i;
-    const CoverageTable& sets = search_.coverage();
+    const CoverageTable& sets = graph_.coverage;
     label(static_cast<uint32_t>(sets.count(node.coverage)), node.begin, node.end,
           sets.words(node.coverage));
     if (head == 0) {  // the start: an edge without anything
@@ -126,15 +129,7 @@ class ForestWriter {
       }
       if (model_.has_reordering()) add_reordering(last, o);
       if (!model_.stateful().empty()) {
-        features::RuleUse use;
-        if (model_.steps_need_use()) use = options_.use(o);
-        const features::RuleUse* const seen = model_.steps_need_use() ? &use : nullptr;
-        for (const PhraseModel::Stateful& s : model_.stateful()) {
-          const std::byte* const state = state_of(*tail_bin, tail, s);
-          after_.resize(s.feature->state_size());
-          s.feature->step({&options_.source(), seen, options_.edge_target(o), {&state, 1}}, sink_,
-                          after_.data());
-        }
+        options_.step_templates(o, templates_of(*tail_bin, tail), sink_, after_.data());
         add_fired();
       }
       close_edge();
@@ -146,33 +141,40 @@ class ForestWriter {
   std::pair<const SearchBin*, uint32_t> find(uint32_t number, const SearchBin& head,
                                              const PhraseOption& o) const {
     const size_t bin =
-        static_cast<size_t>(&head - search_.bins().data()) - static_cast<size_t>(o.end - o.begin);
-    const SearchBin& found = search_.bins()[bin];
+        static_cast<size_t>(&head - graph_.bins.data()) - static_cast<size_t>(o.end - o.begin);
+    const SearchBin& found = graph_.bins[bin];
     return {&found, number - found.first};
   }
 
   uint32_t add_goal() {
     ForestStorage& f = *out_;
-    const SearchBin& last = search_.bins().back();
+    const SearchBin& last = graph_.bins.back();
     const uint32_t goal = offset(f.covered.size());
     const uint32_t final_coverage = last.nodes.empty() ? 0 : last.nodes.front().coverage;
-    label(length_, 0, static_cast<int32_t>(length_), search_.coverage().words(final_coverage));
+    const size_t covered = graph_.bins.size() - 1;
+    label(static_cast<uint32_t>(covered), 0, static_cast<int32_t>(covered),
+          graph_.coverage.words(final_coverage));
     constexpr int32_t kSlot[1] = {-1};
     for (uint32_t i = 0; i < last.nodes.size(); ++i) {
       const uint32_t tail = last.first + i;
       add_edge(goal, {&tail, 1}, kSlot, kNoRow, kNoRule);
+      if (!graph_.sentence) {
+        f.edge_dense.resize(f.edge_dense.size() + f.edge_columns.size(), 0);
+        close_edge();
+        continue;
+      }
       for (size_t l = 0; l < model_.lms().size(); ++l) {
         const PhraseLm& lm = model_.lms()[l];
         lm::State state;
         std::memcpy(&state.context,
-                    last.states.data() + i * search_.state_size() + l * sizeof(uint32_t),
+                    last.states.data() + i * graph_.state_size + l * sizeof(uint32_t),
                     sizeof(uint32_t));
         const double log10 = lm.model->look_up(state, lm.model->eos(), state).log10;
         f.edge_dense.push_back(static_cast<float>(log10 * lm.unit));
       }
       if (distortion_ != kNone) f.edge_dense.push_back(0);
       for (const PhraseModel::Stateful& s : model_.stateful()) {
-        s.feature->finish(options_.source(), state_of(last, i, s), true, sink_);
+        s.feature->finish(options_.source(), templates_of(last, i) + s.offset, true, sink_);
       }
       add_fired();
       close_edge();
@@ -181,10 +183,8 @@ class ForestWriter {
     return goal;
   }
 
-  const std::byte* state_of(const SearchBin& bin, uint32_t i,
-                            const PhraseModel::Stateful& s) const {
-    return bin.states.data() + i * search_.state_size() + model_.lms().size() * sizeof(uint32_t) +
-           s.offset;
+  const std::byte* templates_of(const SearchBin& bin, uint32_t i) const {
+    return bin.states.data() + i * graph_.state_size + model_.lms().size() * sizeof(uint32_t);
   }
 
   void add_edge(uint32_t head, std::span<const uint32_t> tails, std::span<const int32_t> target,
@@ -234,9 +234,13 @@ class ForestWriter {
     if (o.unknown && model_.count_feature(kUnknownWords) != kNone) {
       scratch_.push_back({model_.count_feature(kUnknownWords), model_.count(kUnknownWords).unit});
     }
+    bool named = true;
     for (const features::Fired& fired : options_.fired(option)) {
+      const size_t before = f.feature_ids.size();
       scratch_.push_back({local(fired.id), fired.value});
+      if (f.feature_ids.size() > before) named = named && log_.has(fired.id);
     }
+    if (!named) name_fired(model_, options_, option, memo_, log_);
     append(f.row_features, f.row_values);
     f.row_begin.push_back(offset(f.row_features.size()));
     return rows_[option] = static_cast<uint32_t>(f.row_begin.size() - 2);
@@ -251,17 +255,11 @@ class ForestWriter {
     append(out_->own_features, out_->own_values);
   }
 
-  struct Entry {
-    uint32_t feature;
-    float value;
-  };
-
   // Appends scratch_, equal features summed.
   void append(std::vector<uint32_t>& features, std::vector<float>& values) {
-    std::stable_sort(scratch_.begin(), scratch_.end(),
-                     [](const Entry& a, const Entry& b) { return a.feature < b.feature; });
+    sort_by_feature(scratch_);
     const size_t first = features.size();
-    for (const Entry& entry : scratch_) {
+    for (const FeatureEntry& entry : scratch_) {
       if (features.size() > first && features.back() == entry.feature) {
         values.back() += entry.value;
       } else {
@@ -274,35 +272,36 @@ class ForestWriter {
   uint32_t local(FeatureId id) {
     if (numbers_.empty()) {
       for (size_t i = 0; i < model_.ids().size(); ++i) {
-        numbers_.emplace(model_.ids()[i], static_cast<uint32_t>(i));
+        numbers_.try_emplace(model_.ids()[i], static_cast<uint32_t>(i));
       }
     }
-    const auto [found, is_new] =
+    const auto [number, is_new] =
         numbers_.try_emplace(id, static_cast<uint32_t>(out_->feature_ids.size()));
     if (is_new) out_->feature_ids.push_back(id);
-    return found->second;
+    return number;
   }
 
   const PhraseModel& model_;
   const OptionTable& options_;
-  const PhraseSearch& search_;
+  const SearchGraph graph_;
   std::shared_ptr<ForestStorage> out_;
-  const uint32_t length_;
   uint32_t distortion_ = kNone;
-  std::vector<uint32_t> rows_;                       // by option
-  std::unordered_map<FeatureId, uint32_t> numbers_;  // filled when a template first fires
+  std::vector<uint32_t> rows_;  // by option
+  IdNumbers numbers_;           // filled when a template first fires
   std::vector<features::Fired> fired_;
+  features::NameLog& log_;
+  features::Memo& memo_;
   features::Sink sink_;  // into fired_
-  std::vector<Entry> scratch_;
+  std::vector<FeatureEntry> scratch_;
   std::vector<std::byte> after_;
 };
 
 }  // namespace
 
-Forest make_forest(const PhraseModel& model, const OptionTable& options, const PhraseSearch& search,
+Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
-                   features::NameLog& log) {
-  return ForestWriter(model, options, search, log).write(id, std::move(names));
+                   features::NameLog& log, features::Memo& memo) {
+  return ForestWriter(model, options, graph, log, memo).write(id, std::move(names));
 }
 
 }  // namespace hopefear::decode

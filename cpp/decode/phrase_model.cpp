@@ -47,7 +47,7 @@ PhraseModel::PhraseModel(std::shared_ptr<const rules::RuleTable> table, PhraseSp
 std::shared_ptr<features::RecentNames> PhraseModel::recent_names(
     const std::shared_ptr<FeatureNames>& names) const {
   if (spec_.templates.empty()) return nullptr;
-  if (recent_names_ == nullptr || names_of_recent_.lock() != names) {
+  if (recent_names_ == nullptr || names_of_recent_ != names) {
     recent_names_ = std::make_shared<features::RecentNames>();
     names_of_recent_ = names;
   }
@@ -65,8 +65,12 @@ uint32_t PhraseModel::add_feature(const std::string& name) {
   return static_cast<uint32_t>(names_.size() - 1);
 }
 
+void begin_templates(const PhraseModel& model, std::byte* states) {
+  for (const PhraseModel::Stateful& s : model.stateful()) s.feature->begin(states + s.offset);
+}
+
 PhraseWeights::PhraseWeights(const PhraseModel& model, const Weights& table)
-    : model_(&model), table_(&table) {
+    : model_(&model), table_(&table), memo_(&table) {
   for (size_t i = 0; i < model.ids().size(); ++i) {
     const double weight = table.get(model.ids()[i]);
     if (!std::isfinite(weight)) {

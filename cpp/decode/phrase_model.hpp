@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -101,7 +102,9 @@ class PhraseModel {
   std::vector<FeatureId> ids_;
   std::array<uint32_t, kCounts> count_features_{};
   bool steps_need_use_ = false;
-  mutable std::weak_ptr<FeatureNames> names_of_recent_;
+  // Owned: Python hands over another pointer to the same object each time, so a weak one would not
+  // outlive the call, and all names would be new to every sentence.
+  mutable std::shared_ptr<FeatureNames> names_of_recent_;
   mutable std::shared_ptr<features::RecentNames> recent_names_;
   size_t translation_ = 0;
   uint32_t reordering_ = 0;
@@ -110,12 +113,17 @@ class PhraseModel {
   mutable RankingCache rankings_;
 };
 
-// The weights of the dense features, gathered once per sentence; templates ask the table.
+// The states of templates at the beginning of a sentence: the model's state_size() bytes.
+void begin_templates(const PhraseModel& model, std::byte* states);
+
+// The weights of the dense features, gathered once per sentence; templates ask the table, and
+// remember its answers.
 class PhraseWeights {
  public:
   // Neither is owned. InputError for a weight that is not finite.
   PhraseWeights(const PhraseModel& model, const Weights& table);
   const Weights& table() const { return *table_; }
+  features::Memo& memo() const { return memo_; }  // what the sinks of the sentence share
   std::span<const double> all() const { return dense_; }
   double lm(size_t lm) const { return dense_[model_->lm_feature(lm)]; }
   double translation(size_t column) const { return dense_[model_->translation_feature(column)]; }
@@ -125,6 +133,7 @@ class PhraseWeights {
  private:
   const PhraseModel* model_;
   const Weights* table_;
+  mutable features::Memo memo_;
   std::vector<double> dense_;
   std::array<double, kCounts> ones_{};
 };

@@ -37,15 +37,30 @@ features::RuleUse OptionTable::use(const PhraseOption& o) const {
   return use;
 }
 
+void OptionTable::step_templates(const PhraseOption& o, const std::byte* tail, features::Sink& sink,
+                                 std::byte* after) const {
+  features::RuleUse made;
+  const features::RuleUse* seen = nullptr;
+  if (model_->steps_need_use()) {
+    made = use(o);
+    seen = &made;
+  }
+  for (const PhraseModel::Stateful& s : model_->stateful()) {
+    const std::byte* const state = tail + s.offset;
+    s.feature->step({&source_, seen, edge_target(o), {&state, 1}}, sink, after + s.offset);
+  }
+}
+
 class OptionCollector {
  public:
   OptionCollector(const PhraseModel& model, const PhraseWeights& weights, const PhraseInput& input,
-                  size_t table_limit, features::NameLog* names)
+                  size_t table_limit, features::NameLog* names, const WantedTarget* wanted)
       : model_(model),
         weights_(weights),
         input_(input),
         limit_(table_limit == 0 ? std::numeric_limits<size_t>::max() : table_limit),
         names_(names),
+        wanted_(wanted),
         length_(static_cast<int32_t>(input.words.size())),
         out_(std::make_unique<OptionTable>()) {
     // A log probability is at most 0, so without negative weights the language models can only
@@ -54,7 +69,7 @@ class OptionCollector {
       lm_weights_.push_back(weights.lm(l) * model.lms()[l].unit);
       lm_only_lowers_ &= lm_weights_.back() >= 0;
     }
-    ranking_ = model.rankings().get(weights.all(), table_limit);
+    if (table_limit > 0) ranking_ = model.rankings().get(weights.all(), table_limit);
   }
 
   std::unique_ptr<const OptionTable> collect() {
@@ -81,13 +96,15 @@ class OptionCollector {
     t.model_ = &model_;
     t.lms_ = model_.lms().size();
     t.length_ = length_;
-    t.vocabulary_ = std::make_shared<Vocabulary>(model_.vocabulary());
+    t.vocabulary_ = wanted_ != nullptr ? wanted_->vocabulary
+                                       : std::make_shared<Vocabulary>(model_.vocabulary());
     const rules::WordList& words = model_.table().source_words();
     for (const std::string& word : input_.words) {
       t.source_words_.push_back(t.vocabulary_->intern(word));
       symbols_.push_back(words.find(word));
     }
     t.source_ = {t.source_words_, t.vocabulary_.get()};
+    own_.emplace(input_.leave_out, *t.vocabulary_);
     t.forward_.push_back({});
     t.weighted_forward_.push_back({});
     int32_t longest = static_cast<int32_t>(model_.table().layout().longest_source);
@@ -135,8 +152,7 @@ class OptionCollector {
       const bool blocked = std::any_of(blocked_.begin() + begin, blocked_.begin() + end,
                                        [](char b) { return b != 0; });
       if (in_table) {
-        const rules::RuleTable::Range range = table.rules(node);
-        if (range.size() > 0 && end == begin + 1) single = true;
+        if (end == begin + 1) single = has_rules(table.rules(node));
         if (!blocked) add_rules(node, begin, end);
       }
       // Exactly when the table has nothing for the word itself, also where longer phrases have it.
@@ -149,6 +165,18 @@ class OptionCollector {
     }
   }
 
+  bool is_own(uint32_t rule) const {
+    return input_.leave_out.has_value() && own_->has(model_.table().rule(rule));
+  }
+
+  // Any that are not to be left out.
+  bool has_rules(rules::RuleTable::Range range) const {
+    for (uint32_t rule = range.begin; rule < range.end; ++rule) {
+      if (!is_own(rule)) return true;
+    }
+    return false;
+  }
+
   void add_rules(rules::RuleTable::Node node, int32_t begin, int32_t end) {
     const rules::RuleTable::Range range = model_.table().rules(node);
     if (range.size() <= limit_) {
@@ -156,16 +184,20 @@ class OptionCollector {
       return;
     }
     if (!ranking_->find(node, best_)) {
-      rank(range);
+      rank(range, false);
       ranking_->add(node, best_);
+    }
+    if (std::any_of(best_.begin(), best_.end(), [&](uint32_t rule) { return is_own(rule); })) {
+      rank(range, true);  // of this sentence only
     }
     for (const uint32_t rule : best_) add_rule(rule, begin, end);
   }
 
   // Fills best_. A heap of the best so far, with the worst of them on top.
-  void rank(rules::RuleTable::Range range) {
+  void rank(rules::RuleTable::Range range, bool leave_out) {
     ranked_.clear();
     for (uint32_t number = range.begin; number < range.end; ++number) {
+      if (leave_out && is_own(number)) continue;
       const rules::RuleView view = model_.table().rule(number);
       Ranked rule{row_score(view), number};
       if (ranked_.size() >= limit_) {
@@ -211,8 +243,12 @@ class OptionCollector {
     return sum;
   }
 
+  // Unless it is to be left out.
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
+    if (wanted_ != nullptr && !is_wanted(model_.table().target(number))) return;
     const rules::RuleView view = model_.table().rule(number);
+    if (own_->has(view)) return;
+    scratch_.assign(view.target.begin(), view.target.end());
     PhraseOption o;
     o.begin = begin;
     o.end = end;
@@ -224,7 +260,6 @@ class OptionCollector {
       for (size_t i = 0; i < 3; ++i) o.backward[i] = weights_.reordering(i) * reordering[i];
     }
     if (columns == 6) o.forward = forward_class({reordering[3], reordering[4], reordering[5]});
-    scratch_.assign(view.target.begin(), view.target.end());
     add(o, [&](size_t l, size_t i) { return model_.lm_word(l, view.target[i]); });
   }
 
@@ -254,8 +289,14 @@ class OptionCollector {
     add_text(o);
   }
 
+  template <typename Word>
+  bool is_wanted(std::span<const Word> target) const {
+    return wanted_ == nullptr || wanted_->references->contains(target);
+  }
+
   // Words of the sentence's vocabulary, which language models know by their spelling only.
   void add_text(const PhraseOption& o) {
+    if (!is_wanted(std::span<const int32_t>(scratch_))) return;
     add(o, [&](size_t l, size_t i) {
       return model_.lms()[l].model->find(out_->vocabulary_->word(scratch_[i]));
     });
@@ -306,19 +347,20 @@ class OptionCollector {
   void fire() {
     OptionTable& t = *out_;
     if (model_.templates().empty()) return;
-    t.fired_begin_ = {0};
-    features::Sink sink(weights_.table(), t.fired_, names_);
+    features::Sink sink(weights_.memo(), &t.fired_, names_);
     for (PhraseOption& o : t.options_) {
       const features::RuleUse use = t.use(o);
       sink.reset();
+      o.fired = static_cast<uint32_t>(t.fired_.size());
       for (const auto& feature : model_.templates()) feature->fire(use, sink);
-      if (!std::isfinite(sink.score())) {
+      const double score = sink.score();
+      if (!std::isfinite(score)) {
         throw InputError(input_.place() +
                          "a feature template gave a value that is not finite; mend the template");
       }
-      o.row += sink.score();
-      o.estimate += sink.score();
-      t.fired_begin_.push_back(static_cast<uint32_t>(t.fired_.size()));
+      o.row += score;
+      o.estimate += score;
+      o.fired_size = static_cast<uint32_t>(t.fired_.size()) - o.fired;
     }
   }
 
@@ -339,21 +381,14 @@ class OptionCollector {
     if (!moved) return;
     std::vector<PhraseOption> options;
     std::vector<PhraseLmPart> parts;
-    std::vector<features::Fired> fired;
-    std::vector<uint32_t> fired_begin;
-    if (!t.fired_begin_.empty()) fired_begin = {0};
+    options.reserve(order.size());
+    parts.reserve(t.lm_parts_.size());
     for (const uint32_t i : order) {
       options.push_back(t.options_[i]);
       for (size_t l = 0; l < t.lms_; ++l) parts.push_back(t.lm_part(i, l));
-      if (t.fired_begin_.empty()) continue;
-      const auto own = t.fired(i);
-      fired.insert(fired.end(), own.begin(), own.end());
-      fired_begin.push_back(static_cast<uint32_t>(fired.size()));
     }
     t.options_ = std::move(options);
     t.lm_parts_ = std::move(parts);
-    t.fired_ = std::move(fired);
-    t.fired_begin_ = std::move(fired_begin);
   }
 
   const PhraseModel& model_;
@@ -361,11 +396,13 @@ class OptionCollector {
   const PhraseInput& input_;
   const size_t limit_;
   features::NameLog* const names_;
+  const WantedTarget* const wanted_;
   const int32_t length_;
   std::vector<double> lm_weights_;  // of a log10
   bool lm_only_lowers_ = true;
   std::shared_ptr<Ranking> ranking_;
   std::unique_ptr<OptionTable> out_;
+  std::optional<OwnRules> own_;         // made when the vocabulary is there
   std::vector<rules::Symbol> symbols_;  // source words in the table
   std::vector<char> blocked_;           // words that only forced options may cover
   std::vector<Ranked> ranked_;
@@ -377,8 +414,17 @@ class OptionCollector {
 std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    const PhraseWeights& weights,
                                                    const PhraseInput& input, size_t table_limit,
-                                                   features::NameLog* names) {
-  return OptionCollector(model, weights, input, table_limit, names).collect();
+                                                   features::NameLog* names,
+                                                   const WantedTarget* wanted) {
+  return OptionCollector(model, weights, input, table_limit, names, wanted).collect();
+}
+
+void name_fired(const PhraseModel& model, const OptionTable& options, uint32_t option,
+                features::Memo& memo, features::NameLog& names) {
+  std::vector<features::Fired> again;
+  features::Sink sink(memo, &again, &names);
+  const features::RuleUse use = options.use(options.option(option));
+  for (const auto& feature : model.templates()) feature->fire(use, sink);
 }
 
 }  // namespace hopefear::decode

@@ -10,12 +10,15 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "decode/own_rules.hpp"
 #include "decode/phrase_model.hpp"
+#include "decode/reference_trie.hpp"
 #include "features/feature.hpp"
 #include "lm/chart_state.hpp"
 
@@ -32,7 +35,8 @@ struct PhraseInput {
   std::string id;
   std::vector<std::string> words;
   std::vector<ForcedPhrase> forced;
-  bool exclusive = true;  // no other option for a span that overlaps a forced one
+  bool exclusive = true;                  // no other option for a span that overlaps a forced one
+  std::optional<TrainingPair> leave_out;  // what only this pair gave the model
 
   // How messages begin; a sentence without an id is called by whoever has it.
   std::string place() const { return id.empty() ? "" : "sentence " + id + ": "; }
@@ -45,6 +49,7 @@ struct PhraseOption {
   int32_t begin = 0, end = 0;  // in the source, half-open
   uint32_t target = 0;         // where its words are, see OptionTable::target
   uint32_t target_size = 0;
+  uint32_t fired = 0, fired_size = 0;  // where its features are, see OptionTable::fired
   int64_t rule = features::kPassThrough;
   double row = 0;                    // weights . row: what the option always adds
   double estimate = 0;               // row + language models of the phrase alone
@@ -98,12 +103,14 @@ class OptionTable {
   }
   // What stateless templates fired.
   std::span<const features::Fired> fired(uint32_t option) const {
-    if (fired_begin_.empty()) return {};
-    return std::span(fired_).subspan(fired_begin_[option],
-                                     fired_begin_[option + 1] - fired_begin_[option]);
+    return std::span(fired_).subspan(options_[option].fired, options_[option].fired_size);
   }
   // How templates see an option; spans point into this table and into the model.
   features::RuleUse use(const PhraseOption& o) const;
+  // What templates with a state fire for an option behind `tail`, and their states `after` it: the
+  // model's state_size() bytes each.
+  void step_templates(const PhraseOption& o, const std::byte* tail, features::Sink& sink,
+                      std::byte* after) const;
 
   const features::Source& source() const { return source_; }
   const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
@@ -123,14 +130,26 @@ class OptionTable {
   std::vector<Orientations> forward_;
   std::vector<std::array<double, 3>> weighted_forward_;
   std::vector<features::Fired> fired_;
-  std::vector<uint32_t> fired_begin_;  // empty without templates
 };
 
-// `table_limit` options per source phrase, 0 for all. Names that templates compose go to `names`
-// (may be null). The model must live as long as the result.
+// Only options whose target words stand somewhere in a reference. The vocabulary is the sentence's
+// to be, on top of the model's; the references' words are its numbers.
+struct WantedTarget {
+  std::shared_ptr<Vocabulary> vocabulary;
+  const ReferenceTrie* references;  // not owned
+};
+
+// `table_limit` options per source phrase, 0 for all; what is not wanted takes no place there if
+// all are. Names that templates compose go to `names`; null: they are not kept, which is faster,
+// since most options are never used (name_fired() names those that are). The model must live as
+// long as the result.
 std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    const PhraseWeights& weights,
                                                    const PhraseInput& input, size_t table_limit,
-                                                   features::NameLog* names);
+                                                   features::NameLog* names,
+                                                   const WantedTarget* wanted = nullptr);
+// Logs the names of the features that an option fired. `memo`: of the sentence.
+void name_fired(const PhraseModel& model, const OptionTable& options, uint32_t option,
+                features::Memo& memo, features::NameLog& names);
 
 }  // namespace hopefear::decode

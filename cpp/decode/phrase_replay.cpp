@@ -21,6 +21,7 @@ class Replay {
       : model_(model),
         input_(input),
         vocabulary_(std::make_shared<Vocabulary>(model.vocabulary())),
+        own_(input.leave_out, *vocabulary_),
         dense_(model.names().size(), 0),
         sink_(fired_, &log) {
     for (const std::string& word : input.words) source_words_.push_back(vocabulary_->intern(word));
@@ -128,8 +129,9 @@ class Replay {
       if (node == rules::RuleTable::kNoNode) return features::kPassThrough;
     }
     const rules::RuleTable::Range range = table.rules(node);
-    in_table_ = range.size() > 0;
     for (uint32_t number = range.begin; number < range.end; ++number) {
+      if (own_.has(table.rule(number))) continue;
+      in_table_ = true;
       const auto target = table.rule(number).target;
       if (target.size() == phrase.target.size() &&
           std::equal(target.begin(), target.end(), phrase.target.begin(),
@@ -199,6 +201,7 @@ class Replay {
   const PhraseModel& model_;
   const PhraseInput& input_;
   std::shared_ptr<Vocabulary> vocabulary_;
+  const OwnRules own_;
   std::vector<int32_t> source_words_, target_;
   features::Source source_;
   std::vector<char> covered_;

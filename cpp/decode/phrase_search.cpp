@@ -81,14 +81,15 @@ PhraseSearch::PhraseSearch(const PhraseModel& model, const PhraseWeights& weight
                            const SearchLimits& limits)
     : model_(model),
       weights_(weights),
-      sink_(weights.table()),
+      sink_(weights.memo(), nullptr, nullptr),
       options_(options),
       spans_(spans),
       limits_(limits),
+      distortion_{limits.distortion},
       length_(options.length()),
       lms_(model.lms().size()),
       state_size_(lms_ * sizeof(uint32_t) + model.state_size()),
-      coverage_(length_, spans),
+      coverage_(length_, &spans),
       bins_(static_cast<size_t>(length_) + 1),
       open_(static_cast<size_t>(length_) + 1),
       cubes_(static_cast<size_t>(length_) + 1),
@@ -123,9 +124,7 @@ void PhraseSearch::start() {
     const uint32_t context = model_.lms()[l].model->begin().context;
     std::memcpy(bin.states.data() + l * sizeof context, &context, sizeof context);
   }
-  for (const PhraseModel::Stateful& s : model_.stateful()) {
-    s.feature->begin(bin.states.data() + lms_ * sizeof(uint32_t) + s.offset);
-  }
+  begin_templates(model_, bin.states.data() + lms_ * sizeof(uint32_t));
   bin.edges_begin = {0, 0};
 }
 
@@ -144,17 +143,17 @@ void PhraseSearch::close(int32_t covered) {
 // f(span) for every span that may come next, whatever the last phrase was.
 template <typename F>
 void PhraseSearch::for_spans(uint32_t coverage, F&& f) const {
-  const int32_t gap = coverage_.first_gap(coverage), limit = limits_.distortion;
-  const int32_t last = limit < 0 ? length_ : std::min<int64_t>(length_, int64_t{gap} + limit);
+  const int32_t gap = coverage_.first_gap(coverage);
   Span span{gap, gap, gap, gap, {}};
-  for (; span.begin < length_ && (span.begin == gap || span.begin < last); ++span.begin) {
+  for (; span.begin < length_; ++span.begin) {
+    const int32_t last = distortion_.farthest(gap, span.begin, length_);
+    if (span.begin >= last) break;
     if (coverage_.covered(coverage, span.begin)) continue;
     if (span.begin >= span.gap_end) {
       span.gap_begin = span.begin;
       span.gap_end = coverage_.gap_end(coverage, span.begin);
     }
-    const int32_t farthest = std::min(
-        {span.gap_end, span.begin == gap ? length_ : last, span.begin + options_.longest()});
+    const int32_t farthest = std::min({span.gap_end, last, span.begin + options_.longest()});
     for (span.end = span.begin + 1; span.end <= farthest; ++span.end) {
       span.options = options_.at(span.begin, span.end);
       if (!span.options.empty()) f(span);
@@ -168,10 +167,6 @@ double PhraseSearch::rest_after(uint32_t coverage, const Span& span) const {
   if (span.gap_begin < span.begin) rest += spans_.score(span.gap_begin, span.begin);
   if (span.end < span.gap_end) rest += spans_.score(span.end, span.gap_end);
   return rest;
-}
-
-bool PhraseSearch::may_jump(const SearchNode& last, int32_t begin) const {
-  return limits_.distortion < 0 || std::abs(begin - last.end) <= limits_.distortion;
 }
 
 // Distortion, and the forward reordering score of the last phrase.
@@ -198,16 +193,9 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
     std::memcpy(state_.data() + l * sizeof(uint32_t), &after.context, sizeof(uint32_t));
   }
   if (!model_.stateful().empty()) {
-    features::RuleUse use;
-    if (model_.steps_need_use()) use = options_.use(o);
-    const features::RuleUse* const seen = model_.steps_need_use() ? &use : nullptr;
     const size_t words = lms_ * sizeof(uint32_t);
     sink_.reset();
-    for (const PhraseModel::Stateful& s : model_.stateful()) {
-      const std::byte* const state = tail + words + s.offset;
-      s.feature->step({&options_.source(), seen, options_.edge_target(o), {&state, 1}}, sink_,
-                      state_.data() + words + s.offset);
-    }
+    options_.step_templates(o, tail + words, sink_, state_.data() + words);
     score += sink_.score();
     if (!std::isfinite(score)) {
       throw InputError("a feature template gave a value that is not finite; mend the template");
@@ -247,7 +235,7 @@ void PhraseSearch::make_groups(const SearchBin& bin) {
   }
 }
 
-PhraseSearch::OpenBin& PhraseSearch::open(int32_t covered) {
+OpenBin& PhraseSearch::open(int32_t covered) {
   auto& bin = open_[static_cast<size_t>(covered)];
   if (bin == nullptr) bin = std::make_unique<OpenBin>(state_size_, lms_);
   return *bin;
@@ -265,7 +253,7 @@ void PhraseSearch::expand_all(int32_t covered) {
       OpenBin& into = open(covered + span.end - span.begin);
       for (uint32_t m = group.begin; m < group.end; ++m) {
         const SearchNode& node = bin.nodes[members_[m]];
-        if (!may_jump(node, span.begin)) continue;
+        if (!distortion_.may_jump(node.end, span.begin)) continue;
         const double score = node.score + jump_score(node, span.begin, span.end);
         const size_t o = orientation(node, span.begin, span.end);
         for (uint32_t option = span.options.begin; option < span.options.end; ++option) {
@@ -290,7 +278,7 @@ void PhraseSearch::make_cubes(int32_t covered) {
       cube.best = kNoRow;
       for (uint32_t m = group.begin; m < group.end; ++m) {
         const SearchNode& node = bin.nodes[members_[m]];
-        if (!may_jump(node, span.begin)) continue;
+        if (!distortion_.may_jump(node.end, span.begin)) continue;
         const double score = node.score + jump_score(node, span.begin, span.end);
         if (score > cube.best) {
           cube.best = score;
@@ -318,7 +306,7 @@ void PhraseSearch::make_rows(Cube& cube) {
   cube.rows = static_cast<uint32_t>(rows_.size());
   for (uint32_t m = group.begin; m < group.end; ++m) {
     const SearchNode& node = bin.nodes[members_[m]];
-    if (!may_jump(node, cube.begin)) continue;
+    if (!distortion_.may_jump(node.end, cube.begin)) continue;
     rows_.push_back({node.score + jump_score(node, cube.begin, cube.end), members_[m],
                      static_cast<uint32_t>(orientation(node, cube.begin, cube.end))});
   }

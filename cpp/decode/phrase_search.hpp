@@ -12,12 +12,13 @@
 // is taken. That is one evaluation per pop, where evaluating before queueing costs one for each of
 // the many grids whose first cell is never taken.
 //
-// Distortion limit D: the next phrase [a, b) needs |a - end of the last one| <= D, and, unless a is
-// the first gap g, b - g <= D so that the gap can still be reached. Every node can be completed.
+// The distortion limit: see DistortionRule.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -34,6 +35,23 @@ struct SearchLimits {  // the defaults are in decode/phrase.py
   uint32_t pop_limit;  // cells taken for a bin
   double threshold;    // nodes this much below the best of their bin are dropped; 0: none
   int32_t distortion;  // -1: no limit
+};
+
+// Which phrase may come next under a limit of D words (-1: any): [a, b) needs |a - end of the last
+// one| <= D, and, unless a is the first gap g, b - g <= D so that the gap can still be reached.
+// Every node can be completed.
+struct DistortionRule {
+  int32_t limit;
+
+  bool may_jump(int32_t last_end, int32_t begin) const {
+    return limit < 0 || std::abs(begin - last_end) <= limit;
+  }
+  // Where a phrase that begins at an uncovered word may end; no phrase begins there if that is not
+  // behind it.
+  int32_t farthest(int32_t first_gap, int32_t begin, int32_t length) const {
+    if (limit < 0 || begin == first_gap) return length;
+    return static_cast<int32_t>(std::min<int64_t>(length, int64_t{first_gap} + limit));
+  }
 };
 
 struct SearchNode {
@@ -59,6 +77,17 @@ struct SearchBin {
   std::vector<float> lm_values;  // for each edge, each language model's feature value
 };
 
+// What a search leaves to be written as a forest. None of it is owned.
+struct SearchGraph {
+  // Bin 0 has one node without edges; derivations end with the nodes of the last one.
+  const std::vector<SearchBin>& bins;
+  const CoverageTable& coverage;
+  size_t state_size;     // bytes in SearchBin::states for each node
+  bool sentence = true;  // false: of a part of a sentence; the goal's edges add nothing
+};
+
+class OpenBin;  // a bin that still grows
+
 class PhraseSearch {
  public:
   // None of them is owned.
@@ -67,10 +96,8 @@ class PhraseSearch {
   ~PhraseSearch();
   void run();
 
-  // After run(): bins 0 .. n. Bin 0 has one node without edges.
-  const std::vector<SearchBin>& bins() const { return bins_; }
-  const CoverageTable& coverage() const { return coverage_; }
-  size_t state_size() const { return state_size_; }
+  // After run(): bins 0 .. n.
+  SearchGraph graph() const { return {bins_, coverage_, state_size_}; }
 
   // 0 mono, 1 swap, 2 other: a phrase [begin, end) behind `last`.
   static size_t orientation(const SearchNode& last, int32_t begin, int32_t end) {
@@ -78,7 +105,6 @@ class PhraseSearch {
   }
 
  private:
-  class OpenBin;  // a bin that still grows
   struct Cube;
   struct Row;
   struct Cell;
@@ -90,7 +116,6 @@ class PhraseSearch {
   template <typename F>
   void for_spans(uint32_t coverage, F&& f) const;
   double rest_after(uint32_t coverage, const Span& span) const;
-  bool may_jump(const SearchNode& last, int32_t begin) const;
   double jump_score(const SearchNode& last, int32_t begin, int32_t end) const;
   void evaluate(const SearchBin& from, uint32_t index, double with_jump, uint32_t option,
                 uint32_t coverage, OpenBin& into);
@@ -109,6 +134,7 @@ class PhraseSearch {
   const OptionTable& options_;
   const SpanTable& spans_;
   const SearchLimits limits_;
+  const DistortionRule distortion_;
   const int32_t length_;
   const size_t lms_, state_size_;
   CoverageTable coverage_;

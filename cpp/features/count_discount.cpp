@@ -26,6 +26,7 @@ class CountDiscount : public Template {
     names_.push_back(rest.str());
   }
   const std::string& name() const override { return name_; }
+  bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
     const double count = use.counts.joint;

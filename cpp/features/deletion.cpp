@@ -10,6 +10,7 @@ class Deletion : public Template {
   Deletion(std::string name, std::unique_ptr<WordSet> words)
       : name_(std::move(name)), words_(std::move(words)) {}
   const std::string& name() const override { return name_; }
+  bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;

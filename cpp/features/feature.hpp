@@ -2,8 +2,9 @@
 // sink; it does not know which decoder calls it. One file per template: `NAME.hpp` declares the
 // function that makes it, `NAME.cpp` has the rest.
 //
-// Stateless templates look at a rule where it is used and fire once per (rule, span); what they
-// fire becomes a row that all edges of that use share. Stateful ones follow the target side as it
+// Stateless templates look at a rule where it is used and fire once per (rule, span), or once per
+// rule if the place does not matter to them; what they fire becomes a row that all edges of that
+// use share. Stateful ones follow the target side as it
 // is put together: an edge with tails is a step, whatever the search. A step of phrase search has
 // one tail (what is translated already) with its slot in front, a step of chart parsing has one for
 // every nonterminal of the rule, so the same code serves both.
@@ -67,7 +68,8 @@ class Template {
   virtual ~Template() = default;
   virtual const std::string& name() const = 0;
 
-  // Stateless part: once for each rule at each span.
+  // Stateless part: once for each rule at each span, or for each rule if not needs_span().
+  virtual bool needs_span() const { return true; }
   virtual void fire(const RuleUse& use, Sink& sink) const;
   // What depends on where the nonterminals lie: once for each edge of a rule that has some, if
   // needs_gaps(). Such features cannot be shared by edges, so fire nothing here that fire() can.

@@ -10,6 +10,7 @@ class Insertion : public Template {
   Insertion(std::string name, std::unique_ptr<WordSet> words, bool with_source)
       : name_(std::move(name)), words_(std::move(words)), with_source_(with_source) {}
   const std::string& name() const override { return name_; }
+  bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;

@@ -7,6 +7,7 @@ class RuleShape : public Template {
  public:
   RuleShape(std::string name, bool runs) : name_(std::move(name)), runs_(runs) {}
   const std::string& name() const override { return name_; }
+  bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;

@@ -21,6 +21,14 @@ void NameLog::add_new(FeatureId id, std::string_view name) {
   names_.emplace_back(name);
 }
 
+bool NameLog::has(FeatureId id) const {
+  if (recent_ != nullptr && recent_->has(id)) return true;
+  if (seen_.empty()) return false;
+  size_t slot = id & (seen_.size() - 1);
+  while (seen_[slot] != 0 && seen_[slot] != id) slot = (slot + 1) & (seen_.size() - 1);
+  return seen_[slot] == id && id != 0;
+}
+
 void NameLog::move_to(FeatureNames& names) {
   for (const std::string& name : names_) {
     const FeatureId id = names.intern(name);
@@ -28,6 +36,18 @@ void NameLog::move_to(FeatureNames& names) {
   }
   names_.clear();
   seen_.clear();
+}
+
+void Memo::grow() {
+  std::vector<Entry> old(slots_.empty() ? 1024 : 2 * slots_.size());
+  old.swap(slots_);
+  const size_t mask = slots_.size() - 1;
+  for (const Entry& entry : old) {
+    if (entry.key == 0) continue;
+    size_t slot = entry.key & mask;
+    while (slots_[slot].key != 0) slot = (slot + 1) & mask;
+    slots_[slot] = entry;
+  }
 }
 
 }  // namespace hopefear::features

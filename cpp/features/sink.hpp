@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,16 +21,35 @@ struct Fired {
   float value;
 };
 
-// Features whose names one FeatureNames surely has, so that they need not be handed over again: the
-// newest of those with the same low bits. Any number of threads. 4 MB.
+// Features whose names one FeatureNames surely has, so that they need not be handed over again:
+// four of those with the same low bits. Any number of threads may ask, one adds.
+// 8 MB: tuning decodes a set again and again, and a thousand sentences have a million features.
 class RecentNames {
  public:
   RecentNames() : slots_(std::make_unique<std::atomic<FeatureId>[]>(kSlots)) {}
-  bool has(FeatureId id) const { return slots_[id % kSlots].load(std::memory_order_relaxed) == id; }
-  void add(FeatureId id) { slots_[id % kSlots].store(id, std::memory_order_relaxed); }
+  bool has(FeatureId id) const {
+    const std::atomic<FeatureId>* const first = &slots_[id * kWays % kSlots];
+    for (size_t i = 0; i < kWays; ++i) {
+      if (first[i].load(std::memory_order_relaxed) == id) return true;
+    }
+    return false;
+  }
+  void add(FeatureId id) {
+    std::atomic<FeatureId>* const first = &slots_[id * kWays % kSlots];
+    size_t place = (id >> 40) % kWays;  // whom to push out, if all are there
+    for (size_t i = 0; i < kWays; ++i) {
+      const FeatureId there = first[i].load(std::memory_order_relaxed);
+      if (there == id) return;
+      if (there == 0) {
+        place = i;
+        break;
+      }
+    }
+    first[place].store(id, std::memory_order_relaxed);
+  }
 
  private:
-  static constexpr size_t kSlots = size_t{1} << 19;
+  static constexpr size_t kSlots = size_t{1} << 20, kWays = 4;
   std::unique_ptr<std::atomic<FeatureId>[]> slots_;  // 0: empty
 };
 
@@ -41,6 +61,8 @@ class NameLog {
   void add(FeatureId id, std::string_view name) {
     if (recent_ == nullptr || !recent_->has(id)) add_new(id, name);
   }
+  // Whether add() would change nothing. False may be wrong, true never is.
+  bool has(FeatureId id) const;
   void move_to(FeatureNames& names);  // one thread at a time; empty afterwards
   size_t size() const { return names_.size(); }
 
@@ -51,21 +73,64 @@ class NameLog {
   std::vector<FeatureId> seen_;  // slots of a hash set, 0 for empty
 };
 
+// Features that fire again and again in a sentence, by what stands for them: ids and weights, so
+// that names are neither built nor hashed, nor weights looked up, for most of what fires. For one
+// sentence, whose words have one number each, and one thread; the weights must not change.
+class Memo {
+ public:
+  struct Entry {
+    uint64_t key = 0;  // 0: empty
+    FeatureId id = 0;
+    float weight = 0;
+    bool named = false;  // the name is in the log
+  };
+
+  // Not owned; null: all weights are 0.
+  explicit Memo(const Weights* weights) : weights_(weights) {}
+  float weight(FeatureId id) const { return weights_ == nullptr ? 0.0F : weights_->get(id); }
+
+  double sum(std::span<const FeatureId> ids) const {  // of their weights
+    return weights_ == nullptr ? 0.0 : weights_->sum(ids);
+  }
+
+  // The entry of a key that is not 0; a new one has the id 0. Valid until the next call.
+  Entry& at(uint64_t key) {
+    if (2 * (used_ + 1) > slots_.size()) grow();
+    const size_t mask = slots_.size() - 1;
+    size_t slot = key & mask;
+    while (slots_[slot].key != 0 && slots_[slot].key != key) slot = (slot + 1) & mask;
+    if (slots_[slot].key == 0) {
+      slots_[slot].key = key;
+      ++used_;
+    }
+    return slots_[slot];
+  }
+
+ private:
+  void grow();
+  const Weights* weights_;
+  // A power of two, at most half full. Small at first: a table for the longest sentences would cost
+  // short ones more to clear than it saves them.
+  std::vector<Entry> slots_;
+  size_t used_ = 0;
+};
+
 class Sink {
  public:
   // Sums only: `weights` is not owned.
-  explicit Sink(const Weights& weights) : weights_(&weights) {}
+  explicit Sink(const Weights& weights) : Sink(&weights, nullptr, nullptr) {}
   // Records: none of them owned; `names` may be null.
-  Sink(std::vector<Fired>& record, NameLog* names) : record_(&record), names_(names) {}
+  Sink(std::vector<Fired>& record, NameLog* names) : Sink(nullptr, &record, names) {}
   // Both at once.
   Sink(const Weights& weights, std::vector<Fired>& record, NameLog* names)
-      : weights_(&weights), record_(&record), names_(names) {}
+      : Sink(&weights, &record, names) {}
+  // With what another sink of the sentence remembered. None owned; the last two may be null. All
+  // sinks of a memo that have names must have the same.
+  Sink(Memo& memo, std::vector<Fired>* record, NameLog* names)
+      : memo_(&memo), record_(record), names_(names) {}
 
   // A feature whose id is known; its name must have reached the shared names by another way.
-  void add(FeatureId id, float value) {
-    if (weights_ != nullptr) score_ += static_cast<double>(weights_->get(id)) * value;
-    if (record_ != nullptr) record_->push_back({id, value});
-  }
+  void add(FeatureId id, float value) { put(id, memo_->weight(id), value); }
   // A feature by its name; "NAME:part|part…" with the template's name first.
   void add(std::string_view name, float value) {
     const FeatureId id = feature_id(name);
@@ -75,22 +140,30 @@ class Sink {
   // The same for a template that fires few features again and again in a sentence. `key` stands for
   // the feature among those of this template, a hash of its parts (numbers of words, say); only if
   // it is not remembered is `compose(name)` called, which appends the whole name to an empty
-  // string: names are neither built nor hashed, nor weights looked up, for most of what fires.
+  // string.
   template <typename Compose>
   void add(const void* who, uint64_t key, float value, Compose&& compose) {
-    if (memo_.empty()) memo_.resize(kRemembered);
-    Remembered& entry = memo_[mix64(key) % kRemembered];
-    if (entry.who != who || entry.key != key) {
+    // 64 bits stand for the template and the feature, as they do for a feature's name.
+    const uint64_t both = combine64(reinterpret_cast<uintptr_t>(who), key);
+    Memo::Entry& entry = memo_->at(both == 0 ? 1 : both);
+    if (entry.id == 0) {
       name_.clear();
       compose(name_);
-      const FeatureId id = feature_id(name_);
-      if (names_ != nullptr) names_->add(id, name_);
-      entry = {who, key, id, weights_ != nullptr ? weights_->get(id) : 0.0F};
+      entry.id = feature_id(name_);
+      entry.weight = memo_->weight(entry.id);
+      if (names_ != nullptr) names_->add(entry.id, name_);
+      entry.named = names_ != nullptr;
+    } else if (names_ != nullptr && !entry.named) {
+      if (!names_->has(entry.id)) {
+        name_.clear();
+        compose(name_);
+        names_->add(entry.id, name_);
+      }
+      entry.named = true;
     }
-    if (weights_ != nullptr) score_ += static_cast<double>(entry.weight) * value;
-    if (record_ != nullptr) record_->push_back({entry.id, value});
+    put(entry.id, entry.weight, value);
   }
-  // The same for features that do not come again soon, and would only push out others.
+  // The same for features that do not come again soon, and need not be remembered.
   template <typename Compose>
   void add_once(float value, Compose&& compose) {
     name_.clear();
@@ -111,26 +184,24 @@ class Sink {
       ids_.push_back(id);
       if (record_ != nullptr) record_->push_back({id, value});
     }
-    if (weights_ != nullptr) score_ += value * weights_->sum(ids_);
+    score_ += value * memo_->sum(ids_);
   }
   double score() const { return score_; }
   void reset() { score_ = 0; }
 
  private:
-  const Weights* weights_ = nullptr;
-  std::vector<Fired>* record_ = nullptr;
-  NameLog* names_ = nullptr;
+  Sink(const Weights* weights, std::vector<Fired>* record, NameLog* names)
+      : own_(std::make_unique<Memo>(weights)), memo_(own_.get()), record_(record), names_(names) {}
+  void put(FeatureId id, float weight, float value) {
+    score_ += static_cast<double>(weight) * value;
+    if (record_ != nullptr) record_->push_back({id, value});
+  }
+
+  std::unique_ptr<Memo> own_;  // null if it is another's
+  Memo* memo_;
+  std::vector<Fired>* record_;
+  NameLog* names_;
   double score_ = 0;
-  // The newest feature of each slot. A sink lives for a sentence: its words have one number each,
-  // and the weights do not change.
-  struct Remembered {
-    const void* who = nullptr;
-    uint64_t key = 0;
-    FeatureId id = 0;
-    float weight = 0;
-  };
-  static constexpr size_t kRemembered = 4096;
-  std::vector<Remembered> memo_;
   std::string name_;  // scratch
   std::vector<FeatureId> ids_;
 };
@@ -147,10 +218,12 @@ inline void compose(std::string& name, std::string_view label,
   }
 }
 
-// A key for Sink::add() from numbers.
+// A key for Sink::add() from numbers. The sink mixes it well; here one multiplication each.
 inline uint64_t key_of(std::initializer_list<int32_t> numbers) {
   uint64_t key = 0;
-  for (const int32_t number : numbers) key = combine64(key, static_cast<uint32_t>(number));
+  for (const int32_t number : numbers) {
+    key = (key ^ (key >> 29) ^ static_cast<uint32_t>(number)) * 0x9fb21c651e98df25ULL;
+  }
   return key;
 }
 

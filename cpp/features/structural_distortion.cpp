@@ -13,6 +13,7 @@ class StructuralDistortion : public Template {
     for (int32_t width = 1; width <= longest; ++width) widths_.push_back(std::to_string(width));
   }
   const std::string& name() const override { return name_; }
+  bool needs_span() const override { return false; }
   bool needs_gaps() const override { return true; }
 
   void fire_gaps(const RuleUse& use, Sink& sink) const override {

@@ -23,6 +23,7 @@ class TargetBigrams : public Template {
   TargetBigrams(std::string name, std::unique_ptr<WordSet> words)
       : name_(std::move(name)), words_(std::move(words)) {}
   const std::string& name() const override { return name_; }
+  bool needs_span() const override { return false; }
   size_t state_size() const override { return sizeof(Ends); }
   bool needs_use() const override { return false; }
 
@@ -44,8 +45,11 @@ class TargetBigrams : public Template {
     // All neighbours but two words, which fire() has seen to.
     Ends made;
     bool in_rule = false;
-    for (const int32_t symbol : step.target) {
+    for (size_t j = 0; j < step.target.size(); ++j) {
+      const int32_t symbol = step.target[j];
       const bool word = symbol >= 0;
+      // Words between words: nobody sees them from outside.
+      if (word && in_rule && j + 1 < step.target.size() && step.target[j + 1] >= 0) continue;
       Ends next;
       if (word) {
         next.first = next.last = known(*step.source, symbol);

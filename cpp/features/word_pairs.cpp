@@ -7,6 +7,7 @@ class WordPairs : public Template {
  public:
   explicit WordPairs(std::string name) : name_(std::move(name)) {}
   const std::string& name() const override { return name_; }
+  bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;

@@ -59,6 +59,22 @@ void make_dense(std::vector<uint32_t>& begin, std::vector<uint32_t>& features,
   values.resize(kept);
 }
 
+void sort_by_feature(std::vector<FeatureEntry>& entries) {
+  const auto before = [](const FeatureEntry& a, const FeatureEntry& b) {
+    return a.feature < b.feature;
+  };
+  if (std::is_sorted(entries.begin(), entries.end(), before)) return;
+  if (entries.size() > 64) {
+    std::stable_sort(entries.begin(), entries.end(), before);
+    return;
+  }
+  // Most have a few entries, sorted but for the last ones, and stable_sort() takes memory for them.
+  for (auto it = entries.begin() + 1; it != entries.end(); ++it) {
+    if (!before(*it, it[-1])) continue;
+    std::rotate(std::upper_bound(entries.begin(), it, *it, before), it, it + 1);
+  }
+}
+
 ForestBuilder::ForestBuilder(std::shared_ptr<Vocabulary> vocabulary,
                              std::shared_ptr<FeatureNames> names)
     : vocabulary_(std::move(vocabulary)), names_(std::move(names)) {
@@ -67,22 +83,17 @@ ForestBuilder::ForestBuilder(std::shared_ptr<Vocabulary> vocabulary,
 
 uint32_t ForestBuilder::feature(FeatureId id) {
   if (id == 0) throw invalid("0 is no feature id");
-  const auto [found, is_new] =
+  const auto [number, is_new] =
       feature_numbers_.try_emplace(id, static_cast<uint32_t>(made_.feature_ids.size()));
   if (is_new) made_.feature_ids.push_back(id);
-  return found->second;
+  return number;
 }
 
 void ForestBuilder::append(std::span<const FeatureEntry> entries, std::vector<uint32_t>& begin,
                            std::vector<uint32_t>& features, std::vector<float>& values) {
   const size_t first = features.size();
   scratch_.assign(entries.begin(), entries.end());
-  const auto by_feature = [](const FeatureEntry& a, const FeatureEntry& b) {
-    return a.feature < b.feature;
-  };
-  if (!std::is_sorted(scratch_.begin(), scratch_.end(), by_feature)) {
-    std::stable_sort(scratch_.begin(), scratch_.end(), by_feature);
-  }
+  sort_by_feature(scratch_);
   for (const FeatureEntry& entry : scratch_) {
     if (entry.feature >= made_.feature_ids.size()) throw invalid("unknown local feature number");
     const bool again = features.size() > first && features.back() == entry.feature;

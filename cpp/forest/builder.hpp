@@ -11,9 +11,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "base/id_numbers.hpp"
 #include "forest/forest.hpp"
 
 namespace hopefear {
@@ -23,6 +23,9 @@ struct FeatureEntry {
   float value;
   bool operator==(const FeatureEntry&) const = default;
 };
+
+// By feature, those of equal features in their order.
+void sort_by_feature(std::vector<FeatureEntry>& entries);
 
 struct NodeLabel {
   uint32_t covered = 0;
@@ -68,7 +71,7 @@ class ForestBuilder {
 
   std::shared_ptr<Vocabulary> vocabulary_;
   std::shared_ptr<FeatureNames> names_;
-  std::unordered_map<FeatureId, uint32_t> feature_numbers_;
+  IdNumbers feature_numbers_;
   std::unordered_multimap<uint64_t, uint32_t> shared_rows_;  // by hash of the entries
   std::vector<FeatureEntry> scratch_;
   ForestStorage made_;  // in order of adding; no dense columns, no node_edges

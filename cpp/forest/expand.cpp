@@ -462,12 +462,13 @@ uint32_t FeatureNumbers::feature(FeatureId id) {
   if (id == last_id_) return last_number_;
   if (id == 0) throw std::invalid_argument("0 is no feature id");
   if (numbers_.empty()) {  // only now: many scorers record nothing
-    for (uint32_t i = 0; i < ids_.size(); ++i) numbers_.emplace(ids_[i], i);
+    numbers_.reserve(ids_.size());
+    for (uint32_t i = 0; i < ids_.size(); ++i) numbers_.try_emplace(ids_[i], i);
   }
-  const auto [found, is_new] = numbers_.try_emplace(id, static_cast<uint32_t>(ids_.size()));
+  const auto [number, is_new] = numbers_.try_emplace(id, static_cast<uint32_t>(ids_.size()));
   if (is_new) ids_.push_back(id);
   last_id_ = id;
-  return last_number_ = found->second;
+  return last_number_ = number;
 }
 
 Expanded expand(const Forest& forest, Scores scores, EdgeScorer& scorer,

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/id_numbers.hpp"
 #include "forest/builder.hpp"
 #include "forest/forest.hpp"
 #include "forest/inference.hpp"
@@ -26,7 +26,7 @@ class FeatureNumbers {
 
  private:
   std::vector<FeatureId> ids_;
-  std::unordered_map<FeatureId, uint32_t> numbers_;
+  IdNumbers numbers_;
   FeatureId last_id_ = 0;  // most scorers fire one feature again and again
   uint32_t last_number_ = 0;
 };

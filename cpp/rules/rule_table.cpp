@@ -106,6 +106,16 @@ RuleView RuleTable::rule(uint32_t number) const {
   return view;
 }
 
+std::span<const Symbol> RuleTable::target(uint32_t number) const {
+  if (number >= entries_.size()) throw file_.damaged("a rule is out of range");
+  const RuleEntry& entry = entries_[number];
+  const uint64_t units = uint64_t{2} * entry.target_size;
+  if (entry.body > bodies_.size() || bodies_.size() - entry.body < units || entry.body % 2 != 0) {
+    throw file_.damaged("the body of a rule is out of range");
+  }
+  return {reinterpret_cast<const Symbol*>(bodies_.data() + entry.body), entry.target_size};
+}
+
 std::span<const float> RuleTable::scores(uint32_t number) const {
   if (number >= entries_.size()) throw file_.damaged("a rule is out of range");
   return scores_.subspan(size_t{number} * layout_.columns, layout_.columns);

@@ -84,6 +84,9 @@ class RuleTable {
   // words, links and nonterminals as indices, provided that `source_size` is the depth of the node
   // that led to it and `arity` the number of nonterminals on the way.
   RuleView rule(uint32_t number) const;
+  // Its target side alone, of which only the bounds are checked: to look through many rules for
+  // few, at half the cost.
+  std::span<const Symbol> target(uint32_t number) const;
   std::span<const float> scores(uint32_t number) const;
   // Scores that are no columns; their names are sparse_names(). Empty in tables of our own.
   std::span<const SparseScore> sparse(uint32_t number) const;

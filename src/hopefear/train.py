@@ -188,8 +188,11 @@ class _Training:
                     f"{self.directory}: is not empty and no model; give a new directory"
                 )
         self.work.mkdir(parents=True, exist_ok=True)
-        for left in self.work.glob("tmp-*"):  # of a run that was killed
+        # Of a run that was killed: scratch, and files that were not yet renamed (files.py).
+        for left in self.work.glob("tmp-*"):
             shutil.rmtree(left, ignore_errors=True)
+        for left in self.directory.rglob(".*.tmp"):
+            left.unlink(missing_ok=True)
 
     def _read_state(self) -> dict[str, Any]:
         try:

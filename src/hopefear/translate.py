@@ -183,13 +183,17 @@ class Translator:
             )
         if self.model.system in SEGMENTS:
             found = read_segment(line, place, self.folders, **words)
-            if not self.model.has_rules and found.sentence.grammar is None and found.sentence.words:
-                raise InputError(
-                    f"{place}: this model has no rules of its own; every line needs a grammar, as "
-                    'in <seg grammar="FILE"> words </seg>'
-                )
+            self.check(found.sentence, place)
             return found
         return Marked(Sentence(tuple(self._source.prepare(line))))
+
+    def check(self, sentence: Sentence, place: str) -> None:
+        """That there are rules for a sentence."""
+        if not self.model.has_rules and sentence.grammar is None and sentence.words:
+            raise InputError(
+                f"{place}: this model has no rules of its own; every line needs a grammar, as "
+                'in <seg grammar="FILE"> words </seg>'
+            )
 
     @staticmethod
     def _is_plain(sentence: Sentence, target: Sequence[str] | None) -> bool:

@@ -79,6 +79,35 @@ def test_tuning_with_templates(world: Path, hopefear: Run, tmp_path: Path) -> No
     assert groups["word-pairs"]["active"] >= len(groups["word-pairs"]["heaviest"]) > 0
 
 
+@pytest.mark.parametrize(
+    ("tuner", "options"),
+    [("mira", ["rate=adagrad", "learners=2", "top=30"]), ("pro", ["samples=200"])],
+)
+def test_sparse_features_from_tuned_dense_weights(
+    tuner: str, options: list[str], world: Path, hopefear: Run, tmp_path: Path
+) -> None:
+    words = ["tune", "--model", world / "phrase", "--dev", world / "dev.zh", "--refs"]
+    words += [world / "dev.en.0", "--tuner", tuner, "--tokenized", "--iterations", "2"]
+    words += ["--kbest", "20"]
+    done = hopefear(*words, "-o", tmp_path / "dense")
+    assert done.returncode == 0, done.stderr
+    sparse = ["-o", tmp_path / "sparse", "--weights", tmp_path / "dense" / "weights.tsv", "--set"]
+    sparse += [*options, "--min-sentences", "2", "--templates", "word-pairs", "rule-id"]
+    done = hopefear(*words, *sparse, "--json")
+    assert done.returncode == 0, done.stderr
+    first, *_, last = map(json.loads, (tmp_path / "sparse" / "metrics.jsonl").open())
+    tuned = [json.loads(line)["bleu"] for line in (tmp_path / "dense" / "metrics.jsonl").open()]
+    assert first["bleu"] == pytest.approx(max(tuned)), "it begins where the other one ended"
+    assert last["active_features"] > first["active_features"]
+    weights = (tmp_path / "sparse" / "iterations" / "02.tsv").read_text().splitlines()
+    learned = [line for line in weights if ":" in line and float(line.split("\t")[1])]
+    assert learned
+    if tuner == "mira":
+        assert len(learned) <= 30
+        assert last["dropped_features"] >= 0
+        assert last["learnable_features"] > 12
+
+
 def test_templates_of_the_model(world: Path, hopefear: Run, tmp_path: Path) -> None:
     model = Path(shutil.copytree(world / "phrase", tmp_path / "model"))
     with (model / "model.toml").open("a") as file:

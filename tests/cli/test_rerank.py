@@ -242,7 +242,8 @@ def test_no_references(hopefear: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words", "message"),
     [
-        (moses((1, 0)), [], "the list of id 0 comes after that of id 1"),
+        (moses((0, 1)) + moses((0,)), [], "a second list of id '0'"),
+        (moses((2, 1)) + moses((2,)), [], "a second list of id '2'"),
         (moses((0, 1)) + moses((0,)), ["--ids"], "a second list of id '0'"),
         ("99999999999 ||| x ||| LM0= 1 ||| 0\n", [], "expected the numbers of sentences"),
         (moses(), ["-o", "-", "--json"], "stdout belongs to the report"),
@@ -260,6 +261,16 @@ def test_bad_input_of_apply(
     assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not (folder / "out").exists()
+
+
+def test_lists_in_any_order(hopefear: Run, folder: Path) -> None:
+    lists = [f"{number} ||| text {number} ||| LM0= 1 ||| 0\n" for number in (3, 0, 5, 1)]
+    (folder / "w.tsv").write_text("LM0\t1\n")
+    words = ["rerank", "apply", "--nbest", "-", "--weights", "w.tsv", "-o", "-"]
+    result = hopefear(*words, cwd=folder, input="".join(lists))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "text 0\ntext 1\n\ntext 3\n\ntext 5\n"
+    assert "2 sentences without candidates are empty lines" in result.stderr
 
 
 def test_weights_of_something_else(hopefear: Run, folder: Path) -> None:

@@ -163,3 +163,16 @@ def test_the_replay_of_a_search_is_its_vector(
         vector = ours.score_derivation(sentence, phrases_of(best))
         difference = vector - best.features
         assert difference.max_norm < 1e-3
+
+
+def test_forced_decoding_finds_what_moses_wrote(
+    folder: Path, parts: tuple[RuleTable, dict], source: list[Sentence], weights: Weights
+) -> None:
+    """All of it is reachable, by a derivation that is at least as good as Moses's own."""
+    ours = decoder(parts, distortion_limit=6)
+    for entry in list(entries(folder / "nbest10.stack30.txt.gz"))[::7]:
+        target = [word for _, _, words in entry.phrases for word in words]
+        best = viterbi(ours.decode(source[entry.sentence], weights, target), weights)
+        assert best is not None
+        assert best.words == target
+        assert best.score >= entry.score - 1e-3

@@ -12,12 +12,13 @@ import hopefear
 PACKAGE = Path(hopefear.__file__).parent
 
 # Every unit of the package and what it may import; leaves of the tree first.
-BASE = {"errors", "files", "config", "registry", "progress", "threads"}
+BASE = {"errors", "files", "config", "registry", "progress", "threads", "plot"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "files": {"errors"},
     "progress": set(),
     "threads": set(),
+    "plot": set(),
     "config": {"errors", "files"},
     "registry": {"errors"},
     "weights": BASE,
@@ -34,7 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 MAY_IMPORT["model"] = BASE | set(MAY_IMPORT)
 MAY_IMPORT["translate_options"] = BASE
 MAY_IMPORT["translate"] = BASE | set(MAY_IMPORT)
-MAY_IMPORT["importing"] = BASE | set(MAY_IMPORT) - {"translate"}
+MAY_IMPORT["serve"] = BASE | set(MAY_IMPORT)
+MAY_IMPORT["importing"] = BASE | set(MAY_IMPORT) - {"translate", "serve"}
 MAY_IMPORT["train"] = BASE | set(MAY_IMPORT)
 MAY_IMPORT["cli"] = BASE | set(MAY_IMPORT)
 TOP = {"__init__", "__main__"}  # may import anything

@@ -118,9 +118,12 @@ def test_a_stopped_run_goes_on(
                 run(bitext, directory)
         with pytest.raises(InputError, match=r"is unfinished, it has no model\.toml"):
             Model.load(directory)
+    for name in (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x"):  # by a kill
+        (directory / name).parent.mkdir(exist_ok=True)
+        (directory / name).touch()
     run(bitext, directory)
     assert contents(directory) == contents(trained)
-    assert not list((directory / "work").glob("tmp-*"))
+    assert not [*directory.rglob("*.tmp"), *directory.rglob("tmp-*")]
 
 
 def test_threads_and_memory_change_nothing(bitext: Path, trained: Path, tmp_path: Path) -> None:

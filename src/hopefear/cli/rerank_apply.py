@@ -23,9 +23,9 @@ class RerankApply(Command):
     """Write the best candidate of each n-best list, by weights of rerank tune.
 
     One line for each list, in their order, while the file is read. Where ids are numbers the
-    line of a sentence is its number: they must ascend, and a sentence that has no list gets an
-    empty line. With --ids every line begins with the list's id and a tab, and lists may come in
-    any order. Of candidates with equal scores the first is taken.
+    line of a sentence is its number, from 0: lists that come before their turn wait, and a sentence
+    that has no list gets an empty line. With --ids every line begins with the list's id and a tab,
+    and none waits. Of candidates with equal scores the first is taken.
     """
 
     section = "Use and look"
@@ -65,10 +65,9 @@ class RerankApply(Command):
                 candidates += list_.forest.edges
                 if not matched:
                     matched = any(int(id) in weights for id in list_.forest.feature_ids)
-                for line in place.before(list_):
-                    out.write(line)
-                out.write(entry(list_.forest, best).text + "\n")
+                out.writelines(place.take(list_, entry(list_.forest, best).text))
                 step.advance()
+            out.writelines(place.rest())
         if place.lists and not matched:
             console.warn(
                 f"no feature of the lists has a weight in {display_name(self.weights)}; "
@@ -95,36 +94,44 @@ class Places:
     def __init__(self, nbest: Path, ids: bool) -> None:
         self.nbest, self.ids = nbest, ids
         self.lists = self.missing = 0
-        self._next = 0
+        self._next = 0  # the number whose turn it is
+        self._waiting: dict[int, str] = {}
         self._seen: set[str] = set()
 
-    def before(self, list_: NbestList) -> Iterator[str]:
-        """What stands before the translation of a list: empty lines, or its id."""
+    def take(self, list_: NbestList, text: str) -> Iterator[str]:
+        """The translation of a list, and the lines that may be written now."""
         id = list_.id
-        numbered = id.isascii() and id.isdigit()
-        if numbered and not self.ids:
-            number = int(id)
-            if number < self._next:
-                raise InputError(
-                    f"{display_name(self.nbest)}: the list of id {id} comes after that of id "
-                    f"{self._next - 1}; sort the lists by id, or give --ids"
-                )
-            if number - self._next > 10_000_000:
-                raise InputError(
-                    f"{display_name(self.nbest)}: id {id} after {self.lists:,} lists; expected the "
-                    "numbers of sentences, give --ids"
-                )
+        self.lists += 1
+        if self.ids or not (id.isascii() and id.isdigit()):
+            if id in self._seen:
+                raise self._second(id)
+            self._seen.add(id)
+            yield f"{id}\t{text}\n" if self.ids else f"{text}\n"
+            return
+        number = int(id)
+        if number < self._next or number in self._waiting:
+            raise self._second(id)
+        if number - self._next - len(self._waiting) > 10_000_000:
+            raise InputError(
+                f"{display_name(self.nbest)}: id {id} after {self.lists - 1:,} lists; expected the "
+                "numbers of sentences, give --ids"
+            )
+        self._waiting[number] = text
+        while self._next in self._waiting:
+            yield self._waiting.pop(self._next) + "\n"
+            self._next += 1
+
+    def rest(self) -> Iterator[str]:
+        """What waits at the end, with empty lines for sentences that have no list."""
+        for number in sorted(self._waiting):
             for _ in range(number - self._next):
                 self.missing += 1
                 yield "\n"
+            yield self._waiting[number] + "\n"
             self._next = number + 1
-        else:
-            if id in self._seen:
-                raise InputError(
-                    f"{display_name(self.nbest)}: a second list of id {id!r}; put the candidates "
-                    "of one id together"
-                )
-            self._seen.add(id)
-        self.lists += 1
-        if self.ids:
-            yield f"{id}\t"
+
+    def _second(self, id: str) -> InputError:
+        return InputError(
+            f"{display_name(self.nbest)}: a second list of id {id!r}; put the candidates of one id "
+            "together"
+        )

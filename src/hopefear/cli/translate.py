@@ -22,6 +22,8 @@ from hopefear.translate_options import TranslateOptions
 
 if TYPE_CHECKING:
     from hopefear.model import Model
+    from hopefear.translate import Translator
+    from hopefear.weights import Weights
 
 Search = Literal["cube", "stack", "full"]
 
@@ -103,6 +105,9 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     (they compete with the model's): a <n translation="house||home" prob="0.8||0.2">maison</n>.
     Write &lt; for < then. For hierarchical models a line may be <seg grammar="FILE" id="ID"> words
     </seg>, and text after ||| is the only translation that is wanted.
+
+    With --serve-learner it answers a learner instead (docs/tuning.md): lines <seg delta="…"> words
+    </seg> come in, with changes of the weights, and k-best lists with features go out.
     """
 
     section = "Use and look"
@@ -110,6 +115,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         "hopefear translate --model fr-en -i test.fr -o test.out",
         "echo 'la maison' | hopefear translate --model fr-en --tokenized",
         "hopefear translate --model fr-en -i dev.fr -o dev.out --nbest 100 --nbest-out nbest.gz",
+        "hopefear translate --model fr-en --serve-learner --nbest 100 --distinct",
     )
     reports = False
 
@@ -120,24 +126,37 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     nbest_out: Path | None = option(None, help="file for the n-best lists")
     threads: int = option(1, min=0, max=256, help="threads; 0: all cores; changes no result")
     stats: Path | None = option(None, help="file for sizes, time and score, as JSON")
+    serve_learner: bool = option(
+        False, help="answer a learner by Mr. MIRA's protocol; --nbest is the k, 500 if not given"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
         from hopefear.model import Model
         from hopefear.threads import all_cores
         from hopefear.translate import Translator
 
+        if self.serve_learner:
+            self._prepare_serving()
         self._check_outputs()
         load_plugins(self.plugin)
         model = Model.load(self.model)
+        weights: Path | Weights | None = self.weights
+        if self.serve_learner and self.weights is not None:
+            from hopefear.importing.cdec import load_weights
+
+            weights = load_weights(self.weights)  # learners may be cdec's
         translator = Translator(
             model,
-            weights=self.weights,
+            weights=weights,
             options=TranslateOptions(**part_of(TranslateOptions, self)),
             decoder=self.overrides(model.decoder_class.options_class),
             templates=chosen_templates(self.templates, model),
             folders=[*([self.input.parent] if str(self.input) != "-" else []), Path()],
             warn=console.warn,
         )
+        if self.serve_learner:
+            self._serve(translator, console)
+            return None
         if str(self.input) == "-" and sys.stdin is not None and sys.stdin.isatty():
             console.note("type sentences, one per line; Ctrl-D ends")
         threads = self.threads or all_cores()
@@ -162,6 +181,33 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
                 file.write(json.dumps(statistics.to_mapping()) + "\n")
         return None
 
+    def _prepare_serving(self) -> None:
+        """Words are taken and given as they are; what the protocol has no place for is refused."""
+        given = {
+            "--nbest-out": self.nbest_out,
+            "--stats": self.stats,
+            "--markup": self.markup != "off",
+            "--mbr": self.mbr,
+            "--max-translation": self.max_translation,
+            "--trace": self.trace,
+            "--trace-alignment": self.trace_alignment,
+            "--threads": self.threads != 1,
+        }
+        for flag, is_given in given.items():
+            if is_given:
+                raise OptionError(f"{flag}: a learner cannot be served with it; leave one out")
+        self.tokenized = True
+        self.nbest = self.nbest or 500
+
+    def _serve(self, translator: Translator, console: Console) -> None:
+        from hopefear.files import open_input
+        from hopefear.serve import LearnerServer, requests
+
+        server = LearnerServer(translator, k=self.nbest, distinct=self.distinct, warn=console.warn)
+        with open_input(self.input) as file, _lines(self.output) as answers:
+            for line, place in requests(file, display_name(self.input)):
+                answers.write(server.answer(line, place))
+
     def _progress(self, console: Console) -> Any:
         """A bar would be in the way of output on the same terminal."""
         if str(self.output) == "-" and sys.stdout.isatty():
@@ -173,7 +219,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     def _check_outputs(self) -> None:
         if self.nbest_out is not None and not self.nbest:
             raise OptionError("--nbest-out: give the length of the lists, --nbest N")
-        if self.nbest and self.nbest_out is None:
+        if self.nbest and self.nbest_out is None and not self.serve_learner:
             raise OptionError(f"--nbest {self.nbest}: give a file for the lists, --nbest-out FILE")
         outputs = {"-o": self.output, "--nbest-out": self.nbest_out, "--stats": self.stats}
         seen: dict[str, str] = {}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, table
 from hopefear.cli.translate import DecoderOverrides, chosen_templates, load_plugins
 from hopefear.config import option, part_of, to_mapping
-from hopefear.errors import OptionError
+from hopefear.errors import InputError, OptionError
 from hopefear.files import check_one_stdin
 from hopefear.progress import duration
 from hopefear.registry import register
@@ -53,6 +55,11 @@ class Tune(DecoderOverrides, LoopOptions, Command):
     decoder: str | None = option(
         None, metavar="COMMAND", help="decode with this command instead, see docs/tuning.md"
     )
+    stream_decoder: str | None = option(
+        None,
+        metavar="COMMAND",
+        help="decode with this process, which is told new weights with each sentence",
+    )
     weights: Path | None = option(None, help="start from these; by default the model's own")
     metric: str = option("bleu", help="what is to rise: bleu, ter, chrf …")
     heldout: Path | None = option(
@@ -76,7 +83,7 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         load_plugins(self.plugin)
         threads = self.threads or all_cores()
         tuner, metric = self.component("tuner"), self.component("metric")
-        system = self._system(console, self.kbest or tuner.kbest)
+        system = self._system(console, self.kbest or tuner.kbest, getattr(tuner, "learners", 1))
         data = system.read(self.dev, self.refs)
         heldout = system.read(self.heldout, self.heldout_refs) if self.heldout else None
         config = {
@@ -105,38 +112,45 @@ class Tune(DecoderOverrides, LoopOptions, Command):
             return Loop(tuner=self.component("tuner"), **shared)
 
         options = LoopOptions(**part_of(LoopOptions, self))
-        report = tune(
-            make_loop,
-            self.output,
-            config,
-            options,
-            runs=self.runs,
-            resume=self.resume,
-            tell=console.note,
-        )
+        with system.running:
+            report = tune(
+                make_loop,
+                self.output,
+                config,
+                options,
+                runs=self.runs,
+                resume=self.resume,
+                tell=console.note,
+            )
         return {"tuner": self.tuner, "run": str(self.output), **report}
 
     def _check(self) -> None:
-        if self.model is None and self.decoder is None:
+        command = self.decoder or self.stream_decoder
+        if self.decoder is not None and self.stream_decoder is not None:
+            raise OptionError("--decoder and --stream-decoder are two ways to decode; give one")
+        if self.model is None and command is None:
             raise OptionError("--model is missing: the model directory, or --decoder COMMAND")
-        if self.decoder is not None and self.model is None and not self.tokenized:
+        flag = "--decoder" if self.stream_decoder is None else "--stream-decoder"
+        if command is not None and self.model is None and not self.tokenized:
             raise OptionError(
-                "--decoder without --model: there are no text steps; prepare the texts and give "
+                f"{flag} without --model: there are no text steps; prepare the texts and give "
                 "--tokenized"
             )
-        if self.decoder is not None and (self.templates is not None or self.plugin):
-            raise OptionError("--templates and --plugin are for a decoder of ours, not --decoder")
+        if command is not None and (self.templates is not None or self.plugin):
+            raise OptionError(f"--templates and --plugin are for a decoder of ours, not {flag}")
         if (self.heldout is None) != (not self.heldout_refs):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
         heldout = [self.heldout] if self.heldout else []
         check_one_stdin(self.dev, *self.refs, *heldout, *self.heldout_refs)
 
-    def _system(self, console: Console, k: int) -> System:
+    def _system(self, console: Console, k: int, learners: int) -> System:
         from hopefear.model import Model
 
         model = None if self.model is None else Model.load(self.model)
         if self.decoder is not None:
             return external_system(self, self.decoder, model, k, console)
+        if self.stream_decoder is not None:
+            return stream_system(self, self.stream_decoder, model, k, learners, console)
         assert model is not None
         return model_system(self, model, console)
 
@@ -172,6 +186,8 @@ class System:
     sentence: Callable[[str, str], Any]  # of a source line and its place
     reference: Callable[[str], str]
     digests: dict[Path, str] = field(default_factory=dict)  # of the texts that were read
+    # What runs as long as there is something to decode.
+    running: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
     def read(self, source: Path, references: Sequence[Path]) -> TuningSet:
         """A set as the decoder and the metric take it."""
@@ -257,6 +273,55 @@ def external_system(
         },
         sentence=sentence,
         reference=_reference_steps(command, model, console),
+    )
+
+
+def stream_system(
+    command: Tune, line: str, model: Model | None, k: int, learners: int, console: Console
+) -> System:
+    """A decoder that serves learners; a model, if given, has the text steps and the weights."""
+    from hopefear.config import from_mapping
+    from hopefear.decode.decoder import Sentence
+    from hopefear.decode.markup import read_segment
+    from hopefear.decode.stream import StreamDecoder, StreamOptions
+    from hopefear.importing.cdec import load_weights
+    from hopefear.text.tokenizers.plain import split_words
+
+    given = command.overrides(StreamOptions)
+    options = from_mapping(StreamOptions, {"k": k, **given, "command": line})
+    if command.weights is not None:
+        weights = load_weights(command.weights)
+    elif model is not None:
+        weights = model.weights(warn=lambda text: None)
+    else:
+        raise OptionError("--stream-decoder: no weights to start from; give --weights FILE")
+    decoder = StreamDecoder(options, weights, learners=learners, warn=console.warn)
+    source = None if command.tokenized or model is None else model.text("source", console.warn)
+    words = split_words if source is None else source.prepare
+    folders = [command.dev.parent, Path()]
+
+    numbers = itertools.count()
+
+    def sentence(text: str, place: str) -> Sentence:
+        found, target = read_segment(text, place, folders, source_words=words)
+        if target is not None:
+            raise InputError(
+                f"{place}: has text after |||, which cannot be told to the decoder; take it out, "
+                "references are in files of their own (--refs)"
+            )
+        number = str(next(numbers))
+        return found if found.id else replace(found, id=number)
+
+    return System(
+        decoder=decoder,
+        weights=weights,
+        config={
+            "decoder": {"stream": line, **{key: str(value) for key, value in given.items()}},
+            "model": {} if model is None else _contents(model),
+        },
+        sentence=sentence,
+        reference=_reference_steps(command, model, console),
+        running=decoder,
     )
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from hopefear.decode.decoder import Decoder, ForcedOption, Sentence
+from hopefear.decode.decoder import Decoder, ForcedOption, Sentence, TrainingPair
+from hopefear.decode.forced import Gold, force, leaving_out
 from hopefear.decode.hiero import HieroDecoder, HieroOptions
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions, PhraseUse
 
 __all__ = [
     "Decoder",
     "ForcedOption",
+    "Gold",
     "HieroDecoder",
     "HieroOptions",
     "PhraseDecoder",
     "PhraseOptions",
     "PhraseUse",
     "Sentence",
+    "TrainingPair",
+    "force",
+    "leaving_out",
 ]

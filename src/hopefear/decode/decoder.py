@@ -47,6 +47,7 @@ class Sentence:
     grammar: Path | None = None  # a grammar of its own (hierarchical)
     options: tuple[ForcedOption, ...] = ()  # translations forced by markup
     exclusive: bool = True  # no rule of the table may touch the spans of `options`
+    leave_out: TrainingPair | None = None  # rules that the model has from this pair alone
 
     @classmethod
     def of(cls, text: Sentence | Tokens, id: str = "") -> Sentence:
@@ -63,6 +64,19 @@ class ForcedOption:
     end: int
     target: tuple[str, ...]
     log_probability: float = 0.0
+
+
+@dataclass(frozen=True)
+class TrainingPair:
+    """A sentence pair that the model was trained on, whose own rules are to be left out.
+
+    A rule that was extracted from a single pair belongs to the pair of that number. If the number
+    is not given (or the table does not have it: one of another system), it belongs to every pair
+    whose two sides have it.
+    """
+
+    target: tuple[str, ...]
+    number: int | None = None  # from 0, among those that rules were extracted from
 
 
 @dataclass(frozen=True)
@@ -114,6 +128,10 @@ class Decoder(ABC):
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
     ) -> Forest:
         """Everything that search kept; with a target all of its derivations."""
+
+    def for_learner(self, number: int) -> Decoder:
+        """What this learner of several uses; decoders with a state for each of them differ."""
+        return self
 
     def language_weight(self, weights: Weights) -> float:
         """What a natural log of the language models counts, all of them together; 0: no model."""

@@ -20,30 +20,33 @@ seconds, or answers nonsense is an `InputError` with its last line.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
-import re
-import shlex
-import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
 
 from hopefear._engine import Forest
 from hopefear.config import option
 from hopefear.decode.decoder import Decoder, Sentence, Tokens
 from hopefear.decode.moses_ini import MosesIni
+from hopefear.decode.process import (
+    WeightsFormat,
+    filled,
+    how_it_ended,
+    kill,
+    last_line,
+    placeholders,
+    write_weights,
+)
 from hopefear.errors import InputError, OptionError
 from hopefear.forest.forest import ForestBuilder, Vocabulary
 from hopefear.forest.io.nbest import Format, read_nbest
 from hopefear.weights import FeatureNames, Weights
 
 PLACEHOLDERS = ("weights", "config", "input", "nbest", "k", "threads")
-_IN_BRACES = re.compile(r"\{([a-z][a-z_-]*)\}")
 _LOOK_EVERY = 0.2  # seconds between looks at what a decoder has written
 
 
@@ -57,7 +60,7 @@ class ExternalOptions:
     format: Format = option("moses", help="of the n-best list")
     k: int = option(100, min=1, help="the number that {k} stands for")
     config: Path | None = option(None, help="the moses.ini of which {config} is a copy")
-    weights_format: Literal["tab", "blank"] = option(
+    weights_format: WeightsFormat = option(
         "tab", help="what separates name and value in {weights}; cdec and Moses want a blank"
     )
     timeout: float = option(
@@ -66,13 +69,7 @@ class ExternalOptions:
     allow_missing: bool = option(False, help="accept that some sentences have no translation")
 
     def __post_init__(self) -> None:
-        used = set(_IN_BRACES.findall(self.command))
-        for name in sorted(used - set(PLACEHOLDERS)):  # awk's braces are not ours
-            close = difflib.get_close_matches(name, PLACEHOLDERS, n=1, cutoff=0.75)
-            if close:
-                raise OptionError(
-                    f"decoder {self.command!r}: unknown {{{name}}}; did you mean {{{close[0]}}}?"
-                )
+        used = placeholders(self.command, PLACEHOLDERS)
         if not used & {"weights", "config"}:
             raise OptionError(
                 f"decoder {self.command!r}: neither {{weights}} nor {{config}} is in it; "
@@ -145,6 +142,11 @@ class ExternalDecoder(Decoder):
                 f"sentence {number + 1}: its markup gives translations, which decoder "
                 f"{self.options.command!r} would not understand; take the markup out"
             )
+        if sentence.leave_out is not None:
+            raise InputError(
+                f"sentence {number + 1}: decoder {self.options.command!r} cannot be told to leave "
+                "out a pair's own rules"
+            )
         text = " ".join(sentence.words)
         if sentence.grammar is None:
             return text
@@ -207,14 +209,12 @@ class _Call:
     ) -> None:
         """The files it reads, and the command with their names."""
         self.input.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        separator = "\t" if self.options.weights_format == "tab" else " "
         path = self.folder / "weights"
-        with path.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{name}{separator}{value!r}\n" for name, value in weights.items())
+        write_weights(path, weights, self.options.weights_format)
         config = self.folder / "moses.ini"
         if ini is not None:
             ini.write(config, weights, sparse=self.folder / "sparse-weights")
-        values: Mapping[str, Any] = {
+        values = {
             "weights": path,
             "config": config,
             "input": self.input,
@@ -222,10 +222,7 @@ class _Call:
             "k": self.options.k,
             "threads": threads,
         }
-        self.command = _IN_BRACES.sub(
-            lambda match: shlex.quote(str(values[match[1]])) if match[1] in values else match[0],
-            self.options.command,
-        )
+        self.command = filled(self.options.command, values)
 
     def run(self) -> None:
         """Until it ends; it is killed with all it started if it hangs or we are interrupted."""
@@ -245,11 +242,9 @@ class _Call:
             try:
                 self._watch(process)
             finally:
-                _kill(process)
-        if process.returncode < 0:
-            raise self.error(f"was ended by {signal.Signals(-process.returncode).name}")
+                kill(process)
         if process.returncode:
-            raise self.error(f"ended with exit code {process.returncode}")
+            raise self.error(how_it_ended(process.returncode))
         if not self.answer.is_file():
             raise self.error("wrote no file {nbest}")
 
@@ -275,26 +270,15 @@ class _Call:
     def error(self, what: str) -> InputError:
         """What happened, to whom, and its last words."""
         for path in (self.errors, self.answer):
-            last = _last_line(path)
+            last = last_line(_end_of(path))
             if last:
                 return InputError(f"decoder {self.options.command!r} {what}; its last line: {last}")
         return InputError(f"decoder {self.options.command!r} {what}; it said nothing")
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """The process and what it started; harmless where all have ended."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _last_line(path: Path) -> str:
+def _end_of(path: Path) -> bytes:
     if not path.is_file():
-        return ""
+        return b""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 4096))
-        text = file.read().decode("utf-8", "replace")
-    lines = [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
-    last = lines[-1][:300] if lines else ""
-    # What a terminal might take for an order does not reach it.
-    return "".join(c if c.isprintable() else "\ufffd" for c in last)
+        return file.read()

@@ -225,6 +225,10 @@ class HieroDecoder(Decoder):
                 f"sentence {sentence.id!r}: translations given by markup are for phrase models; "
                 "put them into the sentence's grammar"
             )
+        if sentence.leave_out is not None:
+            raise InputError(
+                f"sentence {sentence.id!r}: leaving out a pair's own rules is for phrase models"
+            )
         return None if sentence.grammar is None else read_grammar(sentence.grammar).engine
 
     def _forest(self, sentence: Sentence, made: tuple[Any, ...]) -> Forest:

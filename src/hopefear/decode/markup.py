@@ -29,7 +29,10 @@ from hopefear.text.tokenizers.plain import split_words
 Markup = Literal["off", "exclusive", "inclusive"]
 Words = Callable[[str], Sequence[str]]  # how a piece of text becomes words
 
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)((?:\s[^<>\"']*|\"[^\"]*\"|'[^']*')*?)\s*(/?)>")
+# One way to match each text: with two, a tag that is never closed would take exponential time.
+_TAG = re.compile(
+    r"<(/?)([A-Za-z][\w.:-]*)(?=[\s/>])((?:[^<>\"'/]|/(?!>)|\"[^\"]*\"|'[^']*')*)(/?)>"
+)
 _ATTRIBUTE = re.compile(r"\s*([\w.:-]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\d+|#x[0-9A-Fa-f]+);")
 _SEGMENT = re.compile(r"\s*<seg(?=[\s>])")
@@ -177,24 +180,35 @@ def read_segment(
         line = line[: bars.start()]
     if not _SEGMENT.match(line):
         return Marked(Sentence(tuple(source_words(line))), target)
-    tag = _TAG.match(line.lstrip())
-    if tag is None:
-        raise InputError(
-            f'{place}: {line.strip()[:40]!r}, expected <seg id="…" grammar="…"> words </seg>'
-        )
-    attributes = _attributes(tag[3], place, unescape)
-    text = line.lstrip()[tag.end() :].rstrip()
-    if not text.endswith("</seg>"):
-        raise InputError(f"{place}: <seg> is not closed at the end of the line; write </seg>")
-    words = tuple(source_words(text.removesuffix("</seg>")))
-    sentence = Sentence(words, id=attributes.get("id", ""))
-    if "grammar" in attributes:
-        grammar = _find(attributes["grammar"], folders, place)
+    segment = read_tags(line, place)
+    sentence = Sentence(tuple(source_words(segment.text)), id=segment.attributes.get("id", ""))
+    if "grammar" in segment.attributes:
+        grammar = find_grammar(segment.attributes["grammar"], folders, place)
         sentence = replace(sentence, grammar=grammar)
     return Marked(sentence, target)
 
 
-def _find(name: str, folders: Sequence[Path], place: str) -> Path:
+class Segment(NamedTuple):
+    """A line `<seg …> text </seg>`."""
+
+    attributes: dict[str, str]
+    text: str
+
+
+def read_tags(line: str, place: str) -> Segment:
+    """A segment's attributes, whatever they are, and what is between its tags."""
+    line = line.strip()
+    tag = _TAG.match(line)
+    if tag is None or tag[2] != "seg" or tag[1] or tag[4]:
+        raise InputError(f'{place}: {line[:40]!r}, expected <seg id="…" grammar="…"> words </seg>')
+    attributes = _attributes(tag[3], place, unescape)
+    if not line.endswith("</seg>") or len(line) < tag.end() + len("</seg>"):
+        raise InputError(f"{place}: <seg> is not closed at the end of the line; write </seg>")
+    return Segment(attributes, line[tag.end() : -len("</seg>")])
+
+
+def find_grammar(name: str, folders: Sequence[Path], place: str) -> Path:
+    """The file that a segment names, looked for in folders in turn."""
     for folder in folders:
         if (folder / name).is_file():
             return folder / name

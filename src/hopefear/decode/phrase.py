@@ -36,6 +36,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from hopefear._engine import BestSpans, Forest, PhraseModel, PhraseSettings, SparseVector
 from hopefear.config import option
 from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
+from hopefear.decode.forced import force
 from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
@@ -125,14 +126,14 @@ class PhraseDecoder(Decoder):
             spec = features.get(name)
             sign = _SIGNS.get(name, 1.0)
             counts.append((spec.name, sign * spec.factor) if spec is not None else ("", 0.0))
-        self._engine = PhraseModel(
+        self.engine = PhraseModel(
             table=rules.engine,
             lms=[(lm.engine, name, unit) for name, lm in self.lms.items()],
             counts=counts,
             templates=[template.make(lists or WordLists()) for template in self.templates],
         )
-        self._settings = self.options.settings()
-        for name in self._engine.dense:
+        self.settings = self.options.settings()
+        for name in self.engine.dense:
             self.names.intern(name)
 
     @classmethod
@@ -151,7 +152,7 @@ class PhraseDecoder(Decoder):
 
     @property
     def dense(self) -> list[str]:
-        return list(self._engine.dense)
+        return list(self.engine.dense)
 
     def language_weight(self, weights: Weights) -> float:
         return self._lm_unit * sum(float(weights[name]) for name in self.lms)
@@ -159,16 +160,26 @@ class PhraseDecoder(Decoder):
     def decode(
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
     ) -> Forest:
-        return self.decode_with_spans(sentence, weights, target)[0]
+        if target is None:
+            return self.decode_with_spans(sentence, weights)[0]
+        gold = force(self, sentence, target)
+        if gold.limit_hit:
+            raise InputError(
+                f"sentence {Sentence.of(sentence).id!r}: forced decoding made {gold.states:,} "
+                "states and gave up; lower the distortion limit or call decode.forced.force with "
+                "a larger max_states"
+            )
+        return gold.forest
 
     def decode_with_spans(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
+        self, sentence: Sentence | Tokens, weights: Weights
     ) -> tuple[Forest, BestSpans]:
         """The forest, and the best translation of every span that a derivation may leave open."""
-        if target is not None:
-            raise OptionError("the phrase decoder has no forced decoding yet; leave the target out")
-        forest, spans = self._engine.decode(
-            **_input(sentence), weights=weights.table, settings=self._settings, names=self.names
+        forest, spans = self.engine.decode(
+            **self.engine_input(sentence),
+            weights=weights.table,
+            settings=self.settings,
+            names=self.names,
         )
         return forest, spans
 
@@ -179,10 +190,10 @@ class PhraseDecoder(Decoder):
         with the sentence: future costs, and the strings of search-aware tuning (Liu & Huang 2014,
         algorithm 1). By default all that search needs: as wide as the distortion limit.
         """
-        return self._engine.best_spans(
-            **_input(sentence),
+        return self.engine.best_spans(
+            **self.engine_input(sentence),
             weights=weights.table,
-            settings=self._settings,
+            settings=self.settings,
             width=-1 if width is None else width,
         )
 
@@ -196,15 +207,15 @@ class PhraseDecoder(Decoder):
             (begin, end, target.split() if isinstance(target, str) else tuple(target))
             for begin, end, target in phrases
         ]
-        return self._engine.score_derivation(**_input(sentence), phrases=uses, names=self.names)
+        return self.engine.score_derivation(
+            **self.engine_input(sentence), phrases=uses, names=self.names
+        )
 
     def note(self, sentence: Sentence | Tokens) -> str | None:
         """What is done otherwise than the options say because the sentence is so long."""
         words = len(Sentence.of(sentence).words)
         limits = dict(
-            zip(
-                ("beam", "pop_limit", "distortion_limit"), self._settings.limits(words), strict=True
-            )
+            zip(("beam", "pop_limit", "distortion_limit"), self.settings.limits(words), strict=True)
         )
         if self.options.search == "stack":
             del limits["pop_limit"]
@@ -215,16 +226,20 @@ class PhraseDecoder(Decoder):
         ]
         return f"{words} words: searched with {', '.join(changed)}" if changed else None
 
-
-def _input(text: Sentence | Tokens) -> dict[str, Any]:
-    """As the engine takes it."""
-    sentence = Sentence.of(text)
-    return {
-        "words": sentence.words,
-        "id": sentence.id,
-        "options": [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
-        "exclusive": sentence.exclusive,
-    }
+    @staticmethod
+    def engine_input(text: Sentence | Tokens) -> dict[str, Any]:
+        """A sentence as the engine takes it."""
+        sentence = Sentence.of(text)
+        pair = sentence.leave_out
+        return {
+            "words": sentence.words,
+            "id": sentence.id,
+            "options": [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
+            "exclusive": sentence.exclusive,
+            "leave_out": None
+            if pair is None
+            else (pair.target, -1 if pair.number is None else pair.number),
+        }
 
 
 def _check(features: Mapping[str, FeatureSpec]) -> None:

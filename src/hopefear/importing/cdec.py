@@ -15,7 +15,7 @@ from typing import Any
 
 from hopefear.decode.decoder import FeatureSpec
 from hopefear.errors import InputError, suggestion
-from hopefear.files import PathLike
+from hopefear.files import PathLike, is_device
 from hopefear.importing.directory import Imported, find_file, read_ini_lines
 from hopefear.importing.moses import parse_weight
 from hopefear.progress import Display
@@ -130,6 +130,16 @@ def _feature_function(ini: Path, place: str, text: str, found: Imported) -> None
         raise InputError(f"{place}: a second {feature}; name it with -n NAME")
     found.lms[feature] = find_file(ini, words[0], place)
     found.features[f"unknown.{feature}"] = FeatureSpec(f"{feature}_OOV")
+
+
+def load_weights(path: Path) -> Weights:
+    """The weights of a file of ours, or of cdec's: then there is a blank instead of a tab."""
+    if str(path) != "-" and not is_device(path):
+        with path.open("rb") as file:
+            first = file.readline(1000).rstrip()
+        if b" " in first and b"\t" not in first and b"\0" not in first:
+            return read_weights(path)
+    return Weights.load(path)
 
 
 def read_weights(path: Path) -> Weights:

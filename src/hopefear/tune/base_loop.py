@@ -56,6 +56,8 @@ class Decodes(Protocol):
         self, sentences: Iterable[Any], weights: Weights, *, threads: int = 1
     ) -> Iterator[Forest]: ...
 
+    def for_learner(self, number: int) -> Decodes: ...
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -267,9 +269,8 @@ class BaseLoop(ABC):
 
         It has no checkpoint of its own: whoever is killed here finds all of them and comes again.
         """
-        wanted = self.options.average_last
-        wanted = self._tuner.average_last if wanted is None else wanted
-        found = {n: self.directory.load_weights(n) for n in last_iterations(self.iteration, wanted)}
+        numbers = last_iterations(self.iteration, self.options.average_last)
+        found = {number: self.directory.load_weights(number) for number in numbers}
         found = {number: weights for number, weights in found.items() if not nearly_zero(weights)}
         if len(found) < 2:
             return

@@ -22,6 +22,7 @@ from hopefear.tune.base_loop import (
     without_rise,
 )
 from hopefear.tune.degenerate import in_words, useless_features
+from hopefear.tune.feature_selection import rare_features
 from hopefear.tune.run import Record
 from hopefear.tune.store import STORES, Added, Store
 from hopefear.tune.tuner import BatchTuner, Pool, Task
@@ -97,4 +98,6 @@ class Loop(BaseLoop):
             for text in in_words(useless):
                 self._warn(text)
         intern = FeatureNames().intern
-        return self.restriction.fixed | {intern(n) for names in useless.values() for n in names}
+        held = self.restriction.fixed | {intern(n) for names in useless.values() for n in names}
+        own = {intern(name) for name in self.dense}
+        return held | rare_features(pool, self.options.min_sentences, own)

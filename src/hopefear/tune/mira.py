@@ -167,7 +167,7 @@ class Mira(OnlineTuner):
         pairs = zip(examples, in_order(find, examples, task.threads), strict=True)
         there = [(example, found) for example, found in pairs if len(found)]
         chosen = [self._selection.choose(found) for _, found in there]
-        ids, problems = self._problems([found for _, found in there], chosen, task.fixed)
+        ids, problems = self._problems([found for _, found in there], chosen, task)
         change = self._change(ids, problems)
         for example, found in there:
             self._cost.record(found.derivations[found.best].words, example.sentence)
@@ -220,7 +220,7 @@ class Mira(OnlineTuner):
         self,
         found: Sequence[Hypotheses],
         chosen: Sequence[tuple[int, int]],
-        fixed: frozenset[int],
+        task: Task,
     ) -> tuple[NDArray[np.uint64], list[Problem]]:
         """Local numbers for all features, and the sentences' problems with them."""
         rows = [
@@ -235,7 +235,9 @@ class Mira(OnlineTuner):
         ids, columns = np.unique(
             np.concatenate([np.zeros(0, np.uint64), *every]), return_inverse=True
         )
-        held = np.isin(ids, np.array(sorted(fixed), np.uint64))
+        held = np.isin(ids, np.array(sorted(task.fixed), np.uint64))
+        if task.learnable is not None:
+            held |= ~np.isin(ids, task.learnable)
         problems, used = [], 0
         for one, which, pair, (_, begin, _, values) in zip(
             found, rows, chosen, collected, strict=True

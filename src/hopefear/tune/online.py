@@ -16,6 +16,8 @@ with them, are the mean (over everything since the start of the run) of
     average=learners     the weights of all learners at the end of each iteration [chiang2009]
     average=none         nothing: the mixed weights themselves (w_f)
 
+With `--min-sentences` and `top` fewer features are learned, or stay (`feature_selection.py`).
+
 The sentences of a minibatch are decoded with the same weights, on several threads if there are any
 left by the learners [zhao2013]. A learner's share is dealt out once, by the seed; threads run
 learners and change no result. A learner knows nothing of all this: it is handed sentences and gives
@@ -30,20 +32,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hopefear._engine import Forest
 from hopefear.errors import OptionError
+from hopefear.forest import kbest
 from hopefear.progress import Progress
 from hopefear.threads import in_order
 from hopefear.tune.base_loop import BaseLoop, is_empty
+from hopefear.tune.feature_selection import FiredIn, fired_in, only, restricted, strongest
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import Record
 from hopefear.tune.store import Added
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
 from hopefear.weights import SparseVector, Weights
+
+#: Translations of a sentence whose features count, unless the loop is told others.
+COUNTED = 100
 
 
 @dataclass
@@ -81,6 +89,7 @@ class OnlineLoop(BaseLoop):
         order = np.random.default_rng([self.options.seed]).permutation(sentences)
         self.shares = [np.sort(order[number::count]).tolist() for number in range(count)]
         self.learners = [first, *(make_tuner() for _ in range(count - 1))]
+        self.decoders = [self.decoder.for_learner(number) for number in range(count)]
         for learner, share in zip(self.learners, self.shares, strict=True):
             learner.begin(
                 Share(
@@ -94,6 +103,8 @@ class OnlineLoop(BaseLoop):
         self.current = [self._known(self.start) for _ in self.learners]  # weights of each
         self.mean: Weights | None = None
         self.counted = 0.0  # what the mean is over
+        self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
+        self.fired = FiredIn(sentences) if options.min_sentences > 1 else None
 
     # -- the state --
 
@@ -119,6 +130,8 @@ class OnlineLoop(BaseLoop):
         self.counted = state["counted"]
         for learner, own in zip(self.learners, state["learners"], strict=True):
             learner.restore(own)
+        if self.fired is not None and decodings:
+            self.fired.load(self._fired_path(decodings - 1))
         if self.tuner.describe():
             self.tell(self.tuner.describe())
 
@@ -142,31 +155,75 @@ class OnlineLoop(BaseLoop):
     # -- the phases --
 
     def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
-        added = Added(texts=list(in_order(self._best_text, forests, self.threads)))
+        added = Added()
+        for number, (text, ids) in enumerate(in_order(self._look, forests, self.threads)):
+            added.texts.append(text)
+            if self.fired is not None:
+                self.fired.add(number, ids)
+        if self.fired is not None:
+            self.fired.save(self._fired_path(self.iteration))
+            if self.iteration > 1:  # the one before may still be the checkpoint's
+                self._fired_path(self.iteration - 2).unlink(missing_ok=True)
         templates = active_by_template(self.weights, self.dense)
         return added, {"active_by_template": templates}
+
+    def _look(self, forest: Forest) -> tuple[str, Any]:
+        """The best translation, and which features its rivals have, if they are counted."""
+        if self.fired is None:
+            return self._best_text(forest), None
+        k = self.options.kbest or COUNTED
+        return self._best_text(forest), fired_in(
+            kbest(forest, self.weights, k, distinct=self.options.distinct)
+        )
+
+    def _fired_path(self, decoding: int) -> Path:
+        return self.directory.pool / f"{decoding:02d}.fired.npz"
 
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
         total = sum(map(len, self.shares))
         with self._step(f"iteration {self.iteration + 1}: {self.tuner.name}", total) as step:
             advance = _Advance(step)
+            learnable = None
+            if self.fired is not None:
+                frequent = self.fired.at_least(self.options.min_sentences)
+                learnable = np.union1d(frequent, self.own)
 
             def one(number: int) -> Pass:
-                return self._pass(number, advance)
+                return self._pass(number, advance, learnable)
 
             passes = list(in_order(one, range(len(self.learners)), self.threads))
+        record = self._record(passes)
+        if learnable is not None:
+            record["learnable_features"] = len(learnable)
+        if self.tuner.top:
+            record["dropped_features"] = self._select(passes)
         mixed = self._mix(passes)
         found = mixed if self.mean is None else self.mean
-        return found, self._record(passes), self.restriction.fixed
+        return found, record, self.restriction.fixed
 
-    def _pass(self, number: int, advance: _Advance) -> Pass:
+    def _select(self, passes: Sequence[Pass]) -> int:
+        """Keeps the strongest features, in everything that is mixed; how many were dropped."""
+        always = {*self.own.tolist(), *self.restriction.fixed}
+        stay = strongest([one.weights for one in passes], self.tuner.top, always)
+        every = np.unique(np.concatenate([one.weights.vector().ids for one in passes]))
+        for one in passes:
+            one.weights, one.mean = restricted(one.weights, stay), restricted(one.mean, stay)
+        if self.mean is not None:
+            self.mean = restricted(self.mean, stay)
+        return int(np.count_nonzero(~np.isin(every, stay)))
+
+    def _pass(self, number: int, advance: _Advance, learnable: Any) -> Pass:
         """A learner's sentences, once."""
         learner, share = self.learners[number], self.shares[number]
         random = np.random.default_rng([self.options.seed, self.iteration, number])
         order = [share[at] for at in random.permutation(len(share))]
         threads = max(1, self.threads // len(self.learners))
         task = Task(
-            random=random, threads=threads, iteration=self.iteration, fixed=self.restriction.fixed
+            random=random,
+            threads=threads,
+            iteration=self.iteration,
+            fixed=self.restriction.fixed,
+            learnable=learnable,
         )
         weights = self.current[number].copy()
         late = Weights(names=self.decoder.names)  # the sum of (sentences before) * step
@@ -175,9 +232,11 @@ class OnlineLoop(BaseLoop):
         for first in range(0, len(order), size):
             batch = [s for s in order[first : first + size] if not self._is_empty(s)]
             if batch:
-                update = learner.update(weights, self._examples(batch, weights, threads), task)
-                weights.add(update.step)
-                late.add(update.step, float(found.steps))
+                examples = self._examples(number, batch, weights, threads)
+                update = learner.update(weights, examples, task)
+                step = update.step if learnable is None else only(update.step, learnable)
+                weights.add(step)
+                late.add(step, float(found.steps))
                 found.steps += len(batch)
                 found.updates += update.updates
                 for name, values in update.measures.items():
@@ -192,13 +251,17 @@ class OnlineLoop(BaseLoop):
             found.mean.add(late.vector(), -1.0 / found.steps)
         return found
 
-    def _examples(self, batch: Sequence[int], weights: Weights, threads: int) -> list[Example]:
+    def _examples(
+        self, number: int, batch: Sequence[int], weights: Weights, threads: int
+    ) -> list[Example]:
+        """Sentences of a learner, decoded with its weights."""
         data = self.judge.data
-        sentences = [data.sentences[number] for number in batch]
-        forests = self.decoder.decode_all(sentences, weights, threads=min(threads, len(batch)))
+        sentences = [data.sentences[sentence] for sentence in batch]
+        decoder, threads = self.decoders[number], min(threads, len(batch))
+        forests = decoder.decode_all(sentences, weights, threads=threads)
         return [
-            Example(number, forest, data.references[number])
-            for number, forest in zip(batch, forests, strict=True)
+            Example(sentence, forest, data.references[sentence])
+            for sentence, forest in zip(batch, forests, strict=True)
         ]
 
     def _is_empty(self, sentence: int) -> bool:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopefear._engine import Forest
 from hopefear.config import option
@@ -50,6 +51,9 @@ class Task:
     threads: int = 1
     iteration: int = 0  # of the outer loop, from 0
     fixed: frozenset[int] = frozenset()  # ids of features whose weights must stay
+    # Online: ids, ascending, of the only features whose weights may move; None: all but the fixed.
+    # The loop drops the rest of a step in any case; a tuner that knows can do better.
+    learnable: NDArray[np.uint64] | None = None
     # Whether a decoder goes on with the new weights: then they must hold outside the pool too.
     searching: bool = False
     progress: Callable[[int], None] | None = None
@@ -68,7 +72,6 @@ class Tuner(ABC):
     """Base of all tuners."""
 
     name: ClassVar[str]
-    average_last: ClassVar[int] = 0  # iterations whose mean a run gives, unless it is told others
 
     def state(self) -> Mapping[str, Any]:
         """What must be remembered between calls; JSON-able, arrays as numpy arrays."""
@@ -159,6 +162,12 @@ class OnlineTuner(Tuner):
     )
     minibatch: int = option(
         1, min=1, help="sentences of an update, all decoded with the same weights"
+    )
+    top: int = option(
+        0,
+        min=0,
+        help="features that stay after each iteration, the strongest over all learners; those of "
+        "the model itself stay too; 0: all",
     )
     average: Average = option(
         "updates",

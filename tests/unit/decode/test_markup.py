@@ -64,6 +64,7 @@ def test_words_by_the_text_steps() -> None:
         ("<n translation='x' translation='y'>a</n>", "given twice"),
         ("a <wall/> b", "<wall> is not known"),
         ("<n translation=x>a</n>", "expected NAME="),
+        ("<n " + "a " * 10_000, "is no markup"),  # in no time, too
     ],
 )
 def test_faults(line: str, message: str) -> None:
@@ -90,6 +91,7 @@ def test_segment(tmp_path: Path) -> None:
         ("<seg id='1'> a", "not closed"),
         ('<seg grammar="no.gz"> a </seg>', "no grammar 'no.gz'"),
         ("<seg id=1> a </seg>", "expected"),
+        ("<seg " + "a " * 10_000, "expected"),  # in no time, too
     ],
 )
 def test_faults_of_segments(line: str, message: str) -> None:

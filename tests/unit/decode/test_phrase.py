@@ -298,11 +298,6 @@ def test_thresholds_drop_what_is_worse(model: SmallModel, weights: Weights) -> N
 # -- what it refuses --
 
 
-def test_targets_are_not_taken_yet(model: SmallModel, weights: Weights) -> None:
-    with pytest.raises(OptionError, match="forced decoding"):
-        model.decoder().decode("d", weights, "a")
-
-
 @pytest.mark.parametrize(
     ("phrases", "message"),
     [

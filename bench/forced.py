@@ -1,0 +1,140 @@
+"""What forced decoding reaches of Bible zh-en and es-en: table 3 and figures 6 and 7 of Yu et al.
+2013, CPU seconds and memory.
+
+    python bench/forced.py --train 2000 --sentences 200      a try
+    python bench/forced.py --write                           everything, into docs/results.md
+
+Models have all phrases of the training text (`--limit 0`); they are made once and kept in
+bench/out. The table is of the training text, the figures of a sample of it with the widest
+distortion limits, which take the most time. A command that was stopped trains no model again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from support.results import markdown, write_section
+from support.study import CORPORA, REPOSITORY, RESULTS, SHARED, Bench, Sizes, Study, data_is_here
+
+from hopefear.decode.reachability import shares
+from hopefear.files import open_input
+
+LIMITS = (0, 2, 4, 6, 10, -1)
+HEAD = ("pairs", "full", "words", "+prefix", "words", "gave up", "CPU s", "ms a pair", "peak MB")
+
+
+def sample(paths: Sequence[Path], size: int, folder: Path) -> list[Path]:
+    """Every k-th line of parallel files, so many that there are about `size`; 0: all."""
+    if not size:
+        return list(paths)
+    with open_input(paths[0]) as file:
+        step = max(1, sum(1 for _ in file) // size)
+    folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    for path in paths:
+        made.append(folder / path.name.removesuffix(".gz"))
+        with open_input(path) as file:
+            made[-1].write_bytes(b"".join(islice(file, 0, step * size, step)))
+    return made
+
+
+def row(label: str, report: dict[str, Any]) -> list[str]:
+    both = shares(report)
+    cpu = report["cpu_seconds"]
+    cells = [f"{share:.1%}" for name in ("full", "+prefix") for share in both[name]]
+    each = f"{1000 * cpu / max(1, report['sentences']):.1f}"
+    hits = f"{report['limit_hits']:,}"
+    return [label, f"{report['sentences']:,}", *cells, hits, f"{cpu:.0f}", each,
+            f"{report['peak_mb']:,}"]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=["zh-en", "es-en"])
+    parser.add_argument("--train", type=int, default=0, help="pairs to train on; 0: all")
+    parser.add_argument("--sentences", type=int, default=0, help="pairs for the table; 0: all")
+    parser.add_argument("--sample", type=int, default=2000, help="pairs for the figures")
+    parser.add_argument("--max-states", type=int, default=100_000, help="of the figures' searches")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=120.0, help="when to stop")
+    parser.add_argument("--write", action="store_true", help="docs/results.md and the figures")
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "bench" / "out" / "study")
+    a = parser.parse_args()
+    if not data_is_here():
+        print(f"no {SHARED / 'golden' / 'aligned'}; set HOPEFEAR_SHARED")
+        sys.exit(0)
+    study = Study("forced", "What forced decoding reaches", [], sizes=Sizes(train=a.train or None))
+    bench = Bench(study, a.out, a.minutes, a.threads)
+    parts = []
+    for name in a.corpora:
+        corpus = CORPORA[name]
+        model = bench.model(corpus, "phrase", ("--limit", "0"))
+        plain = ["--tokenized"] if corpus.tokenized else []
+        common = ["forced", "--model", model, *plain, "--threads", a.threads, "--json"]
+        train = bench.part(corpus, "train")[:2]
+        texts = a.out / "text" / f"{name}-forced"
+        some = sample(train, a.sentences, texts / f"train-{a.train}-{a.sentences}")
+        dev = sample(corpus.files["dev"], a.sentences, texts / f"dev-{a.sentences}")
+        rows = [
+            row(label, bench.hopefear(*common, *words))
+            for label, words in (
+                ("training text", some),
+                ("without the pair's own rules", [*some, "--leave-out"]),
+                ("20 phrases for a source phrase", [*some, "--table-limit", "20"]),
+                ("dev set, one reference", dev[:2]),
+                ("dev set, a pair for each reference", dev),
+                ("dev set, any reference", [*dev, "--union"]),
+            )
+        ]
+        few = sample(train, a.sample, texts / f"figures-{a.train}-{a.sample}")
+        plots = a.out / f"forced-{name}"
+        report = bench.hopefear(
+            *common, *few, "--max-states", a.max_states, "--figures", plots,
+            "--limits", *LIMITS,
+        )  # fmt: skip
+        lengths = [
+            [
+                f"{here['from']}-{here['to']}",
+                f"{here['sentences']:,}",
+                *(f"{here['by_limit'][x]:.1%}" if x in here["by_limit"] else "-" for x in keys),
+                "-" if here["derivations"] is None else f"{here['derivations']:.2g}",
+            ]
+            for keys in [[str(limit) for limit in LIMITS]]
+            for here in report["lengths"]
+        ]
+        head = [f"limit {limit}" if limit >= 0 else "no limit" for limit in LIMITS]
+        text = markdown([f"{corpus.title}, limit 6", *HEAD], rows)
+        text += f"\n{report['sentences']:,} training pairs by source words"
+        hits = [f"{n:,} at limit {x}" for x, n in report["limit_hits_by_limit"].items() if n]
+        text += f"; searches that gave up at {a.max_states:,} states, counted as not reachable: "
+        text += f"{', '.join(hits) or 'none'}\n\n"
+        text += markdown(["words", "pairs", *head, "derivations, limit 6"], lengths)
+        for figure in ("reachability", "derivations"):
+            picture = f"forced-{name}-{figure}.svg"
+            text += f"\n![{corpus.title}: {figure} by length]({picture})\n"
+            if a.write:
+                shutil.copyfile(plots / f"{figure}.svg", RESULTS.parent / picture)
+        print("\n" + text, flush=True)
+        parts.append(text)
+    if a.write:
+        train = f"the first {a.train:,}" if a.train else "all"
+        write_section(
+            RESULTS,
+            "forced",
+            f"## What forced decoding reaches\n\n`python bench/forced.py --write`: phrase models "
+            f"of {train} training pairs with all their phrases. Shares of sentences and of source "
+            "words; the rows of 'words' and '+prefix' are those of Yu et al. 2013, table 3; the "
+            "figures are their figures 6 and 7.\n\n" + "\n".join(parts),
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""`hopefear forced`: which sentence pairs a model can derive, and their derivations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopefear.cli.command import Command, Console, table
+from hopefear.config import argument, option
+from hopefear.errors import OptionError
+from hopefear.files import check_one_stdin, check_writable, write_text
+from hopefear.registry import register
+
+if TYPE_CHECKING:
+    from hopefear.decode import PhraseDecoder, Sentence
+    from hopefear.decode.reachability import ForcedOptions, Reached
+    from hopefear.forest import Forest
+    from hopefear.model import Model
+
+FIGURE_6, FIGURE_7 = "reachability.svg", "derivations.svg"
+
+
+@register("command", "forced")
+@dataclass(kw_only=True)
+class Forced(Command):
+    """Find all derivations of sentence pairs (forced decoding), and count them.
+
+    Exact search for the derivations of each target: how many pairs are reachable, and of the
+    others the longest reachable prefix (its first words are translated by the beginning of the
+    target). Every phrase of the table may be used; a model for this is best trained with --limit
+    0, so that the table has them all. Several targets of a source are pairs of their own, unless
+    --union asks for a derivation of any of them.
+
+    The report counts source words; prefix_sentences and prefix_words are of pairs that are not
+    reachable as a whole. limit_hits are searches that gave up.
+    """
+
+    section = "Learn"
+    examples = (
+        "hopefear forced --model zh-en train.zh train.en --leave-out",
+        "hopefear forced --model zh-en dev.zh dev.en.? --tokenized --distortion-limit 10",
+        "hopefear forced --model zh-en train.zh train.en --figures plots --limits 0 2 4 6 -1",
+    )
+
+    source: Path = argument(metavar="SRC", help="source text, one sentence per line")
+    targets: list[Path] = argument(metavar="TGT", help="its translations, one file each")
+    model: Path = option(metavar="DIR", help="the model directory")
+    distortion_limit: int | None = option(
+        None, min=-1, help="widest jump in source words; -1: any; by default the model's"
+    )
+    leave_out: bool = option(
+        False, help="training data: without the rules that the table has from the pair alone"
+    )
+    union: bool = option(False, help="several targets: all derivations of any of them at once")
+    shortest_prefix: int = option(5, min=1, help="source words of a prefix")
+    max_states: int = option(1_000_000, min=1, help="search of a sentence gives up beyond so many")
+    table_limit: int = option(
+        0, min=0, help="phrases of a source phrase, the best by the weights; 0: all of the table"
+    )
+    weights: Path | None = option(None, help="for --table-limit; by default those of the model")
+    tokenized: bool = option(False, help="the texts are words between blanks: take them so")
+    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
+    output: Path | None = option(
+        None,
+        flags=("-o",),
+        help="a line for each pair: its line, the number of its target, full, prefix, none or "
+        "limit (gave up), words of both sides that are derived, number of derivations",
+    )
+    gold_out: Path | None = option(
+        None, metavar="FILE", help="the derivations, as a pool of forests named LINE.TARGET"
+    )
+    figures: Path | None = option(
+        None,
+        metavar="DIR",
+        help=f"draw {FIGURE_6} and {FIGURE_7}: what is reachable, and the mean number of "
+        "derivations, by sentence length",
+    )
+    limits: list[int] = option(
+        [], metavar="N", help="count for these distortion limits, too; -1 up to 30 words only"
+    )
+
+    def run(self, console: Console) -> Mapping[str, Any]:
+        import resource
+
+        from hopefear.decode.reachability import Reachability, reach_all
+        from hopefear.forest import save_pool
+        from hopefear.model import Model
+        from hopefear.threads import all_cores
+
+        self._check(console)
+        model = Model.load(self.model)
+        decoder = self._decoder(model, self.distortion_limit)
+        options = self._options(model, console)
+        others = {limit: self._decoder(model, limit) for limit in self.limits}
+        limit = model.rules.info.get("limit", 0)
+        if limit:
+            console.note(
+                f"the table has at most {limit} phrases of a source phrase; 'hopefear train "
+                "--limit 0' keeps them all"
+            )
+        found = Reachability()
+        before = _cpu()
+        threads = self.threads or all_cores()
+
+        def forests() -> Iterator[Forest]:
+            pairs = self._pairs(model, console)
+            results = reach_all(decoder, pairs, options, others=others, threads=threads)
+            with console.step("force", unit="pairs") as step:
+                for reached in results:
+                    found.add(reached)
+                    step.say(f"{found.reachable_sentences:,} reachable")
+                    step.advance()
+                    if out is not None:
+                        out.write(_line(reached))
+                    if reached.gold:
+                        yield reached.gold.forest
+
+        with write_text(self.output) if self.output is not None else nullcontext() as out:
+            if self.gold_out is not None:
+                save_pool(self.gold_out, forests())
+            else:
+                for _ in forests():
+                    pass
+        report = found.report()
+        report["cpu_seconds"] = round(_cpu() - before, 2)
+        report["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        report["distortion_limit"] = decoder.options.distortion_limit
+        if self.figures is not None:
+            self._draw(report)
+        return report
+
+    def show(self, report: Mapping[str, Any], console: Console) -> None:
+        from hopefear.decode.reachability import shares
+
+        rows = [
+            (name, f"{sentences:.1%}", f"{words:.1%}")
+            for name, (sentences, words) in shares(report).items()
+        ]
+        console.print(table(rows, ("", "sentences", "words")))
+        console.print(
+            f"\n{report['sentences']:,} pairs, {report['words']:,} words; distortion limit "
+            f"{report['distortion_limit']}"
+        )
+        for limit, hits in report["limit_hits_by_limit"].items():
+            if hits:
+                console.print(
+                    f"distortion limit {limit}: {hits:,} searches gave up after "
+                    f"{self.max_states:,} states, counted as not reachable; --max-states allows "
+                    "more"
+                )
+        lengths: list[tuple[str, ...]] = []
+        limits = _limits(report)
+        for here in report["lengths"]:
+            counts = [
+                f"{here['by_limit'][x]:.1%}" if x in here["by_limit"] else "-" for x in limits
+            ]
+            mean = "-" if here["derivations"] is None else f"{here['derivations']:.3g}"
+            lengths.append(
+                (f"{here['from']}-{here['to']}", f"{here['sentences']:,}", *counts, mean)
+            )
+        head = [f"limit {x}" if x != "-1" else "no limit" for x in limits]
+        console.print("\n" + table(lengths, ("words", "sentences", *head, "derivations")))
+        if self.figures is not None:
+            console.note(f"{self.figures / FIGURE_6}, {self.figures / FIGURE_7}")
+
+    # -- parts --
+
+    def _check(self, console: Console) -> None:
+        check_one_stdin(self.source, *self.targets)
+        for path in (self.output, self.gold_out):
+            if path is not None:
+                check_writable(path)
+        if self.figures is not None:
+            check_writable(self.figures, directory=True)
+        if self.weights is not None and not self.table_limit:
+            raise OptionError("--weights is for --table-limit; give that, too")
+        for limit in self.limits:
+            if limit < -1:
+                raise OptionError(f"--limits {limit}: expected numbers from 0, or -1 for no limit")
+        if console.json and str(self.output) == "-":
+            raise OptionError("-o -: stdout belongs to the report with --json; name a file")
+        if self.output is not None and self.output == self.gold_out:
+            raise OptionError(f"--gold-out {self.gold_out}: is -o too; name another file")
+
+    def _decoder(self, model: Model, limit: int | None) -> PhraseDecoder:
+        from hopefear.decode import PhraseDecoder
+
+        if model.system != "phrase":
+            raise OptionError(f"{self.model}: a {model.system} model; forced is for phrase models")
+        decoder = model.decoder(distortion_limit=limit)
+        assert isinstance(decoder, PhraseDecoder)
+        return decoder
+
+    def _options(self, model: Model, console: Console) -> ForcedOptions:
+        from hopefear.decode.reachability import ForcedOptions
+
+        weights = None
+        if self.table_limit:
+            weights = model.weights(self.weights, warn=console.warn)
+        return ForcedOptions(
+            shortest_prefix=self.shortest_prefix,
+            max_states=self.max_states,
+            table_limit=self.table_limit,
+            weights=weights,
+            leave_out=self.leave_out,
+        )
+
+    def _pairs(self, model: Model, console: Console) -> Iterator[tuple[Sentence, list[list[str]]]]:
+        """Sentences with the targets to derive."""
+        from hopefear.decode import Sentence
+        from hopefear.text.bitext import Bitext
+        from hopefear.text.pipeline import TextPipeline
+
+        if self.tokenized:
+            source = target = TextPipeline.as_it_is()
+        else:
+            source, target = model.text("source", console.warn), model.text("target", console.warn)
+        for pair in Bitext(self.source, self.targets):
+            words = tuple(source.prepare(pair.source))
+            wanted = [list(target.prepare(text)) for text in pair.targets]
+            groups = [wanted] if self.union else [[one] for one in wanted]
+            for number, group in enumerate(groups, 1):
+                yield Sentence(words, f"{pair.number}.{number}"), group
+
+    def _draw(self, report: Mapping[str, Any]) -> None:
+        from hopefear.plot import line_plot
+
+        assert self.figures is not None
+        self.figures.mkdir(parents=True, exist_ok=True)
+        lengths = report["lengths"]
+        reachable = {
+            "any jump" if limit == "-1" else f"limit {limit}": [
+                (here["to"], here["by_limit"][limit])
+                for here in lengths
+                if limit in here["by_limit"]
+            ]
+            for limit in _limits(report)
+        }
+        counts = [(x["to"], x["derivations"]) for x in lengths if x["derivations"]]
+        label = "source words, up to"
+        with write_text(self.figures / FIGURE_6) as file:
+            plot = line_plot({"Reachable sentences": reachable}, label, "share", log_x=False)
+            file.write(plot)
+        limit = f"limit {report['distortion_limit']}"
+        with write_text(self.figures / FIGURE_7) as file:
+            plot = line_plot(
+                {"Gold derivations": {limit: [(x, min(y, 1e300)) for x, y in counts]}},
+                label, "mean number", log_x=False, log_y=True, y_range=None,
+            )  # fmt: skip
+            file.write(plot)
+
+
+def _limits(report: Mapping[str, Any]) -> list[str]:
+    """The distortion limits of a report, no limit last."""
+    found = {limit for here in report["lengths"] for limit in here["by_limit"]}
+    return sorted(found, key=lambda limit: (limit == "-1", int(limit)))
+
+
+def _line(reached: Reached) -> str:
+    gold = reached.gold
+    line, target = gold.forest.id.split(".")
+    count = f"{reached.derivations:.{15 if reached.derivations < 1e15 else 6}g}"
+    return f"{line}\t{target}\t{reached.kind}\t{gold.source_words}\t{gold.target_words}\t{count}\n"
+
+
+def _cpu() -> float:
+    import os
+
+    times = os.times()
+    return times.user + times.system
