@@ -130,7 +130,7 @@ class BaseLoop(ABC):
                     self._decode()
                 stopped = self._reason_to_stop()
                 if stopped:
-                    self._average()
+                    self._add_mean()
                     return self._finish(stopped)
                 self._optimise()
                 decoded = False
@@ -264,7 +264,7 @@ class BaseLoop(ABC):
                 return "score no longer rises"
         return None
 
-    def _average(self) -> None:
+    def _add_mean(self) -> None:
         """The mean of the last iterations as one more; nothing if it would be one of them.
 
         It has no checkpoint of its own: whoever is killed here finds all of them and comes again.

@@ -17,7 +17,7 @@ from loop_toy import NEAR, ToyDecoder, toy_set
 
 from hopefear.errors import OptionError
 from hopefear.metrics import create
-from hopefear.tune.base_loop import TuningSet
+from hopefear.tune.judge import TuningSet
 from hopefear.tune.mira import Mira, Rm
 from hopefear.tune.online import OnlineLoop, active_by_template
 from hopefear.tune.options import LoopOptions
