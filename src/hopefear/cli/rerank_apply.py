@@ -44,7 +44,7 @@ class RerankApply(Command):
         [], metavar="FILE", help="forests or lattices of any system, instead of lists"
     )
     lattice_format: LatticeFormat | None = option(
-        None, help="their format; if not given, by how the files begin"
+        None, metavar="NAME", help="their format; if not given, by how the files begin"
     )
     weights: Path = option(help="name<TAB>value lines, or a .bin file")
     output: Path = option(flags=("-o",), metavar="OUT", help="where the translations go")

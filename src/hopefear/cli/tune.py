@@ -69,7 +69,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         help="learn from these instead of decoding: forests or lattices of any system",
     )
     lattice_format: Format | None = option(
-        None, help="their format; if not given, by how the files begin"
+        None, metavar="NAME", help="their format; if not given, by how the files begin"
     )
     model: Path | None = option(None, metavar="DIR", help="the model directory")
     decoder: str | None = option(

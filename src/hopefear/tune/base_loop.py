@@ -133,7 +133,7 @@ class BaseLoop(ABC):
                     self._decode()
                 stopped = self._reason_to_stop()
                 if stopped:
-                    self._average()
+                    self._add_mean()
                     return self._finish(stopped)
                 self._optimise()
                 decoded = False
@@ -270,14 +270,13 @@ class BaseLoop(ABC):
                 return "score no longer rises"
         return None
 
-    def _average(self) -> None:
+    def _add_mean(self) -> None:
         """The mean of the last iterations as one more; nothing if it would be one of them.
 
         It has no checkpoint of its own: whoever is killed here finds all of them and comes again.
         """
-        wanted = self.options.average_last
-        wanted = self._tuner.average_last if wanted is None else wanted
-        found = {n: self.directory.load_weights(n) for n in last_iterations(self.iteration, wanted)}
+        numbers = last_iterations(self.iteration, self.options.average_last)
+        found = {number: self.directory.load_weights(number) for number in numbers}
         found = {number: weights for number, weights in found.items() if not nearly_zero(weights)}
         if len(found) < 2:
             return

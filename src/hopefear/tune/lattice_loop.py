@@ -26,7 +26,8 @@ from hopefear.forest import Pool as ForestFile
 from hopefear.forest import save_pool, trim
 from hopefear.progress import Progress
 from hopefear.threads import in_order
-from hopefear.tune.base_loop import Judge, TuningSet, is_empty
+from hopefear.tune.base_loop import is_empty
+from hopefear.tune.judge import Judge, TuningSet
 from hopefear.tune.lattice_svm import LatticeSvm
 from hopefear.tune.loop import Loop
 from hopefear.tune.run import Record
@@ -120,15 +121,14 @@ class LatticeLoop(Loop):
     def _heldout_path(self) -> Path:
         return self.directory.pool / "heldout.forests"
 
-    def _decode_heldout(self, judge: Judge) -> Record:
-        if self.iteration != LAST_DECODING:
-            return super()._decode_heldout(judge)
-        label = f"iteration {self.iteration}: decode the held-out set"
+    def _scores(self, judge: Judge, label: str) -> Record:
+        """As in any loop; but the held-out set's last forests are kept."""
+        if judge is not self.heldout or self.iteration != LAST_DECODING:
+            return super()._scores(judge, label)
         with self._step(label, len(judge.data.sentences)) as step:
             save_pool(self._heldout_path, map(trim, self._forests(judge.data, step)))
-        texts = list(in_order(self._best_text, ForestFile(self._heldout_path), self.threads))
-        scores = judge.scores(texts)
-        return {f"heldout_{key}": value for key, value in scores.items()}
+        kept = ForestFile(self._heldout_path)
+        return judge.scores(list(in_order(self._best_text, kept, self.threads)))
 
     # -- learning --
 

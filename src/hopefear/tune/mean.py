@@ -1,8 +1,8 @@
 """The mean of the last iterations' weights, as the result of a run.  [cettolo2011]
 
 MERT's score is a step function and its best step a narrow one: what it finds from iteration to
-iteration differs much in the weights, little on the set that is tuned on, and more on new text. The
-mean of such vectors is in the middle of where they all are.
+iteration differs much in the weights, and the best of it on the set that is tuned on need not be so
+on new text. The mean of such vectors is in the middle of where they all are.
 
 Goes in: the weights of several iterations, and which must stay. Comes out: one vector.
 """

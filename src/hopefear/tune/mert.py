@@ -51,7 +51,6 @@ class Mert(BatchTuner):
 
     name: ClassVar[str] = "mert"
     spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
-    average_last: ClassVar[int] = 5
 
     space: Space = option("kbest", help="k-best lists, or all derivations of forests")
     forest_restarts: int = option(

@@ -19,8 +19,8 @@ with them, are the mean (over everything since the start of the run) of
 The result is the last of these means, not the one with the highest score: online learning does not
 fit the set it learns from as closely as batch learning does, and between means chance decides which
 scores highest there. Only if another iteration is so far ahead that chance does not explain it
-(`by_chance`), that one is the result; and so it is if a held-out set judges (or the tuning set, where
-another one is learned from), or without averages.
+(`by_chance`), that one is the result; and so it is if a held-out set judges (or the tuning set,
+where another one is learned from), or without averages.
 
 With `--min-sentences` and `top` fewer features are learned, or stay (`feature_selection.py`).
 
@@ -52,8 +52,9 @@ from hopefear.errors import OptionError
 from hopefear.forest import kbest
 from hopefear.progress import Progress
 from hopefear.threads import in_order
-from hopefear.tune.base_loop import BaseLoop, Decodes, Judge, TuningSet, is_empty
+from hopefear.tune.base_loop import BaseLoop, Decodes, is_empty
 from hopefear.tune.feature_selection import FiredIn, fired_in, only, restricted, strongest
+from hopefear.tune.judge import Judge, TuningSet
 from hopefear.tune.options import LoopOptions, TrainingOptions
 from hopefear.tune.run import Record
 from hopefear.tune.store import Added

@@ -74,7 +74,6 @@ class Tuner(ABC):
     """Base of all tuners."""
 
     name: ClassVar[str]
-    average_last: ClassVar[int] = 0  # iterations whose mean a run gives, unless it is told others
 
     def state(self) -> Mapping[str, Any]:
         """What must be remembered between calls; JSON-able, arrays as numpy arrays."""

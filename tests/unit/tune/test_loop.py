@@ -276,16 +276,6 @@ def test_the_mean_is_the_result(run: Make) -> None:
     assert again == report
 
 
-def test_the_tuner_says_how_many_are_averaged(run: Make) -> None:
-    answers = [BAD, WORSE, GOOD, UP]
-    tuner = type("Averaging", (Scripted,), {"average_last": 2})
-    report, _ = run("its-own", tuner=tuner(answers=answers), tolerance=0, kbest=20)
-    assert report["mean_of"] == [3, 4]
-    report, _ = run("told", tuner=tuner(answers=answers), average_last=0, tolerance=0, kbest=20)
-    assert "mean_of" not in report
-    assert report["best_iteration"] == 3
-
-
 def test_one_iteration_has_no_mean(run: Make) -> None:
     report, directory = run(tuner=Scripted(answers=[GOOD]), iterations=1, average_last=5)
     assert report["best_iteration"] == 1
