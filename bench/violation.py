@@ -5,8 +5,9 @@
     python bench/violation.py curves invalid speed --write      # also into docs/results.md
 
 Curves: each of the four updates, dense features and rule ids, learns from the bitext that the model
-was trained on; BLEU of the development set after each iteration. Invalid: of the mistakes that an
-update is about the share where the good derivation has the higher score, in all iterations.
+was trained on, without a pair's own rules; BLEU of the development set after each iteration.
+Invalid: of the mistakes that an update is about the share where the good derivation has the higher
+score, in all iterations.
 
 Runs lie in bench/out/violation; a command that was stopped goes on when it is given again.
 """
@@ -71,8 +72,8 @@ class World:
         name = f"{update}-{self.a.examples}-{beam}-{iterations}-{self.a.seed}"
         return tune(
             self.folder / name, self.model, self.dev, "--train", *self.bitext, "--max-examples",
-            self.a.examples, "--beam", beam, "--pop-limit", max(60, 2 * beam), "--iterations",
-            iterations, "--seed", self.a.seed, "--set", f"update={update}",
+            self.a.examples, "--leave-out", "--beam", beam, "--pop-limit", max(60, 2 * beam),
+            "--iterations", iterations, "--seed", self.a.seed, "--set", f"update={update}",
         )  # fmt: skip
 
 
