@@ -80,12 +80,14 @@ class World:
 def curves(a: argparse.Namespace) -> str:
     world = World(a)
     runs = {update: world.run(update, a.beam, a.iterations) for update in UPDATES}
+    examples = runs["early"][-1]["examples"]
     head = ["iteration", *map(str, range(a.iterations + 1))]
     rows = [[f"`{u}`", *(f"{r['bleu']:.2f}" for r in records)] for u, records in runs.items()]
     values = [record["bleu"] for records in runs.values() for record in records]
     low = 5 * (min(values) // 5)
     series = {u: [(float(i), r["bleu"]) for i, r in enumerate(rs)] for u, rs in runs.items()}
     picture(
+        a,
         "violation-curves.svg",
         line_plot(
             {f"beam {a.beam}": series},
@@ -109,7 +111,7 @@ def curves(a: argparse.Namespace) -> str:
     ]
     head = ["last iteration", "updates", "invalid", "mean violation", "by tenth", "features"]
     return (
-        f"Dev BLEU after each iteration, {a.examples} reachable pairs of {a.train}, beam {a.beam} "
+        f"Dev BLEU after each iteration, {examples} reachable pairs of {a.train}, beam {a.beam} "
         f"(figure 8).\n\n![learning curves](violation-curves.svg)\n\n{table}\n"
         f"{markdown(head, last)}"
     )
@@ -124,7 +126,7 @@ def invalid(a: argparse.Namespace) -> str:
             mistakes = sum(record["mistakes"] for record in records)
             share = sum(record["invalid"] for record in records) / max(1, mistakes)
             shares.setdefault(update, []).append((float(beam), share))
-    picture("violation-invalid.svg", line_plot({"": shares}, "beam", "invalid updates"))
+    picture(a, "violation-invalid.svg", line_plot({"": shares}, "beam", "invalid updates"))
     head = ["beam", *map(str, BEAMS)]
     rows = [[f"`{u}`", *(f"{100 * y:.1f} %" for _, y in points)] for u, points in shares.items()]
     return (
@@ -173,8 +175,9 @@ def speed(a: argparse.Namespace) -> str:
     return "What an iteration costs, sentence pairs and prefixes.\n\n" + markdown(head, [row])
 
 
-def picture(name: str, text: str) -> None:
-    (DOCS / name).write_text(text, encoding="utf-8")
+def picture(a: argparse.Namespace, name: str, text: str) -> None:
+    if a.write:
+        (DOCS / name).write_text(text, encoding="utf-8")
 
 
 def main() -> None:
