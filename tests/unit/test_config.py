@@ -175,3 +175,19 @@ def test_toml_errors_name_the_file(tmp_path: Path) -> None:
     path.write_bytes(b"a = '\xff'")
     with pytest.raises(OptionError, match=r"c\.toml: not UTF-8 at byte 5"):
         config.load_toml(path)
+
+
+def test_an_option_may_have_the_name_of_a_method() -> None:
+    @dataclass(kw_only=True)
+    class Learner:
+        update_: Literal["early", "late"] = option("late", help="when")
+
+        def update(self) -> str:
+            return self.update_
+
+    made = config.from_mapping(Learner, config.parse_pairs(Learner, ["update=early"]))
+    assert made.update() == "early"
+    assert config.to_mapping(made) == {"update": "early"}
+    assert Learner(**config.part_of(Learner, made)) == made
+    with pytest.raises(OptionError, match="unknown key 'update_'"):
+        config.from_mapping(Learner, {"update_": "early"})

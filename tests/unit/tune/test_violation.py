@@ -49,33 +49,37 @@ def lattice(*steps: list[tuple[str, float]]) -> Forest:
     return builder.finish(node)
 
 
-WEIGHTS = Weights({"score": 1.0})
-GOLD = lattice([("a", 1.0)], [("b", 0.0)], [("c", 5.0)])
+def weights() -> Weights:
+    return Weights({"score": 1.0})
+
+
+def gold() -> Forest:
+    return lattice([("a", 1.0)], [("b", 0.0)], [("c", 5.0)])
 
 
 @pytest.mark.parametrize(
     ("beam", "bins"),
     [
         # The good one falls off in bin 1: margins 1 - 3, 1 - 3.5, 6 - 4.
-        (lattice([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), {"early": 1, "max": 2, "end": 3}),
+        (([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), {"early": 1, "max": 2, "end": 3}),
         # It survives hidden in the same states and loses in the end: margins NaN, 1 - 4, 6 - 9.
         (
-            lattice([("a", 1.0)], [("b", 0.0), ("y", 3.0)], [("c", 5.0), ("z", 4.0)]),
+            ([("a", 1.0)], [("b", 0.0), ("y", 3.0)], [("c", 5.0), ("z", 4.0)]),
             {"early": 3, "max": 2, "end": 3},
         ),
         # It is the best of each bin, though bad ones are there, too.
-        (lattice([("a", 1.0)], [("b", 0.0), ("y", -1.0)], [("c", 5.0)]), {}),
+        (([("a", 1.0)], [("b", 0.0), ("y", -1.0)], [("c", 5.0)]), {}),
     ],
 )
-def test_rules(beam: Forest, bins: dict[str, int]) -> None:
-    found = Violations(beam, GOLD, WEIGHTS)
+def test_rules(beam: tuple[list[tuple[str, float]], ...], bins: dict[str, int]) -> None:
+    found = Violations(lattice(*beam), gold(), weights())
     rules = {"early": early, "max": max_violation, "end": standard}
     chosen = {name: rule(found) for name, rule in rules.items()}
     assert {name: at.bin for name, at in chosen.items() if at is not None} == bins
 
 
 def test_bins_in_numbers() -> None:
-    found = Violations(lattice([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), GOLD, WEIGHTS)
+    found = Violations(lattice([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), gold(), weights())
     assert found.good.tolist() == [0, 1, 1, 6]
     assert found.bad.tolist() == [-np.inf, 3, 3.5, 4]
     assert found.survivor.tolist() == [0, -np.inf, -np.inf, -np.inf]
@@ -84,8 +88,8 @@ def test_bins_in_numbers() -> None:
     end = standard(found)
     assert end is not None
     assert not end.valid  # the good derivation has the higher score, and was lost on the way
-    good, bad = found.pair(2)
-    assert (good.words, bad.words) == (["a", "b"], ["x", "y"])
+    first, second = found.pair(2)
+    assert (first.words, second.words) == (["a", "b"], ["x", "y"])
     assert found.difference(2).values.tolist() == [-2.5]
     with pytest.raises(IndexError):
         found.pair(0)
@@ -105,8 +109,7 @@ def test_dead_ends_are_bad() -> None:
     builder.edge(last, [nodes[0]], [0, "b"])
     builder.edge(last, [nodes[1]], [0], features={"score": 1.0})
     beam = builder.finish(last)
-    gold = intersect(beam, "a b").forest
-    found = Violations(beam, gold, WEIGHTS)
+    found = Violations(beam, intersect(beam, "a b").forest, weights())
     assert found.good.tolist() == [0, 0, 0]
     assert found.bad.tolist() == [-np.inf, 2, 3]
     assert found.survivor.tolist() == [0, 0, 0]
@@ -121,7 +124,7 @@ def test_a_chart_has_no_bins() -> None:
     builder.edge(top, parts, [0, 1])
     chart = builder.finish(top)
     with pytest.raises(ValueError, match="left-to-right search"):
-        Violations(chart, GOLD, WEIGHTS)
+        Violations(chart, gold(), weights())
 
 
 # -- the tuner --
@@ -133,10 +136,10 @@ def begun(learner: Violation) -> Violation:
 
 
 def test_steps_are_means_over_the_minibatch() -> None:
-    wrong = Example(0, lattice([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), ["a b c"], GOLD)
-    right = Example(1, GOLD, ["a b c"], GOLD)
+    wrong = Example(0, lattice([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), ["a b c"], gold())
+    right = Example(1, gold(), ["a b c"], gold())
     learner = begun(Violation(eta=2.0))
-    found = learner.update(WEIGHTS, [wrong, right, wrong, right], Task(np.random.default_rng(1)))
+    found = learner.update(weights(), [wrong, right, wrong, right], Task(np.random.default_rng(1)))
     assert found.updates == 2
     assert found.step.values.tolist() == [2.0 * (2 * -2.5) / 4]
     assert found.measures["violation"] == [2.5, 0, 2.5, 0]
@@ -146,10 +149,10 @@ def test_steps_are_means_over_the_minibatch() -> None:
 
 def test_invalid_updates_are_counted() -> None:
     """Good ones outscore what is left in every bin: pruning was wrong, not the weights."""
-    lost = Example(0, lattice([("x", 0.5)], [("y", 0.0)], [("z", 0.5)]), ["a b c"], GOLD)
+    lost = Example(0, lattice([("x", 0.5)], [("y", 0.0)], [("z", 0.5)]), ["a b c"], gold())
     for update, made in (("max-violation", 0), ("standard", 1), ("early", 1)):
         learner = begun(Violation(update_=update))  # type: ignore[arg-type]
-        found = learner.update(WEIGHTS, [lost], Task(np.random.default_rng(1)))
+        found = learner.update(weights(), [lost], Task(np.random.default_rng(1)))
         assert (found.updates, found.counts["invalid"]) == (made, 1)
         assert found.measures["violation"][0] < 0
         assert found.measures["loss"] == [0]
@@ -167,9 +170,9 @@ def test_early_waits_for_the_longest_phrase() -> None:
             builder.edge(nodes[end], tail, [0, *words.split()], features={"score": score})
         return builder.finish(nodes[3])
 
-    gold = forest((0, 1, "a", 0), (1, 2, "b", 0), (0, 2, "a b", 0), (2, 3, "c", 0))
+    good = forest((0, 1, "a", 0), (1, 2, "b", 0), (0, 2, "a b", 0), (2, 3, "c", 0))
     beam = forest((0, 1, "x", 1), (0, 2, "a b", 0), (1, 2, "y", 1), (2, 3, "c", 0))
-    found = Violations(beam, gold, WEIGHTS)
+    found = Violations(beam, good, weights())
     assert found.longest == 2
     assert early(found, 1) == (1, -1)
     assert early(found) == (3, -2)  # good ones got through and lost
@@ -192,7 +195,7 @@ def run(
     def loop(place: RunDirectory, chosen: LoopOptions) -> OnlineLoop:
         return OnlineLoop(
             make_tuner=make,
-            decoder=decoder or ToyDecoder(sparse=True),
+            decoder=ToyDecoder(sparse=True) if decoder is None else decoder(),
             metric=create("bleu"),
             data=toy_set(12),
             training=training,
@@ -268,15 +271,16 @@ def test_threads_change_nothing(minibatch: int, tmp_path: Path) -> None:
 class NoForce:
     """A decoder of another kind."""
 
-    names = ToyDecoder().names
-    dense: list[str] = []  # noqa: RUF012
+    def __init__(self) -> None:
+        self.names = ToyDecoder().names
+        self.dense: list[str] = []
 
 
 @pytest.mark.parametrize(
     ("make", "more", "error", "message"),
     [
         (lambda: Violation(update_="standard", phrase_limit=3), {}, OptionError, "belongs to upda"),
-        (MaxForce, {"decoder": NoForce()}, OptionError, "only the phrase-based decoder has"),
+        (MaxForce, {"decoder": NoForce}, OptionError, "only the phrase-based decoder has"),
         (Mira, {"training_options": TrainingOptions(prefixes=5)}, OptionError, "--prefixes: mira"),
         (
             Mira,
