@@ -134,26 +134,45 @@ void bind_phrase(nb::module_& m) {
           "decode",
           [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
              bool exclusive, nb::handle leave_out, const Weights& weights,
-             const PhraseSettings& settings, std::shared_ptr<FeatureNames> names) {
+             const PhraseSettings& settings, std::shared_ptr<FeatureNames> names, bool named) {
             const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
             features::NameLog log(self->recent_names(names));
             PhraseResult result;
             {
               const nb::gil_scoped_release release;
-              result = decode::decode(*self, weights, input, settings, names, log);
+              result =
+                  decode::decode(*self, weights, input, settings, names, named ? &log : nullptr);
             }
             // With the GIL: nobody else reads or adds names meanwhile.
             log.move_to(*names);
             return std::pair(std::move(result.forest), Spans{self, std::move(result.spans)});
           },
           "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "weights"_a,
-          "settings"_a, "names"_a, "The forest, and the best translation of each span.")
+          "settings"_a, "names"_a, "named"_a, "The forest, and the best translation of each span.")
+      .def(
+          "name_features",
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
+             bool exclusive, nb::handle leave_out, const Forest& forest,
+             const nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig>& edges,
+             const SparseVector& wanted, std::shared_ptr<FeatureNames> names) {
+            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
+            features::NameLog log(self->recent_names(names));
+            {
+              const nb::gil_scoped_release release;
+              decode::name_features(*self, input, forest, {edges.data(), edges.size()}, log);
+            }
+            log.move_to(*names, wanted.ids());
+          },
+          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "forest"_a,
+          nb::arg("edges").noconvert(), "wanted"_a, "names"_a,
+          "Names of the wanted features, those that a derivation of the forest has.")
       .def(
           "force",
           [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
              bool exclusive, nb::handle leave_out, nb::handle references, const Weights& weights,
              const PhraseSettings& settings, bool prefix, int32_t shortest_prefix,
-             uint64_t most_nodes, size_t table_limit, std::shared_ptr<FeatureNames> names) {
+             uint64_t most_nodes, size_t table_limit, std::shared_ptr<FeatureNames> names,
+             bool named) {
             const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
             std::vector<std::vector<std::string>> targets;
             for (const nb::handle reference : references) targets.push_back(strings_of(reference));
@@ -161,9 +180,9 @@ void bind_phrase(nb::module_& m) {
             ForcedResult result;
             {
               const nb::gil_scoped_release release;
-              result =
-                  decode::force(*self, weights, input, targets, settings,
-                                {prefix, shortest_prefix, most_nodes, table_limit}, names, log);
+              result = decode::force(*self, weights, input, targets, settings,
+                                     {prefix, shortest_prefix, most_nodes, table_limit}, names,
+                                     named ? &log : nullptr);
             }
             log.move_to(*names);
             return std::tuple(std::move(result.forest), result.complete, result.source_words,
@@ -171,7 +190,7 @@ void bind_phrase(nb::module_& m) {
           },
           "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "references"_a,
           "weights"_a, "settings"_a, "prefix"_a, "shortest_prefix"_a, "most_nodes"_a,
-          "table_limit"_a, "names"_a,
+          "table_limit"_a, "names"_a, "named"_a,
           "All derivations of the references: forest, whether it is of the whole sentence, source "
           "and target words, nodes of the search, whether these were too many.")
       .def(

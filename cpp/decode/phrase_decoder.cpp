@@ -45,7 +45,7 @@ SearchLimits limits_for(const PhraseSettings& settings, size_t words) {
 
 PhraseResult decode(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                     const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
-                    features::NameLog& log) {
+                    features::NameLog* log) {
   const SearchLimits limits = limits_for(settings, input.words.size());
   check_length(input, limits);
   const PhraseWeights dense(model, weights);
@@ -63,7 +63,7 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
 ForcedResult force(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                    std::span<const std::vector<std::string>> references,
                    const PhraseSettings& settings, const ForcedSettings& forced,
-                   std::shared_ptr<FeatureNames> names, features::NameLog& log) {
+                   std::shared_ptr<FeatureNames> names, features::NameLog* log) {
   const SearchLimits limits = limits_for(settings, input.words.size());
   check_length(input, limits);
   const PhraseWeights dense(model, weights);

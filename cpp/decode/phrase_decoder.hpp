@@ -46,10 +46,10 @@ struct PhraseResult {
 };
 
 // `log` receives the names of features that templates composed; hand them to `names`, which the
-// forest refers to, where no other thread uses it.
+// forest refers to, where no other thread uses it. Null: they stay without names (name_features).
 PhraseResult decode(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                     const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
-                    features::NameLog& log);
+                    features::NameLog* log);
 
 struct ForcedSettings {
   bool prefix;              // where a sentence has no derivation, its longest prefix that has one
@@ -71,7 +71,7 @@ struct ForcedResult {
 ForcedResult force(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                    std::span<const std::vector<std::string>> references,
                    const PhraseSettings& settings, const ForcedSettings& forced,
-                   std::shared_ptr<FeatureNames> names, features::NameLog& log);
+                   std::shared_ptr<FeatureNames> names, features::NameLog* log);
 
 // The spans alone, for `width` words (and what reaches the end); -1: as search has them.
 SpanResult best_spans(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
@@ -89,9 +89,15 @@ struct PhraseUse {
 SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input,
                               std::span<const PhraseUse> phrases, features::NameLog& log);
 
-// phrase_forest.cpp. `log` gets the names of what templates fired on its edges.
+// Logs the names of the features that a derivation of a forest has, given by its edges, the last
+// one first; it may end anywhere. For forests that were made without names: there are far more
+// features in them than are ever learned.
+void name_features(const PhraseModel& model, const PhraseInput& input, const Forest& forest,
+                   std::span<const uint32_t> edges, features::NameLog& log);
+
+// phrase_forest.cpp. `log` gets the names of what templates fired on its edges; it may be null.
 Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
-                   features::NameLog& log, features::Memo& memo);
+                   features::NameLog* log, features::Memo& memo);
 
 }  // namespace hopefear::decode

@@ -20,7 +20,7 @@ constexpr uint32_t kNone = PhraseModel::kNoFeature;
 class ForestWriter {
  public:
   ForestWriter(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
-               features::NameLog& log, features::Memo& memo)
+               features::NameLog* log, features::Memo& memo)
       : model_(model),
         options_(options),
         graph_(graph),
@@ -28,7 +28,7 @@ class ForestWriter {
         rows_(options.size(), kNoRow),
         log_(log),
         memo_(memo),
-        sink_(memo, &fired_, &log),
+        sink_(memo, &fired_, log),
         after_(model.state_size()) {}
 
   Forest write(const std::string& id, std::shared_ptr<FeatureNames> names) {
@@ -238,9 +238,9 @@ class ForestWriter {
     for (const features::Fired& fired : options_.fired(option)) {
       const size_t before = f.feature_ids.size();
       scratch_.push_back({local(fired.id), fired.value});
-      if (f.feature_ids.size() > before) named = named && log_.has(fired.id);
+      if (f.feature_ids.size() > before) named = named && (log_ == nullptr || log_->has(fired.id));
     }
-    if (!named) name_fired(model_, options_, option, memo_, log_);
+    if (!named) name_fired(model_, options_, option, memo_, *log_);
     append(f.row_features, f.row_values);
     f.row_begin.push_back(offset(f.row_features.size()));
     return rows_[option] = static_cast<uint32_t>(f.row_begin.size() - 2);
@@ -289,7 +289,7 @@ class ForestWriter {
   std::vector<uint32_t> rows_;  // by option
   IdNumbers numbers_;           // filled when a template first fires
   std::vector<features::Fired> fired_;
-  features::NameLog& log_;
+  features::NameLog* log_;  // null: nothing is named
   features::Memo& memo_;
   features::Sink sink_;  // into fired_
   std::vector<FeatureEntry> scratch_;
@@ -300,7 +300,7 @@ class ForestWriter {
 
 Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
-                   features::NameLog& log, features::Memo& memo) {
+                   features::NameLog* log, features::Memo& memo) {
   return ForestWriter(model, options, graph, log, memo).write(id, std::move(names));
 }
 

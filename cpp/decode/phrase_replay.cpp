@@ -1,7 +1,9 @@
 // A derivation scored from its phrases alone. Deliberately naive and apart from search: the
 // features of a derivation are defined here, and tests hold search to it.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "decode/phrase_decoder.hpp"
@@ -30,6 +32,12 @@ class Replay {
     for (const PhraseModel::Stateful& s : model.stateful()) {
       s.feature->begin(states_.emplace_back(s.feature->state_size()).data());
     }
+  }
+
+  // Templates alone, of any part of a derivation from its beginning.
+  void name(std::span<const PhraseUse> phrases, bool complete) {
+    for (const PhraseUse& phrase : phrases) add_phrase(phrase);
+    if (complete) finish();
   }
 
   SparseVector features(std::span<const PhraseUse> phrases) {
@@ -218,6 +226,48 @@ class Replay {
 SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input,
                               std::span<const PhraseUse> phrases, features::NameLog& log) {
   return Replay(model, input, log).features(phrases);
+}
+
+namespace {
+
+// What the head of an edge covers and its tail does not: the span of a phrase.
+std::pair<int32_t, int32_t> span_between(const ForestView& a, uint32_t tail, uint32_t head) {
+  int32_t begin = -1, end = -1;
+  const uint32_t words = a.coverage_begin[head + 1] - a.coverage_begin[head];
+  for (uint32_t i = 0; i < words; ++i) {
+    const bool has = a.coverage_begin[tail] + i < a.coverage_begin[tail + 1];
+    const uint64_t before = has ? a.coverage[a.coverage_begin[tail] + i] : 0;
+    const uint64_t fresh = a.coverage[a.coverage_begin[head] + i] & ~before;
+    if (fresh == 0) continue;
+    const auto first = static_cast<int32_t>(64 * i);
+    if (begin < 0) begin = first + std::countr_zero(fresh);
+    end = first + 64 - std::countl_zero(fresh);
+  }
+  return {begin, end};
+}
+
+}  // namespace
+
+void name_features(const PhraseModel& model, const PhraseInput& input, const Forest& forest,
+                   std::span<const uint32_t> edges, features::NameLog& log) {
+  const ForestView& a = forest.arrays();
+  std::vector<PhraseUse> phrases;
+  bool complete = false;
+  for (size_t i = edges.size(); i-- > 0;) {
+    const uint32_t edge = edges[i];
+    if (edge >= forest.edges()) throw std::out_of_range("an edge that the forest does not have");
+    if (a.tail_begin[edge] == a.tail_begin[edge + 1]) continue;  // the start
+    if (a.heads[edge] == forest.goal()) {
+      complete = true;
+      continue;
+    }
+    const auto [begin, end] = span_between(a, a.tails[a.tail_begin[edge]], a.heads[edge]);
+    PhraseUse& phrase = phrases.emplace_back(PhraseUse{begin, end, {}});
+    for (uint32_t t = a.target_begin[edge]; t < a.target_begin[edge + 1]; ++t) {
+      if (a.target[t] >= 0) phrase.target.emplace_back(forest.vocabulary()->word(a.target[t]));
+    }
+  }
+  Replay(model, input, log).name(phrases, complete);
 }
 
 }  // namespace hopefear::decode

@@ -1,5 +1,7 @@
 #include "features/sink.hpp"
 
+#include <algorithm>
+
 namespace hopefear::features {
 
 void NameLog::add_new(FeatureId id, std::string_view name) {
@@ -36,6 +38,13 @@ void NameLog::move_to(FeatureNames& names) {
   }
   names_.clear();
   seen_.clear();
+}
+
+void NameLog::move_to(FeatureNames& names, std::span<const FeatureId> wanted) {
+  std::erase_if(names_, [&](const std::string& name) {
+    return !std::binary_search(wanted.begin(), wanted.end(), feature_id(name));
+  });
+  move_to(names);
 }
 
 void Memo::grow() {

@@ -64,6 +64,8 @@ class NameLog {
   // Whether add() would change nothing. False may be wrong, true never is.
   bool has(FeatureId id) const;
   void move_to(FeatureNames& names);  // one thread at a time; empty afterwards
+  // Only those of these features, which ascend.
+  void move_to(FeatureNames& names, std::span<const FeatureId> wanted);
   size_t size() const { return names_.size(); }
 
  private:

@@ -104,5 +104,6 @@ def force(
             most_nodes=max_states,
             table_limit=table_limit,
             names=decoder.names,
+            named=decoder.name_features,
         )
     )

@@ -33,7 +33,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from hopefear._engine import BestSpans, Forest, PhraseModel, PhraseSettings, SparseVector
+from hopefear._engine import (
+    BestSpans,
+    Derivation,
+    Forest,
+    PhraseModel,
+    PhraseSettings,
+    SparseVector,
+)
 from hopefear.config import option
 from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
 from hopefear.decode.forced import MAX_STATES, force
@@ -134,6 +141,7 @@ class PhraseDecoder(Decoder):
             templates=[template.make(lists or WordLists()) for template in self.templates],
         )
         self.settings = self.options.settings()
+        self.name_features = True  # that templates fire; see `name`
         for name in self.engine.dense:
             self.names.intern(name)
 
@@ -196,8 +204,26 @@ class PhraseDecoder(Decoder):
             weights=weights.table,
             settings=self.settings,
             names=self.names,
+            named=self.name_features,
         )
         return forest, spans
+
+    def name(
+        self, sentence: Sentence | Tokens, derivation: Derivation, wanted: SparseVector
+    ) -> None:
+        """Name those of the wanted features that a derivation of the sentence has.
+
+        Templates may fire millions of features, of which few get a weight. A decoder whose
+        `name_features` is off gives forests with the ids alone, and is asked for names when they
+        are known to matter.
+        """
+        self.engine.name_features(
+            **self.engine_input(sentence),
+            forest=derivation.forest,
+            edges=derivation.edges,
+            wanted=wanted,
+            names=self.names,
+        )
 
     def best_spans(
         self, sentence: Sentence | Tokens, weights: Weights, width: int | None = None

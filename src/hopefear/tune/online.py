@@ -47,7 +47,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from hopefear._engine import Forest, count_by_template
+from hopefear._engine import Derivation, Forest, count_by_template
 from hopefear.errors import OptionError
 from hopefear.forest import kbest
 from hopefear.progress import Progress
@@ -58,7 +58,7 @@ from hopefear.tune.judge import Judge, TuningSet
 from hopefear.tune.options import LoopOptions, TrainingOptions
 from hopefear.tune.run import Record
 from hopefear.tune.store import Added
-from hopefear.tune.training import Forces, Lessons, in_words, reachable, sample
+from hopefear.tune.training import Forces, Lessons, Names, in_words, reachable, sample
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
 from hopefear.weights import FeatureNames, SparseVector, Weights
 
@@ -128,6 +128,11 @@ class OnlineLoop(BaseLoop):
                 f"{first.name}: learns from forced decoding, which only the phrase-based decoder "
                 "has; take a phrase-based model or another tuner"
             )
+        # Of the features in gold forests and beams few are learned: those are named.
+        self.names_wanted: Callable[[Any, Derivation, SparseVector], None] | None = None
+        if first.wants_gold and isinstance(self.decoder, Names):
+            self.decoder.name_features = False
+            self.names_wanted = self.decoder.name
         self.current = [self._known(self.start) for _ in self.learners]  # weights of each
         self.mean: Weights | None = None
         self.counted = 0.0  # what the mean is over
@@ -320,6 +325,9 @@ class OnlineLoop(BaseLoop):
                 step = update.step if learnable is None else only(update.step, learnable)
                 weights.add(step)
                 late.add(step, float(found.steps))
+                if self.names_wanted is not None:
+                    for sentence, derivation in update.derivations:
+                        self.names_wanted(self.lessons.sentences[sentence], derivation, step)
                 found.steps += len(batch)
                 found.updates += update.updates
                 for name, count in update.counts.items():

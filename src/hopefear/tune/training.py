@@ -15,11 +15,11 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from hopefear._engine import Forest
+from hopefear._engine import Derivation, Forest, SparseVector
 from hopefear.errors import InputError
 from hopefear.files import write_text
 from hopefear.forest import Pool, save_pool
@@ -59,6 +59,15 @@ class Forces(Protocol):
     ) -> GoldPair: ...
 
     def prefix(self, sentence: Any, words: int) -> Any: ...
+
+
+@runtime_checkable
+class Names(Protocol):
+    """A decoder that can name features later (`decode.PhraseDecoder` can)."""
+
+    name_features: bool
+
+    def name(self, sentence: Any, derivation: Derivation, wanted: SparseVector) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hopefear._engine import Forest
+from hopefear._engine import Derivation, Forest
 from hopefear.config import option
 from hopefear.errors import OptionError
 from hopefear.metrics.bleu import Bleu
@@ -142,6 +142,9 @@ class Update:
     # their corpus scores.
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sentences: Sequence[int] = ()
+    # What the step is the difference of, with the examples' sentences: a loop whose decoder leaves
+    # features without names asks it for those that were learned.
+    derivations: Sequence[tuple[int, Derivation]] = ()
     # Numbers, or arrays of them, that the log has the sums of.
     counts: Mapping[str, int | NDArray[np.int64]] = field(default_factory=dict)
 

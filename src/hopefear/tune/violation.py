@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from hopefear._engine import weighted_sum
+from hopefear._engine import Derivation, weighted_sum
 from hopefear.config import option
 from hopefear.errors import OptionError
 from hopefear.forest import kbest
@@ -51,6 +51,7 @@ class Lesson:
     chosen: Chosen | None = None  # None: search was right
     step: SparseVector | None = None  # None: no update
     length: int = 0  # source words
+    pair: tuple[Derivation, Derivation] | None = None  # that the step is the difference of
 
 
 @register("tuner", "violation")
@@ -107,6 +108,11 @@ class Violation(OnlineTuner):
             len(steps),
             {"violation": violations, "loss": [max(0.0, value) for value in violations]},
             sentences=[example.sentence for example in there],
+            derivations=[
+                (example.sentence, derivation)
+                for example, one in zip(there, lessons, strict=True)
+                for derivation in one.pair or ()
+            ],
             counts={
                 "mistakes": len(chosen),
                 "invalid": sum(not at.valid for _, at in chosen),
@@ -129,7 +135,8 @@ class Violation(OnlineTuner):
             chosen = {"max-violation": max_violation, "standard": standard}[self.update_](found)
         if chosen is None or (self.update_ == "max-violation" and not chosen.valid):
             return Lesson(chosen, None, found.length)
-        return Lesson(chosen, found.difference(chosen.bin), found.length)
+        step, pair = found.difference(chosen.bin), found.pair(chosen.bin)
+        return Lesson(chosen, step, found.length, pair)
 
     def _local(self, example: Example, found: Violations, weights: Weights) -> Lesson:
         """Eq. 9-10. Of equally similar strings the one that the model likes best."""
@@ -145,7 +152,8 @@ class Violation(OnlineTuner):
         step = similar.features.plus(bad.features, -1.0)
         if not len(step):  # the best is the most similar one
             return Lesson(None, None, found.length)
-        return Lesson(Chosen(found.length, similar.score - bad.score), step, found.length)
+        chosen = Chosen(found.length, similar.score - bad.score)
+        return Lesson(chosen, step, found.length, (similar, bad))
 
 
 @register("tuner", "maxforce")

@@ -14,10 +14,11 @@ from phrase_small import EXACT, SmallModel, named, phrases_of, random_model, ran
 from hopefear.decode.decoder import FeatureSpec, ForcedOption, ModelParts, Sentence
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.errors import InputError, OptionError
+from hopefear.features.feature import make_feature
 from hopefear.features.phrase_length import PhraseLength
 from hopefear.features.target_bigrams import TargetBigrams
 from hopefear.forest import Pool, bin_nodes, kbest, save_pool, viterbi
-from hopefear.weights import Weights
+from hopefear.weights import SparseVector, Weights
 
 pytestmark = pytest.mark.engine
 
@@ -356,3 +357,30 @@ def test_forests_are_sound_and_can_be_saved(weights: Weights, tmp_path: Path) ->
         assert best[1] is not None
         assert best[0].text == best[1].text
         assert best[0].features == best[1].features
+
+
+def test_features_are_named_on_demand() -> None:
+    templates = tuple(make_feature(name) for name in ("rule-id", "target-bigrams", "word-pairs"))
+    model = random_model(4, templates=templates)
+    named, later = model.decoder(EXACT), model.decoder(EXACT)
+    later.name_features = False
+    weights = random_weights(1, model)
+    for sentence in ("d e f", "u neu f d e d"):
+        forest = later.decode(sentence, weights)
+        every = kbest(forest, weights, 20)
+        for derivation, other in zip(
+            every, kbest(named.decode(sentence, weights), weights, 20), strict=True
+        ):
+            ids = derivation.features.ids.tolist()
+            assert ids == other.features.ids.tolist()
+            half = SparseVector(np.array(ids[::2], np.uint64), np.ones(len(ids[::2]), np.float32))
+            later.name(sentence, derivation, half)
+            for id in ids[::2]:
+                assert later.names.name(id) == named.names.name(id) is not None
+    # Parts of derivations, too.
+    forest = later.decode("e d f u d", weights)
+    for node in range(1, forest.nodes):
+        part = viterbi(forest, weights, roots=[node])
+        assert part is not None
+        later.name("e d f u d", part, part.features)
+        assert all(later.names.name(id) is not None for id in part.features.ids.tolist())
