@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from hopefear._engine import Forest
 from hopefear.config import option
+from hopefear.errors import OptionError
+from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
 from hopefear.tune.candidates import Candidates
 from hopefear.weights import SparseVector, Weights
@@ -94,8 +96,26 @@ class BatchTuner(Tuner):
         """Which part of the pool this tuner wants; those with a choice have an option `space`."""
         return getattr(self, "space", self.spaces[0])
 
+    def check(self, metric: Metric) -> None:
+        """Refuse a metric that this tuner cannot learn for; called before anything is decoded."""
+
     @abstractmethod
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized: ...
+
+
+def bleu_in_forests(metric: Metric) -> Bleu:
+    """The metric, if it is one whose matches can be followed through a forest."""
+    if not isinstance(metric, Bleu):
+        raise OptionError(
+            f"space forest: {metric.name} is no BLEU, which alone can be searched for in forests; "
+            "use space kbest"
+        )
+    if metric.unit != "word":
+        raise OptionError(
+            "space forest: n-grams of characters cannot be searched for in forests; use space "
+            "kbest, or unit word"
+        )
+    return metric
 
 
 @dataclass(frozen=True)
