@@ -107,8 +107,8 @@ class OnlineLoop(BaseLoop):
         self.training = training or self.judge.data
         self.training_options = training_options or TrainingOptions()
         # All weights share the decoder's names: what a forest has is known.
-        for name, _ in self.start.items():
-            self.decoder.names.intern(name)
+        if self.start.names is not None:
+            self.decoder.names.add(self.start.names)
         self.learners = [first, *(make_tuner() for _ in range(first.learners - 1))]
         self.lessons = Lessons((), ())
         self.shares: list[list[int]] = []
@@ -224,9 +224,11 @@ class OnlineLoop(BaseLoop):
 
         The names of nearly all are in the file of the iteration's weights.
         """
-        ids = np.unique(np.concatenate([weights.vector().ids for weights in known]))
-        ids = np.setdiff1d(ids, self.weights.vector().ids, assume_unique=True)
-        names = [self.decoder.names.name(id) or "" for id in ids.tolist()]
+        there = self.weights.vector().ids
+        ids = [weights.vector().ids for weights in known]
+        missing = [one[~_contains(there, one)] for one in ids]
+        found = np.unique(np.concatenate(missing)).tolist()
+        names = [self.decoder.names.name(id) or "" for id in found]
         return np.frombuffer("\n".join(names).encode("utf-8", "surrogateescape"), np.uint8)
 
     def _weights(self, arrays: Mapping[str, Any]) -> Weights:
@@ -451,6 +453,15 @@ def active_by_template(weights: Weights, dense: Sequence[str]) -> dict[str, int]
     """How many weights are not 0: of the model's own features, and of each template."""
     names = weights.names if weights.names is not None else FeatureNames()
     return count_by_template(weights.table, names, list(dense))
+
+
+def _contains(ascending: Any, values: Any) -> Any:
+    """Of each value whether it is there; without sorting millions again, as np.isin would."""
+    at = np.searchsorted(ascending, values)
+    found = np.zeros(len(values), np.bool_)
+    inside = at < len(ascending)
+    found[inside] = ascending[at[inside]] == values[inside]
+    return found
 
 
 def _arrays(weights: Weights) -> dict[str, Any]:
