@@ -74,6 +74,7 @@ void bind_linear(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_phrase(nb::module_& m);
 void bind_tune(nb::module_& m);
+void bind_bins(nb::module_& m);
 void bind_chart(nb::module_& m);
 void bind_clusters(nb::module_& m);
 

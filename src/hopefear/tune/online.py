@@ -31,9 +31,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from hopefear.tune.base_loop import BaseLoop, is_empty
 from hopefear.tune.feature_selection import FiredIn, fired_in, only, restricted, strongest
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import Record
+from hopefear.tune.search_aware import DecodesBins, check_search_aware
 from hopefear.tune.store import Added
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
 from hopefear.weights import SparseVector, Weights
@@ -105,6 +106,9 @@ class OnlineLoop(BaseLoop):
         self.counted = 0.0  # what the mean is over
         self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
         self.fired = FiredIn(sentences) if options.min_sentences > 1 else None
+
+    def _check(self) -> None:
+        check_search_aware(self._tuner, self.decoder, self.metric)
 
     # -- the state --
 
@@ -259,10 +263,15 @@ class OnlineLoop(BaseLoop):
         sentences = [data.sentences[sentence] for sentence in batch]
         decoder, threads = self.decoders[number], min(threads, len(batch))
         forests = decoder.decode_all(sentences, weights, threads=threads)
-        return [
+        examples = [
             Example(sentence, forest, data.references[sentence])
             for sentence, forest in zip(batch, forests, strict=True)
         ]
+        if not getattr(self.tuner, "needs_spans", False):
+            return examples
+        finder = cast(DecodesBins, decoder)
+        spans = in_order(lambda one: finder.best_spans(one, weights), sentences, threads)
+        return [replace(one, spans=found) for one, found in zip(examples, spans, strict=True)]
 
     def _is_empty(self, sentence: int) -> bool:
         return is_empty(self.judge.data.sentences[sentence])

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hopefear._engine import Forest
+from hopefear._engine import BestSpans, Forest
 from hopefear.config import option
 from hopefear.metrics.metric import Metric
 from hopefear.tune.candidates import Candidates
@@ -106,6 +106,7 @@ class Example:
     forest: Forest  # everything search kept, bins too
     references: Sequence[str]
     gold: Forest | None = None  # the derivations of the reference, where a tuner asks for them
+    spans: BestSpans | None = None  # of the same weights, where it `needs_spans`
 
 
 @dataclass(frozen=True)
