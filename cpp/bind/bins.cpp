@@ -58,9 +58,8 @@ nb::tuple bin_rows(const Forest& forest, const Weights& weights, uint32_t first,
   return nb::make_tuple(own_array(std::move(found.bins)), own_array(std::move(found.rows.keys)),
                         own_array(std::move(found.rows.begin)),
                         own_array(std::move(found.rows.ids)),
-                        own_array(std::move(found.rows.values)),
-                        own_array(std::move(found.scores)), own_array(std::move(statistics)),
-                        texts);
+                        own_array(std::move(found.rows.values)), own_array(std::move(found.scores)),
+                        own_array(std::move(statistics)), texts);
 }
 
 }  // namespace

@@ -212,21 +212,22 @@ void bind_batch_mira(nb::module_& m) {
           [](MiraHandle* self, Matrix dense, InArray<int64_t> sparse_begin,
              InArray<int32_t> sparse_columns, InArray<float> sparse_values, InArray<int64_t> begin,
              IntMatrix statistics, InArray<double> gains, InArray<double> weights,
-             InArray<uint8_t> moves, InArray<uint8_t> complete, double C, double decay, bool safe_hope, bool model_background,
-             size_t order, double length_unit) {
+             InArray<uint8_t> moves, InArray<uint8_t> complete, double C, double decay,
+             bool safe_hope, bool model_background, size_t order, double length_unit) {
             const MiraOptions options{C, decay, safe_hope, model_background, order, length_unit};
-            MiraHandle made{
-                dense,          sparse_begin,  begin,
-                sparse_columns, sparse_values, statistics,
-                gains,          moves,         complete,
-                BatchMira({}, {}, {}, {}, {}, {}, {}, options)};
+            MiraHandle made{dense,         sparse_begin,
+                            begin,         sparse_columns,
+                            sparse_values, statistics,
+                            gains,         moves,
+                            complete,      BatchMira({}, {}, {}, {}, {}, {}, {}, options)};
             made.mira = make_mira(made, weights, options);
             new (self) MiraHandle(std::move(made));
           },
           "dense"_a.noconvert(), "sparse_begin"_a.noconvert(), "sparse_columns"_a.noconvert(),
           "sparse_values"_a.noconvert(), "begin"_a.noconvert(), "statistics"_a.noconvert(),
-          "gains"_a.noconvert(), "weights"_a.noconvert(), "moves"_a.noconvert(), "complete"_a.noconvert(), "C"_a, "decay"_a,
-          "safe_hope"_a, "model_background"_a, "order"_a, "length_unit"_a)
+          "gains"_a.noconvert(), "weights"_a.noconvert(), "moves"_a.noconvert(),
+          "complete"_a.noconvert(), "C"_a, "decay"_a, "safe_hope"_a, "model_background"_a,
+          "order"_a, "length_unit"_a)
       .def(
           "run",
           [](MiraHandle& h, InArray<int32_t> order) {

@@ -29,8 +29,8 @@ BinRows collect_bins(const Forest& forest, const Weights& weights, uint32_t firs
   std::vector<uint32_t> order;
   std::string partial;
   for (const std::vector<uint32_t>& nodes : bins) {
-    const decode::Future* any = completion.strings != nullptr ? completion.strings
-                                                              : completion.features;
+    const decode::Future* any =
+        completion.strings != nullptr ? completion.strings : completion.features;
     options.resize(std::max(options.size(), nodes.size()));
     future.assign(completion.features != nullptr ? nodes.size() : 0, {});
     totals.clear();

@@ -180,7 +180,7 @@ class CandidateBuilder:
         except (ValueError, KeyError, EOFError) as error:
             raise InputError(f"{path}: not a file of candidates ({error}); start anew") from None
         self._features = {id: number for number, id in enumerate(features.tolist())}
-        self._groups = {(sentence, bin): None for sentence, bin in groups.tolist()}
+        self._groups = dict.fromkeys(groups.tolist())
         keys, self._seen = self._keys.array(), KeySet()
         self._seen.add(
             *(np.ascontiguousarray(c.array()) for c in (self._keys, self._sentences, self._bins))

@@ -184,9 +184,9 @@ class Bins:
             self.names,
         )
         covered = np.repeat(np.arange(first, first + len(begin) - 1), np.diff(begin))
-        statistics = None if references is None else counts.reshape(len(keys), -1)
-        if references is not None and not len(keys):
-            statistics = np.zeros((0, references.columns), np.int32)
+        statistics = None
+        if references is not None:
+            statistics = counts.reshape(len(keys), references.columns)
         return BinRows(
             begin, covered.astype(np.int32), keys, features, ids, values, scores, statistics, texts
         )
