@@ -12,7 +12,6 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_inference(m);
   hopefear::bind::bind_forest_files(m);
   hopefear::bind::bind_expand(m);
-  hopefear::bind::bind_linear(m);
   hopefear::bind::bind_extract(m);
   hopefear::bind::bind_rules(m);
   hopefear::bind::bind_features(m);
@@ -20,5 +19,6 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_tune(m);
   hopefear::bind::bind_bins(m);
   hopefear::bind::bind_chart(m);
+  hopefear::bind::bind_violations(m);
   hopefear::bind::bind_clusters(m);
 }

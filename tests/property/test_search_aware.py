@@ -1,4 +1,4 @@
-"""Candidates of bins equal a slow definition on small random models: Liu & Huang 2014, section 3."""
+"""Candidates of bins equal a slow definition on small random models."""
 
 from __future__ import annotations
 

@@ -6,9 +6,10 @@ Many passes over the candidates, groups in random order; for each group
     loss = B(hope) - B(fear) - w.(f(hope) - f(fear))
     w   += min(C, loss / |f(hope) - f(fear)|^2) (f(hope) - f(fear))        if loss > 0
 
-where B is BLEU in the context of a decaying background of what was hoped for, times the summed
-reference length. The background grows by whole translations only. After each pass the average of the weights over all steps so far is scored on the
-candidates, and the best pass's average is the result. Dense and sparse features alike.
+where B is BLEU in the context of a decaying background of what was hoped for, whole translations
+only, times the summed reference length. After each pass the average of the weights over all steps
+so far is scored on the candidates, and the best pass's average is the result. Dense and sparse
+features alike.
 
 Of a metric that is not BLEU, B is the sentence score times `scale`.
 
@@ -36,7 +37,7 @@ from hopefear.tune.candidates import Candidates, FloatArray
 from hopefear.tune.forest_mira import ForestMira
 from hopefear.tune.search_aware import SearchAware
 from hopefear.tune.stretch import stretched
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task, bleu_in_forests
 from hopefear.weights import Weights
 
 
@@ -75,6 +76,10 @@ class BatchMira(SearchAware, BatchTuner):
     def __post_init__(self) -> None:
         if self.space == "forest" and self.safe_hope:
             raise OptionError("safe_hope: is for k-best lists; leave it out with space forest")
+
+    def check(self, metric: Metric) -> None:
+        if self.space == "forest":
+            bleu_in_forests(metric)
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         if self.space == "forest":  # whose derivations are not much alike: nothing is stretched

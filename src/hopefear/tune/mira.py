@@ -184,13 +184,15 @@ class Mira(SearchAware, OnlineTuner):
                     there.append((example, one))
                     chosen.append(pair)
         for example, one in there:
-            self._cost.record(one.derivations[one.best].words, example.sentence)
+            self._cost.record(one.derivations[one.best].text, example.sentence)
         return Update(
             total.vector(),
             updates,
             {
                 "loss": [losses[example.sentence] for example, _ in there],
-                "spread": [float(np.ptp(found.scores)) for _, found in there],
+                "spread": [
+                    float(f.scores[t] - f.scores.min()) for (_, f), (t, _) in _zip(there, chosen)
+                ],
             },
             {
                 "best": [found.derivations[found.best].text for _, found in there],

@@ -1,4 +1,4 @@
-"""Search-aware tuning: what the pool holds, that every tuner learns from it, and what is refused."""
+"""Search-aware tuning: what the pool holds, that tuners learn from it, what is refused."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def test_other_metrics(model: SmallModel, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", TUNERS)
 def test_partial_strings_need_a_length(name: str, model: SmallModel, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="partial needs a reference length .*potential"):
+    with pytest.raises(OptionError, match=r"partial needs a reference length .*potential"):
         run(tmp_path / "run", model, name, metric="ter", search_aware="partial")
 
 
