@@ -162,8 +162,11 @@ class CandidateBuilder:
     # -- checkpoints --
 
     def save(self, path: PathLike) -> None:
-        """Write everything into one file, for `restore`."""
-        arrays: dict[str, Any] = {column.name: column.array() for column in self._columns()}
+        """Write everything into one file, for `restore`.
+
+        Of what is in files already only how long they are now: they grow at their ends.
+        """
+        arrays: dict[str, Any] = {column.name: column.saved() for column in self._columns()}
         arrays["features"] = np.array(list(self._features), dtype=np.uint64)
         arrays["groups"] = np.array(list(self._groups), dtype=np.int32).reshape(-1, 2)
         with atomic_path(path) as temporary, temporary.open("wb") as file:
@@ -175,7 +178,7 @@ class CandidateBuilder:
             with np.load(path, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
             for column in self._columns():
-                column.replace(arrays[column.name])
+                column.restore(arrays[column.name])
             groups, features = arrays["groups"], arrays["features"]
         except (ValueError, KeyError, EOFError) as error:
             raise InputError(f"{path}: not a file of candidates ({error}); start anew") from None
@@ -314,32 +317,44 @@ class _Column(Generic[S]):
     def __init__(self, name: str, kind: np.dtype[S], width: int, path: Path | None) -> None:
         self.name, self._kind, self._width, self._path = name, kind, width, path
         self._pieces: list[NDArray[S]] = []
+        self._size = 0  # bytes of the file that count
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"")
 
     def append(self, values: NDArray[S]) -> None:
         if self._path is None:
             self._pieces.append(np.ascontiguousarray(values))
             return
+        data = np.ascontiguousarray(values, dtype=self._kind).tobytes()
         with self._path.open("ab") as file:
-            file.write(np.ascontiguousarray(values, dtype=self._kind).tobytes())
+            file.truncate(self._size)  # what a run that was killed left
+            file.write(data)
+        self._size += len(data)
 
     def array(self) -> NDArray[S]:
         shape = (-1, self._width) if self._width else (-1,)
-        if self._path is not None and self._path.stat().st_size:
-            return np.memmap(self._path, dtype=self._kind, mode="r").reshape(shape)
+        if self._path is not None and self._size:
+            count = self._size // self._kind.itemsize
+            return np.memmap(self._path, self._kind, "r", shape=(count,)).reshape(shape)
         empty = np.zeros((0, *shape[1:]), self._kind)
         whole: NDArray[S] = np.concatenate([empty, *self._pieces]).astype(self._kind, copy=False)
         if self._path is None:
             self._pieces = [whole]
         return whole
 
-    def replace(self, values: NDArray[S]) -> None:
-        self._pieces = []
-        if self._path is not None:
-            self._path.write_bytes(b"")
-        self.append(values.astype(self._kind, copy=False))
+    def saved(self) -> NDArray[Any]:
+        """What `restore` needs."""
+        return self.array() if self._path is None else np.array(self._size, np.int64)
+
+    def restore(self, saved: NDArray[Any]) -> None:
+        if (saved.ndim == 0) != (self._path is not None):
+            raise ValueError("candidates are in files, or the other way round")
+        if self._path is None:
+            self._pieces = [saved.astype(self._kind, copy=False)]
+            return
+        self._size = int(saved)
+        if self._size > (self._path.stat().st_size if self._path.exists() else 0):
+            raise ValueError(f"{self._path} is shorter than it was")
 
 
 def gathered(begin: NDArray[np.int64], sizes: NDArray[Any]) -> NDArray[np.int64]:
