@@ -184,10 +184,9 @@ class CandidateBuilder:
             raise InputError(f"{path}: not a file of candidates ({error}); start anew") from None
         self._features = {id: number for number, id in enumerate(features.tolist())}
         self._groups = dict.fromkeys(groups.tolist())
-        keys, self._seen = self._keys.array(), KeySet()
-        self._seen.add(
-            *(np.ascontiguousarray(c.array()) for c in (self._keys, self._sentences, self._bins))
-        )
+        keys, self._seen = np.ascontiguousarray(self._keys.array()), KeySet()
+        sentences, bins = self._sentences.array(), self._bins.array()
+        self._seen.add(keys, np.ascontiguousarray(sentences), np.ascontiguousarray(bins))
         self._count = len(keys)
 
     # -- inside --

@@ -96,7 +96,7 @@ def check_search_aware(tuner: object, decoder: object, metric: Metric) -> None:
             f"search_aware: {how} learns from lists of partial derivations; set space=kbest"
         )
     if how == "partial":
-        pool_metric(metric, how)
+        pool_metric(metric, "partial")
 
 
 def pool_metric(metric: M, how: How) -> M:
