@@ -73,6 +73,7 @@ void bind_expand(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_phrase(nb::module_& m);
 void bind_tune(nb::module_& m);
+void bind_bins(nb::module_& m);
 void bind_chart(nb::module_& m);
 void bind_violations(nb::module_& m);
 void bind_clusters(nb::module_& m);

@@ -17,6 +17,7 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_features(m);
   hopefear::bind::bind_phrase(m);
   hopefear::bind::bind_tune(m);
+  hopefear::bind::bind_bins(m);
   hopefear::bind::bind_chart(m);
   hopefear::bind::bind_violations(m);
   hopefear::bind::bind_clusters(m);

@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "bind/forest_arrays.hpp"
-#include "decode/phrase_decoder.hpp"
+#include "bind/spans.hpp"
 
 namespace hopefear::bind {
 namespace {
@@ -48,24 +48,6 @@ PhraseInput input_of(nb::handle words, nb::handle id, nb::handle options, bool e
   return input;
 }
 
-// Keeps the model, and with it the options' memory, alive.
-struct Spans {
-  std::shared_ptr<const PhraseModel> model;
-  SpanResult result;
-
-  std::pair<int32_t, int32_t> check(int64_t begin, int64_t end) const {
-    const SpanTable& table = *result.table;
-    if (begin < 0 || end > table.length() ||
-        !table.has(static_cast<int32_t>(begin), static_cast<int32_t>(end))) {
-      throw nb::index_error(("no span " + std::to_string(begin) + " .. " + std::to_string(end) +
-                             ": there are those of 1 to " + std::to_string(table.width()) +
-                             " words and those that end at " + std::to_string(table.length()))
-                                .c_str());
-    }
-    return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
-  }
-};
-
 using LmTuple = std::tuple<std::shared_ptr<lm::Model>, std::string, double>;
 using CountTuple = std::pair<std::string, float>;
 
@@ -82,6 +64,18 @@ void make_model(PhraseModel* self, std::shared_ptr<rules::RuleTable> table,
 }
 
 }  // namespace
+
+std::pair<int32_t, int32_t> Spans::check(int64_t begin, int64_t end) const {
+  const SpanTable& table = *result.table;
+  if (begin < 0 || end > table.length() ||
+      !table.has(static_cast<int32_t>(begin), static_cast<int32_t>(end))) {
+    throw nb::index_error(("no span " + std::to_string(begin) + " .. " + std::to_string(end) +
+                           ": there are those of 1 to " + std::to_string(table.width()) +
+                           " words and those that end at " + std::to_string(table.length()))
+                              .c_str());
+  }
+  return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
+}
 
 void bind_phrase(nb::module_& m) {
   nb::class_<PhraseSettings>(m, "PhraseSettings", "Limits of phrase search.")

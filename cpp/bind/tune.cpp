@@ -180,7 +180,7 @@ struct MiraHandle {
   InArray<float> sparse_values;
   IntMatrix statistics;
   InArray<double> gains;
-  InArray<uint8_t> moves;
+  InArray<uint8_t> moves, complete;
   BatchMira mira;
 };
 
@@ -192,8 +192,8 @@ BatchMira make_mira(const MiraHandle& h, const InArray<double>& weights,
     throw nb::value_error("one weight per feature");
   }
   if (b.empty() || b.front() != 0 || static_cast<size_t>(b.back()) != rows ||
-      !std::is_sorted(b.begin(), b.end())) {
-    throw nb::value_error("begin is not that of the rows");
+      !std::is_sorted(b.begin(), b.end()) || h.complete.size() + 1 != b.size()) {
+    throw nb::value_error("begin and complete are not those of the rows' groups");
   }
   if (options.order > 0 ? h.statistics.shape(0) != rows || h.statistics.shape(1) != width
                         : h.gains.size() != rows) {
@@ -203,7 +203,7 @@ BatchMira make_mira(const MiraHandle& h, const InArray<double>& weights,
                                             h.sparse_values, weights.size() - h.dense.shape(1));
   const auto w = span_of(weights);
   return BatchMira(features, b, {h.statistics.data(), h.statistics.size()}, span_of(h.gains),
-                   {w.begin(), w.end()}, span_of(h.moves), options);
+                   {w.begin(), w.end()}, span_of(h.moves), span_of(h.complete), options);
 }
 
 void bind_batch_mira(nb::module_& m) {
@@ -213,20 +213,22 @@ void bind_batch_mira(nb::module_& m) {
           [](MiraHandle* self, Matrix dense, InArray<int64_t> sparse_begin,
              InArray<int32_t> sparse_columns, InArray<float> sparse_values, InArray<int64_t> begin,
              IntMatrix statistics, InArray<double> gains, InArray<double> weights,
-             InArray<uint8_t> moves, double C, double decay, bool safe_hope, bool model_background,
-             size_t order, double length_unit) {
+             InArray<uint8_t> moves, InArray<uint8_t> complete, double C, double decay,
+             bool safe_hope, bool model_background, size_t order, double length_unit) {
             const MiraOptions options{C, decay, safe_hope, model_background, order, length_unit};
-            MiraHandle made{
-                dense,          sparse_begin,  begin,
-                sparse_columns, sparse_values, statistics,
-                gains,          moves,         BatchMira({}, {}, {}, {}, {}, {}, options)};
+            MiraHandle made{dense,         sparse_begin,
+                            begin,         sparse_columns,
+                            sparse_values, statistics,
+                            gains,         moves,
+                            complete,      BatchMira({}, {}, {}, {}, {}, {}, {}, options)};
             made.mira = make_mira(made, weights, options);
             new (self) MiraHandle(std::move(made));
           },
           "dense"_a.noconvert(), "sparse_begin"_a.noconvert(), "sparse_columns"_a.noconvert(),
           "sparse_values"_a.noconvert(), "begin"_a.noconvert(), "statistics"_a.noconvert(),
-          "gains"_a.noconvert(), "weights"_a.noconvert(), "moves"_a.noconvert(), "C"_a, "decay"_a,
-          "safe_hope"_a, "model_background"_a, "order"_a, "length_unit"_a)
+          "gains"_a.noconvert(), "weights"_a.noconvert(), "moves"_a.noconvert(),
+          "complete"_a.noconvert(), "C"_a, "decay"_a, "safe_hope"_a, "model_background"_a,
+          "order"_a, "length_unit"_a)
       .def(
           "run",
           [](MiraHandle& h, InArray<int32_t> order) {

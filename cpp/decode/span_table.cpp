@@ -34,13 +34,10 @@ SpanTable::Entry SpanTable::best(int32_t begin, int32_t end) const {
 
 std::vector<int32_t> SpanTable::words(int32_t begin, int32_t end) const {
   std::vector<int32_t> words;
-  while (begin < end) {
-    const Entry& best = entry(begin, end);
-    if (best.score == -std::numeric_limits<double>::infinity()) break;  // nothing covers it
-    const auto target = options_->target(options_->option(best.option));
+  for_options(begin, end, [&](uint32_t option) {
+    const auto target = options_->target(options_->option(option));
     words.insert(words.end(), target.begin(), target.end());
-    begin = best.first;
-  }
+  });
   return words;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "decode/phrase_options.hpp"
@@ -29,6 +30,17 @@ class SpanTable {
   }
   // Only for spans that it has.
   double score(int32_t begin, int32_t end) const { return entry(begin, end).score; }
+  // f(number of an option) for the options behind the score, from left to right; none for a span
+  // that nothing covers.
+  template <typename F>
+  void for_options(int32_t begin, int32_t end, F&& f) const {
+    while (begin < end) {
+      const Entry& best = entry(begin, end);
+      if (best.score == -std::numeric_limits<double>::infinity()) break;
+      f(best.option);
+      begin = best.first;
+    }
+  }
   std::vector<int32_t> words(int32_t begin, int32_t end) const;
 
  private:

@@ -10,12 +10,13 @@ namespace hopefear {
 BatchMira::BatchMira(FeatureRows features, std::span<const int64_t> begin,
                      std::span<const int32_t> statistics, std::span<const double> gains,
                      std::vector<double> weights, std::span<const uint8_t> moves,
-                     MiraOptions options)
+                     std::span<const uint8_t> complete, MiraOptions options)
     : features_(features),
       begin_(begin),
       statistics_(statistics),
       gains_(gains),
       moves_(moves),
+      complete_(complete),
       options_(options),
       weights_(std::move(weights)),
       late_(weights_.size()),
@@ -85,7 +86,7 @@ BatchMira::Pass BatchMira::pass(std::span<const int32_t> order) {
       step(first + hope, first + fear, loss);
       done.steps += steps_ - before;
     }
-    if (options_.order > 0) {
+    if (options_.order > 0 && complete_[static_cast<size_t>(group)] != 0) {
       const size_t row = first + (options_.model_background ? best : hope);
       const int32_t* s = statistics_.data() + row * background_.size();
       for (size_t k = 0; k < background_.size(); ++k) {

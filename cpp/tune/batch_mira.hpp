@@ -23,10 +23,12 @@ struct MiraOptions {
 class BatchMira {
  public:
   // `statistics`: rows x (2 order + 1); with order 0 instead `gains`, one per row. `moves`: one per
-  // feature, 0 for those whose weights stay.
+  // feature, 0 for those whose weights stay. `complete`: one per group, 0 for those that the
+  // background does not grow by, since their rows are no whole translations.
   BatchMira(FeatureRows features, std::span<const int64_t> begin,
             std::span<const int32_t> statistics, std::span<const double> gains,
-            std::vector<double> weights, std::span<const uint8_t> moves, MiraOptions options);
+            std::vector<double> weights, std::span<const uint8_t> moves,
+            std::span<const uint8_t> complete, MiraOptions options);
 
   struct Pass {
     uint64_t steps = 0;
@@ -48,7 +50,7 @@ class BatchMira {
   std::span<const int64_t> begin_;
   std::span<const int32_t> statistics_;
   std::span<const double> gains_;
-  std::span<const uint8_t> moves_;
+  std::span<const uint8_t> moves_, complete_;
   MiraOptions options_;
   std::vector<double> weights_;
   // Averages without touching every weight at every step: with steps numbered from 1, the mean is

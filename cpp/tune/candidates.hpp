@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "forest/derivation.hpp"
@@ -16,8 +18,12 @@ struct CollectedRows {
   std::vector<int64_t> begin = {0};  // rows + 1
   std::vector<FeatureId> ids;
   std::vector<float> values;
+
+  void add(std::string_view text, const SparseVector& features);
 };
 CollectedRows collect_rows(std::span<const Derivation* const> derivations);
+// Appends words to a text, blanks between all of it.
+void append_words(std::span<const int32_t> words, const Vocabulary& vocabulary, std::string& text);
 
 // Features of many rows: `columns` dense ones, row by row, and behind them sparse ones in CSR (an
 // empty sparse_begin: there are none). Views; the caller keeps the arrays.

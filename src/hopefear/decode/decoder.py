@@ -116,6 +116,9 @@ class Decoder(ABC):
     """Base of all decoders. An object may be used by several threads at once."""
 
     options_class: ClassVar[type]  # what can be chosen about the search
+    # Whether forests keep bins, all nodes that cover i words, and there is `best_spans`: what
+    # search-aware tuning needs.
+    has_bins: ClassVar[bool] = False
     names: FeatureNames  # of the features that its forests have
 
     @classmethod

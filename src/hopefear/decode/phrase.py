@@ -104,6 +104,7 @@ class PhraseDecoder(Decoder):
     """Read-only; may be shared by threads."""
 
     options_class: ClassVar[type] = PhraseOptions
+    has_bins: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -6,9 +6,10 @@ Many passes over the candidates, groups in random order; for each group
     loss = B(hope) - B(fear) - w.(f(hope) - f(fear))
     w   += min(C, loss / |f(hope) - f(fear)|^2) (f(hope) - f(fear))        if loss > 0
 
-where B is BLEU in the context of a decaying background of what was hoped for, times the summed
-reference length. After each pass the average of the weights over all steps so far is scored on the
-candidates, and the best pass's average is the result. Dense and sparse features alike.
+where B is BLEU in the context of a decaying background of what was hoped for, whole translations
+only, times the summed reference length. After each pass the average of the weights over all steps
+so far is scored on the candidates, and the best pass's average is the result. Dense and sparse
+features alike.
 
 Of a metric that is not BLEU, B is the sentence score times `scale`.
 
@@ -34,6 +35,7 @@ from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import Candidates, FloatArray
 from hopefear.tune.forest_mira import ForestMira
+from hopefear.tune.search_aware import SearchAware
 from hopefear.tune.stretch import stretched
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task, bleu_in_forests
 from hopefear.weights import Weights
@@ -41,7 +43,7 @@ from hopefear.weights import Weights
 
 @register("tuner", "batch-mira")
 @dataclass(kw_only=True)
-class BatchMira(BatchTuner):
+class BatchMira(SearchAware, BatchTuner):
     """Batch MIRA on k-best lists, for dense and sparse features."""
 
     name: ClassVar[str] = "batch-mira"
@@ -150,6 +152,7 @@ class BatchMira(BatchTuner):
             np.ascontiguousarray(gains, dtype=np.float64),
             start,
             np.ascontiguousarray(~fixed, dtype=np.uint8),
+            np.ascontiguousarray(candidates.complete, dtype=np.uint8),
             self.C,
             self.decay,
             self.safe_hope,

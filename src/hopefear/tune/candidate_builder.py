@@ -10,7 +10,7 @@ the result depends on nothing but what was added.
     candidates = builder.candidates()
 
 With a `directory` all large arrays are files there, mapped into memory; what is held is a hash per
-candidate, the offsets of rows, and pieces.
+candidate (16 to 32 bytes), the offsets of rows, and pieces.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopefear._engine import Derivation, Forest, collect_rows
+from hopefear._engine import Derivation, Forest, KeySet, collect_rows
 from hopefear.errors import InputError
 from hopefear.files import PathLike, atomic_path
 from hopefear.metrics.metric import Metric, References
@@ -55,11 +55,12 @@ class CandidateBuilder:
     ) -> None:
         self.metric, self.threads = metric, threads
         self.names = names if names is not None else FeatureNames()
-        self._prepared = metric.prepare(references) if len(references) else None
+        self.prepared = metric.prepare(references) if len(references) else None
         self._dense = frozenset(dense)
         self._share, self._limit = dense_share, dense_limit
         self._directory = None if directory is None else Path(directory)
-        self._seen: dict[tuple[int, int], set[int]] = {}
+        self._seen = KeySet()
+        self._groups: dict[tuple[int, int], None] = {}  # sentence and bin, empty ones too
         self._features: dict[int, int] = {}  # id -> its number, in order of appearance
         self._count = 0
         columns = len(metric.columns)
@@ -82,15 +83,16 @@ class CandidateBuilder:
 
     def add(self, sentence: int, derivations: Sequence[Derivation], *, bin: int = 0) -> int:
         """Add a sentence's k-best list; returns how many of them were new."""
-        if self._prepared is None:
+        if self.prepared is None:
             raise ValueError("no references were given: use add_rows")
         keys, begin, ids, values = collect_rows(derivations)
-        new = self._new(sentence, bin, keys)
+        bins = np.full(len(keys), bin, np.int32)
+        new = self._new(sentence, bins, keys, (bin,))
         texts = [derivations[i].text for i in new]
-        rows = self._prepared.statistics(
+        rows = self.prepared.statistics(
             texts, np.full(len(texts), sentence, np.int32), self.threads
         )
-        self._append(sentence, bin, new, keys, begin, ids, values, rows)
+        self._append(sentence, bins, new, keys, begin, ids, values, rows)
         return len(new)
 
     def add_list(self, sentence: int, forest: Forest, *, bin: int = 0) -> int:
@@ -109,18 +111,34 @@ class CandidateBuilder:
         rows = np.asarray(statistics)
         if rows.shape != (len(derivations), len(self.metric.columns)):
             raise ValueError(f"statistics of shape {rows.shape} for {len(derivations)} derivations")
-        keys, begin, ids, values = collect_rows(derivations)
-        new = self._new(sentence, bin, keys)
-        self._append(sentence, bin, new, keys, begin, ids, values, rows[new])
+        collected = collect_rows(derivations)
+        return self.add_bins(sentence, np.full(len(rows), bin), *collected, rows, groups=(bin,))
+
+    def add_bins(
+        self,
+        sentence: int,
+        bins: ArrayLike,
+        keys: NDArray[np.uint64],
+        begin: NDArray[np.int64],
+        ids: NDArray[np.uint64],
+        values: NDArray[np.float32],
+        statistics: NDArray[Any],
+        *,
+        groups: Iterable[int],
+    ) -> int:
+        """Add rows of several bins, as `collect_rows` has them; `groups`: the bins there are."""
+        kinds = np.asarray(bins, dtype=np.int32)
+        new = self._new(sentence, kinds, keys, groups)
+        self._append(sentence, kinds, new, keys, begin, ids, values, statistics[new])
         return len(new)
 
     def candidates(self) -> Candidates:
         """All that was added so far; what is added later does not change it."""
         sentences, bins = self._sentences.array(), self._bins.array()
         order, begin, which = grouped(sentences, bins)
-        has_bins = any(bin for _, bin in self._seen)
+        has_bins = any(bin for _, bin in self._groups)
         # Lists that were empty are groups too.
-        pairs = np.array(sorted(self._seen), dtype=np.int32).reshape(-1, 2)
+        pairs = np.array(sorted(self._groups), dtype=np.int32).reshape(-1, 2)
         if len(pairs) != len(which):
             filled = dict(
                 zip(
@@ -144,10 +162,13 @@ class CandidateBuilder:
     # -- checkpoints --
 
     def save(self, path: PathLike) -> None:
-        """Write everything into one file, for `restore`."""
-        arrays: dict[str, Any] = {column.name: column.array() for column in self._columns()}
+        """Write everything into one file, for `restore`.
+
+        Of what is in files already only how long they are now: they grow at their ends.
+        """
+        arrays: dict[str, Any] = {column.name: column.saved() for column in self._columns()}
         arrays["features"] = np.array(list(self._features), dtype=np.uint64)
-        arrays["groups"] = np.array(list(self._seen), dtype=np.int32).reshape(-1, 2)
+        arrays["groups"] = np.array(list(self._groups), dtype=np.int32).reshape(-1, 2)
         with atomic_path(path) as temporary, temporary.open("wb") as file:
             np.savez(file, **arrays)
 
@@ -157,17 +178,15 @@ class CandidateBuilder:
             with np.load(path, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
             for column in self._columns():
-                column.replace(arrays[column.name])
+                column.restore(arrays[column.name])
             groups, features = arrays["groups"], arrays["features"]
         except (ValueError, KeyError, EOFError) as error:
             raise InputError(f"{path}: not a file of candidates ({error}); start anew") from None
         self._features = {id: number for number, id in enumerate(features.tolist())}
-        self._seen = {(sentence, bin): set() for sentence, bin in groups.tolist()}
-        keys, sentences, bins = self._keys.array(), self._sentences.array(), self._bins.array()
-        for key, sentence, bin in zip(
-            keys.tolist(), sentences.tolist(), bins.tolist(), strict=True
-        ):
-            self._seen[sentence, bin].add(key)
+        self._groups = dict.fromkeys(groups.tolist())
+        keys, self._seen = np.ascontiguousarray(self._keys.array()), KeySet()
+        sentences, bins = self._sentences.array(), self._bins.array()
+        self._seen.add(keys, np.ascontiguousarray(sentences), np.ascontiguousarray(bins))
         self._count = len(keys)
 
     # -- inside --
@@ -187,28 +206,28 @@ class CandidateBuilder:
             self._statistics,
         ]
 
-    def _new(self, sentence: int, bin: int, keys: NDArray[np.uint64]) -> list[int]:
-        """The places of the keys that this group does not have yet, each once."""
-        seen = self._seen.setdefault((sentence, bin), set())
-        new = []
-        for place, key in enumerate(keys.tolist()):
-            if key not in seen:
-                seen.add(key)
-                new.append(place)
-        return new
+    def _new(
+        self,
+        sentence: int,
+        bins: NDArray[np.int32],
+        keys: NDArray[np.uint64],
+        groups: Iterable[int],
+    ) -> NDArray[np.int64]:
+        """The places of the keys that their groups do not have yet, each once."""
+        self._groups.update(((sentence, bin), None) for bin in groups)
+        return np.flatnonzero(self._seen.add(keys, np.full(len(keys), sentence, np.int32), bins))
 
     def _append(
         self,
         sentence: int,
-        bin: int,
-        new: list[int],
+        bins: NDArray[np.int32],
+        rows: NDArray[np.int64],
         keys: NDArray[np.uint64],
         begin: NDArray[np.int64],
         ids: NDArray[np.uint64],
         values: NDArray[np.float32],
         statistics: NDArray[Any],
     ) -> None:
-        rows = np.array(new, dtype=np.int64)
         sizes = np.diff(begin)[rows]
         entries = gathered(begin[:-1][rows], sizes)
         chosen = values[entries]
@@ -224,7 +243,7 @@ class CandidateBuilder:
         local = np.array([known.setdefault(id, len(known)) for id in unique.tolist()], np.int32)
         self._keys.append(keys[rows])
         self._sentences.append(np.full(len(rows), sentence, np.int32))
-        self._bins.append(np.full(len(rows), bin, np.int32))
+        self._bins.append(bins[rows])
         self._sizes.append(sizes.astype(np.int32))
         self._numbers.append(local[inverse] if len(unique) else local)
         self._values.append(chosen)
@@ -297,32 +316,44 @@ class _Column(Generic[S]):
     def __init__(self, name: str, kind: np.dtype[S], width: int, path: Path | None) -> None:
         self.name, self._kind, self._width, self._path = name, kind, width, path
         self._pieces: list[NDArray[S]] = []
+        self._size = 0  # bytes of the file that count
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"")
 
     def append(self, values: NDArray[S]) -> None:
         if self._path is None:
             self._pieces.append(np.ascontiguousarray(values))
             return
+        data = np.ascontiguousarray(values, dtype=self._kind).tobytes()
         with self._path.open("ab") as file:
-            file.write(np.ascontiguousarray(values, dtype=self._kind).tobytes())
+            file.truncate(self._size)  # what a run that was killed left
+            file.write(data)
+        self._size += len(data)
 
     def array(self) -> NDArray[S]:
         shape = (-1, self._width) if self._width else (-1,)
-        if self._path is not None and self._path.stat().st_size:
-            return np.memmap(self._path, dtype=self._kind, mode="r").reshape(shape)
+        if self._path is not None and self._size:
+            count = self._size // self._kind.itemsize
+            return np.memmap(self._path, self._kind, "r", shape=(count,)).reshape(shape)
         empty = np.zeros((0, *shape[1:]), self._kind)
         whole: NDArray[S] = np.concatenate([empty, *self._pieces]).astype(self._kind, copy=False)
         if self._path is None:
             self._pieces = [whole]
         return whole
 
-    def replace(self, values: NDArray[S]) -> None:
-        self._pieces = []
-        if self._path is not None:
-            self._path.write_bytes(b"")
-        self.append(values.astype(self._kind, copy=False))
+    def saved(self) -> NDArray[Any]:
+        """What `restore` needs."""
+        return self.array() if self._path is None else np.array(self._size, np.int64)
+
+    def restore(self, saved: NDArray[Any]) -> None:
+        if (saved.ndim == 0) != (self._path is not None):
+            raise ValueError("candidates are in files, or the other way round")
+        if self._path is None:
+            self._pieces = [saved.astype(self._kind, copy=False)]
+            return
+        self._size = int(saved)
+        if self._size > (self._path.stat().st_size if self._path.exists() else 0):
+            raise ValueError(f"{self._path} is shorter than it was")
 
 
 def gathered(begin: NDArray[np.int64], sizes: NDArray[Any]) -> NDArray[np.int64]:

@@ -107,6 +107,13 @@ class Candidates:
         return len(self.begin) - 1
 
     @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Which groups hold whole translations: all, or the last bin of each sentence."""
+        if self.bins is None:
+            return np.ones(self.groups, dtype=bool)
+        return np.append(self.sentences[1:] != self.sentences[:-1], [True] * (self.groups > 0))
+
+    @property
     def rows(self) -> int:
         return self.features.rows
 

@@ -33,6 +33,7 @@ from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.context_bleu import Context, ContextBleu
 from hopefear.metrics.metric import FloatArray, Prepared
 from hopefear.metrics.prepared import PreparedReferences
+from hopefear.tune.search_aware import shared_out
 from hopefear.tune.tuner import Share
 
 #: What BLEU in context is unless `cost_options` say otherwise.
@@ -130,12 +131,14 @@ class Cost:
         """What the objective's gains are multiplied with."""
         return self.scale * self.parts[0].weight
 
-    def gains(self, texts: Sequence[Any], sentence: int) -> FloatArray:
-        """Of translations of one sentence."""
+    def gains(self, texts: Sequence[Any], sentence: int, share: float | None = None) -> FloatArray:
+        """Of translations of one sentence, or of a share of it, whose reference is as long."""
         at = self._local[sentence]
         total = np.zeros(len(texts))
         for part in self.parts:
             rows = part.prepared.statistics(texts, np.full(len(texts), at, np.int32))
+            if share is not None:
+                rows = shared_out(rows, np.full(len(texts), share))
             if part.context is not None:
                 total += part.weight * part.context.gains(rows, at)
             else:

@@ -6,7 +6,8 @@ iteration i + 1 are optimised; the rest is `base_loop.py`. [och2003mert, cherry2
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from hopefear.tune.degenerate import in_words, useless_features
 from hopefear.tune.feature_selection import rare_features
 from hopefear.tune.judge import Judge, TuningSet
 from hopefear.tune.run import Record
-from hopefear.tune.store import STORES, Added, Store
+from hopefear.tune.search_aware import SearchAware, check_search_aware
+from hopefear.tune.store import STORES, Added, BinStore, Store
 from hopefear.tune.tuner import BatchTuner, Pool, Task
 from hopefear.weights import FeatureNames, Weights
 
@@ -35,6 +37,7 @@ class Loop(BaseLoop):
     def _check(self) -> None:
         self.restriction.check_space(self.tuner.pool_space)
         self.tuner.check(self.metric)
+        check_search_aware(self.tuner, self.decoder, self.metric)
 
     def _state(self) -> Mapping[str, Any]:
         return self.tuner.state()
@@ -45,7 +48,11 @@ class Loop(BaseLoop):
         self.store.reload(decodings)
 
     def _open_store(self) -> Store:
-        return STORES[self.tuner.pool_space](
+        kind: Callable[..., Store] = STORES[self.tuner.pool_space]
+        if isinstance(self.tuner, SearchAware) and self.tuner.search_aware != "off":
+            sentences = self.judge.data.sentences
+            kind = partial(BinStore, tuner=self.tuner, decoder=self.decoder, sentences=sentences)
+        return kind(
             directory=self.directory.pool,
             metric=self.metric,
             references=self.judge.data.references,

@@ -36,6 +36,7 @@ from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import Candidates, FloatArray
 from hopefear.tune.forest_mert import Harvest
+from hopefear.tune.search_aware import SearchAware
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
 from hopefear.weights import Weights
 
@@ -46,7 +47,7 @@ MARGIN = 0.1  # how far behind a corner at most, for weights of norm 1
 
 @register("tuner", "mert")
 @dataclass(kw_only=True)
-class Mert(BatchTuner):
+class Mert(SearchAware, BatchTuner):
     """Minimum error rate training: exact line search on the corpus score."""
 
     name: ClassVar[str] = "mert"

@@ -5,6 +5,9 @@ A learner is three choices, kept apart: which two derivations (`selection.py`), 
 the two. The loop (`online.py`) decodes each sentence with the weights of that moment and adds the
 step; learners, minibatches and averages are its business.
 
+With `search_aware` every bin of a sentence is learned from (`search_aware.py`): |x| updates one
+after the other, the last with the whole translations; in a larger minibatch all at once.
+
 `rm` is the preset step=rm-pa.
 """
 
@@ -18,21 +21,23 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hopefear._engine import collect_rows
 from hopefear.config import option
 from hopefear.errors import OptionError
 from hopefear.registry import register
 from hopefear.threads import in_order
 from hopefear.tune.cost import Cost, default_parts, parts_of
-from hopefear.tune.selection import Away, Hypotheses, Selection, Towards
+from hopefear.tune.search_aware import Bins, SearchAware, pool_metric, words_of
+from hopefear.tune.selection import Away, Hypotheses, Rows, Selection, Towards
 from hopefear.tune.steps import STEPS, Problem, Settings, Step
 from hopefear.tune.steps.rates import AdaGrad, Arow, FixedRate, Rate
 from hopefear.tune.steps.step import FloatArray
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Space, Task, Update
-from hopefear.weights import SparseVector, Weights
+from hopefear.weights import FeatureNames, SparseVector, Weights
 
 StepName = Literal["perceptron", "pa", "kbest", "cutting-plane", "rm-pa", "rm-cp"]
 
+#: A sentence, and a bin or (None) its whole translations.
+Group = tuple[Example, int | None]
 #: Matrices of hypotheses and features up to this size are dense.
 DENSE = 1 << 18
 #: Options that belong to one choice: their defaults, and what the choice is.
@@ -49,7 +54,7 @@ DEFAULTS: dict[str, tuple[Any, str]] = {
 
 @register("tuner", "mira")
 @dataclass(kw_only=True)
-class Mira(OnlineTuner):
+class Mira(SearchAware, OnlineTuner):
     """Online MIRA: any two derivations of eq. 3.3, any step, for dense and sparse features."""
 
     name: ClassVar[str] = "mira"
@@ -121,6 +126,8 @@ class Mira(OnlineTuner):
 
     def begin(self, share: Share) -> None:
         parts = self._parts() if self.cost else default_parts(share.metric)
+        for part in parts:
+            part.metric = pool_metric(part.metric, self.search_aware)
         self._cost = Cost(parts, self.scale, share)
         if self.space == "forest" and not self._cost.searchable:
             raise OptionError(
@@ -157,26 +164,32 @@ class Mira(OnlineTuner):
 
     def update(self, weights: Weights, examples: Sequence[Example], task: Task) -> Update:
         self._cost.begin_iteration(task.iteration)
-
-        def find(example: Example) -> Hypotheses:
-            lists = self._step.lists
-            return self._selection.find(
-                example.forest, weights, self._cost, example.sentence, lists=lists
-            )
-
-        pairs = zip(examples, in_order(find, examples, task.threads), strict=True)
-        there = [(example, found) for example, found in pairs if len(found)]
-        chosen = [self._selection.choose(found) for _, found in there]
-        ids, problems = self._problems([found for _, found in there], chosen, task)
-        change = self._change(ids, problems)
-        for example, found in there:
-            self._cost.record(found.derivations[found.best].text, example.sentence)
-        moved = np.flatnonzero(change)
+        total, current, updates = Weights(), weights, 0
+        losses = dict.fromkeys((example.sentence for example in examples), 0.0)
+        there, chosen = [], []  # of whole translations
+        for groups in self._rounds(examples):
+            found = in_order(partial(self._find, current), groups, task.threads)
+            full = [(group, one) for group, one in zip(groups, found, strict=True) if len(one)]
+            pairs = [self._selection.choose(one) for _, one in full]
+            ids, problems = self._problems([one for _, one in full], pairs, task)
+            step = self._moved(ids, self._change(ids, problems))
+            total.add(step)
+            if self.search_aware != "off":
+                current = current.copy() if current is weights else current
+                current.add(step)
+            for ((example, bin), one), pair, problem in zip(full, pairs, problems, strict=True):
+                updates += problem.loss > 0
+                losses[example.sentence] += max(0.0, problem.loss)
+                if bin is None:
+                    there.append((example, one))
+                    chosen.append(pair)
+        for example, one in there:
+            self._cost.record(one.derivations[one.best].text, example.sentence)
         return Update(
-            SparseVector(ids[moved], change[moved].astype(np.float32)),
-            sum(problem.loss > 0 for problem in problems),
+            total.vector(),
+            updates,
             {
-                "loss": [max(0.0, problem.loss) for problem in problems],
+                "loss": [losses[example.sentence] for example, _ in there],
                 "spread": [
                     float(f.scores[t] - f.scores.min()) for (_, f), (t, _) in _zip(there, chosen)
                 ],
@@ -190,6 +203,38 @@ class Mira(OnlineTuner):
         )
 
     # -- inside --
+
+    def _rounds(self, examples: Sequence[Example]) -> list[list[Group]]:
+        """What is learned from at once: groups of hypotheses, a sentence and its bin each."""
+        whole: list[Group] = [(example, None) for example in examples]
+        if self.search_aware == "off":
+            return [whole]
+        parts: list[Group] = [
+            (example, bin) for example in examples for bin in range(1, words_of(example.forest))
+        ]
+        if len(examples) > 1:
+            return [[*parts, *whole]]
+        return [[group] for group in [*parts, *whole]]  # Liu & Huang 2014, 4.2: |x| updates
+
+    def _find(self, weights: Weights, group: Group) -> Hypotheses:
+        example, bin = group
+        if bin is None:
+            return self._selection.find(
+                example.forest, weights, self._cost, example.sentence, lists=self._step.lists
+            )
+        forest = example.forest
+        bins = Bins(self.search_aware, self.future, forest.names or FeatureNames())
+        found = bins.strings(forest, weights, example.spans, bin)
+        share = bin / words_of(forest) if self.search_aware == "partial" else None
+        assert found.texts is not None
+        gains = self._cost.gains(found.texts, example.sentence, share)
+        features = Rows(found.features, found.ids, found.values)
+        return Hypotheses((), found.scores, gains, np.ones(len(gains), bool), features)
+
+    @staticmethod
+    def _moved(ids: NDArray[np.uint64], change: FloatArray) -> SparseVector:
+        moved = np.flatnonzero(change)
+        return SparseVector(ids[moved], change[moved].astype(np.float32))
 
     def _parts(self) -> list[Any]:
         return parts_of(self.cost, self.cost_weights or [1.0] * len(self.cost), self.cost_options)
@@ -229,11 +274,8 @@ class Mira(OnlineTuner):
             list(range(len(one))) if self._step.lists else [*pair]
             for one, pair in zip(found, chosen, strict=True)
         ]
-        collected = [
-            collect_rows([one.derivations[at] for at in which])
-            for one, which in zip(found, rows, strict=True)
-        ]
-        every = [ids for _, _, ids, _ in collected]
+        collected = [one.rows(which) for one, which in zip(found, rows, strict=True)]
+        every = [ids for _, ids, _ in collected]
         ids, columns = np.unique(
             np.concatenate([np.zeros(0, np.uint64), *every]), return_inverse=True
         )
@@ -241,7 +283,7 @@ class Mira(OnlineTuner):
         if task.learnable is not None:
             held |= ~np.isin(ids, task.learnable)
         problems, used = [], 0
-        for one, which, pair, (_, begin, _, values) in zip(
+        for one, which, pair, (begin, _, values) in zip(
             found, rows, chosen, collected, strict=True
         ):
             own = columns[used : used + len(values)]

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -57,6 +57,7 @@ from hopefear.tune.feature_selection import FiredIn, fired_in, only, restricted,
 from hopefear.tune.judge import Judge, TuningSet
 from hopefear.tune.options import LoopOptions, TrainingOptions
 from hopefear.tune.run import Record
+from hopefear.tune.search_aware import DecodesBins, check_search_aware
 from hopefear.tune.store import Added
 from hopefear.tune.training import Forces, Lessons, Names, in_words, reachable, sample
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
@@ -187,6 +188,9 @@ class OnlineLoop(BaseLoop):
         last = len(qualities) - 1
         ahead = qualities[best] - qualities[last]
         return last if ahead <= by_chance(len(self.judge.data.sentences)) else best
+
+    def _check(self) -> None:
+        check_search_aware(self._tuner, self.decoder, self.metric)
 
     # -- the state --
 
@@ -354,10 +358,15 @@ class OnlineLoop(BaseLoop):
         sentences = [data.sentences[sentence] for sentence in batch]
         decoder, threads = self.decoders[number], min(threads, len(batch))
         forests = decoder.decode_all(sentences, weights, threads=threads)
-        return [
+        examples = [
             Example(sentence, forest, data.references[sentence], *self._gold(sentence))
             for sentence, forest in zip(batch, forests, strict=True)
         ]
+        if not getattr(self.tuner, "needs_spans", False):
+            return examples
+        finder = cast(DecodesBins, decoder)
+        spans = in_order(lambda one: finder.best_spans(one, weights), sentences, threads)
+        return [replace(one, spans=found) for one, found in zip(examples, spans, strict=True)]
 
     def _gold(self, number: int) -> tuple[Forest | None, bool]:
         """Its gold forest, and whether it is of the whole sentence."""

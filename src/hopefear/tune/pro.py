@@ -29,6 +29,7 @@ from hopefear.registry import register
 from hopefear.tune.candidates import FloatArray
 from hopefear.tune.lbfgs import minimize
 from hopefear.tune.problem import BoolArray, IntArray, Matrix, Problem
+from hopefear.tune.search_aware import SearchAware
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
 from hopefear.weights import Weights
 
@@ -44,7 +45,7 @@ class Pairs(NamedTuple):
 
 @register("tuner", "pro")
 @dataclass(kw_only=True)
-class Pro(BatchTuner):
+class Pro(SearchAware, BatchTuner):
     """Pairwise ranking optimisation."""
 
     name: ClassVar[str] = "pro"

@@ -26,6 +26,7 @@ from hopefear.metrics.oracle import oracle
 from hopefear.metrics.significance import paired_bootstrap
 from hopefear.tune.candidate_builder import CandidateBuilder, entries
 from hopefear.tune.candidates import Candidates
+from hopefear.tune.search_aware import check_search_aware
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
 from hopefear.weights import FeatureNames, Weights
 
@@ -166,6 +167,7 @@ def tune_reranker(
 ) -> Reranked:
     """Tune on all lists; with folds, score by cross-validation over sentences."""
     metric, candidates = lists.metric, lists.candidates
+    check_search_aware(make_tuner(), None, metric)  # lists have no bins
     if folds > candidates.groups:
         raise OptionError(
             f"--folds {folds}: there are {candidates.groups} lists; give at most as many folds"

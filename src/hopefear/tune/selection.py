@@ -25,14 +25,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopefear._engine import Derivation, Forest
+from hopefear._engine import Derivation, Forest, collect_rows
 from hopefear.errors import OptionError
 from hopefear.forest import Search, choose, find_candidates, kbest
+from hopefear.tune.candidate_builder import gathered
 from hopefear.tune.cost import Cost
 from hopefear.tune.tuner import Space
 from hopefear.weights import Weights
@@ -55,17 +56,37 @@ AWAY: dict[str, tuple[float, float]] = {
 }
 
 
+class Rows(NamedTuple):
+    """Feature vectors, one after the other."""
+
+    begin: NDArray[np.int64]
+    ids: NDArray[np.uint64]
+    values: NDArray[np.float32]
+
+
 @dataclass(frozen=True)
 class Hypotheses:
-    """Translations of a sentence that were looked at."""
+    """Translations of a sentence, or of a part of it, that were looked at."""
 
-    derivations: Sequence[Derivation]
+    derivations: Sequence[Derivation]  # none for parts of sentences: these have `features`
     scores: FloatArray  # of the model
     gains: FloatArray  # minus the cost
     listed: NDArray[np.bool_]  # whether it is one of the k-best list
+    features: Rows | None = None
 
     def __len__(self) -> int:
-        return len(self.derivations)
+        return len(self.scores)
+
+    def rows(self, which: Sequence[int]) -> Rows:
+        """The feature vectors of some of them."""
+        if self.features is None:
+            return Rows(*collect_rows([self.derivations[at] for at in which])[1:])
+        begin, ids, values = self.features
+        places = np.asarray(which, dtype=np.int64)
+        sizes = np.diff(begin)[places]
+        entries = gathered(begin[places], sizes)
+        ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Rows(ends, ids[entries], values[entries])
 
     @property
     def best(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from hopefear._engine import Derivation, Forest
 from hopefear.forest import Pool as ForestFile
@@ -20,6 +20,14 @@ from hopefear.forest import kbest, save_pool, trim, viterbi
 from hopefear.metrics import Metric
 from hopefear.threads import in_order
 from hopefear.tune.candidate_builder import CandidateBuilder
+from hopefear.tune.search_aware import (
+    BinRows,
+    Bins,
+    DecodesBins,
+    SearchAware,
+    pool_metric,
+    words_of,
+)
 from hopefear.tune.tuner import Pool, Space
 from hopefear.weights import FeatureNames, Weights
 
@@ -68,7 +76,7 @@ class KbestStore(Store):
 
     @cached_property
     def builder(self) -> CandidateBuilder:
-        rows = self.k * len(self.references) * self.decodings
+        rows = self._rows()
         return CandidateBuilder(
             self.metric,
             self.references,
@@ -76,6 +84,10 @@ class KbestStore(Store):
             directory=self.directory / "mapped" if rows > IN_MEMORY else None,
             threads=self.threads,
         )
+
+    def _rows(self) -> int:
+        """Candidates to expect, at most."""
+        return self.k * len(self.references) * self.decodings
 
     def add(self, iteration: int, forests: Iterator[Forest], weights: Weights) -> Added:
         def best(forest: Forest) -> list[Derivation]:
@@ -86,6 +98,9 @@ class KbestStore(Store):
             new += self.builder.add(sentence, found)
             added.texts.append(found[0].text if found else "")
             added.failed += not found
+        return self._added(iteration, added, new)
+
+    def _added(self, iteration: int, added: Added, new: int) -> Added:
         added.new, added.total = new, len(self.builder)
         self.builder.save(self._path(iteration))
         self._save_names(iteration)
@@ -118,6 +133,47 @@ class KbestStore(Store):
 
     def _names_path(self, iteration: int) -> Path:
         return self.directory / f"{iteration:02d}.names.bin"
+
+
+@dataclass(kw_only=True)
+class BinStore(KbestStore):
+    """k-best lists, and before each the beams of the bins that lead to it, each a group."""
+
+    tuner: SearchAware
+    decoder: DecodesBins
+    sentences: Sequence[Any]  # as the decoder takes them
+
+    def __post_init__(self) -> None:
+        self.metric = pool_metric(self.metric, self.tuner.search_aware)
+        self.bins = Bins(self.tuner.search_aware, self.tuner.future, self.names)
+
+    def _rows(self) -> int:
+        words = sum(len(sentence.split() if isinstance(sentence, str) else sentence.words)
+                    for sentence in self.sentences)  # fmt: skip
+        return self.k * words * self.decodings
+
+    def add(self, iteration: int, forests: Iterator[Forest], weights: Weights) -> Added:
+        def look(pair: tuple[int, Forest]) -> tuple[BinRows, int, list[Derivation]]:
+            number, forest = pair
+            words = words_of(forest)
+            spans = None
+            if self.tuner.needs_spans and words:
+                spans = self.decoder.best_spans(self.sentences[number], weights)
+            prepared = self.builder.prepared
+            found = self.bins.counted(forest, weights, spans, prepared, number)
+            return found, words, kbest(forest, weights, self.k, distinct=self.distinct)
+
+        added, new = Added(), 0
+        everything = in_order(look, enumerate(forests), self.threads)
+        for sentence, (found, words, best) in enumerate(everything):
+            new += self.builder.add_bins(
+                sentence, found.covered, found.keys, found.features, found.ids, found.values,
+                found.statistics, groups=range(1, words),
+            )  # fmt: skip
+            new += self.builder.add(sentence, best, bin=words)
+            added.texts.append(best[0].text if best else "")
+            added.failed += not best
+        return self._added(iteration, added, new)
 
 
 class ForestStore(Store):

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hopefear._engine import Derivation, Forest
+from hopefear._engine import BestSpans, Derivation, Forest
 from hopefear.config import option
 from hopefear.errors import OptionError
 from hopefear.metrics.bleu import Bleu
@@ -127,6 +127,7 @@ class Example:
     references: Sequence[str]
     gold: Forest | None = None  # the derivations of the reference, where a tuner asks for them
     complete: bool = True  # False: both sides are the beginning of a sentence that goes on
+    spans: BestSpans | None = None  # of the same weights, where it `needs_spans`
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,310 @@
+"""Search-aware tuning: the tables and the figure of Liu & Huang 2014, on our own data.
+
+    python bench/search_aware.py beam-30 --run    # table 2: off, partial, potential for each tuner
+    python bench/search_aware.py en-zh --run      # table 7: the same, BLEU of characters
+    python bench/search_aware.py beam-4 --run     # table 2 with a beam of 4
+    python bench/search_aware.py short --run      # PRO on sentences of less than 10 words
+    python bench/search_aware.py analyses         # tables 3, 4, 5, figure 5: of beam-30's MERT runs
+    python bench/search_aware.py seconds          # table 8: what optimising costs, per candidate
+
+The first four go on where they were stopped, as all studies (--help). `analyses` is about Bible
+zh-en and the first seed: 1-best BLEU of the final bin and of all bins on the dev set, the oracle
+and the diversity of k-best lists, and BLEU against the beam that decodes, from 1 to 100. Without a
+name: `seconds`, and what is finished of the others. --write puts it into docs/results.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from support.results import markdown, write_section
+from support.study import (
+    CORPORA,
+    REPOSITORY,
+    RESULTS,
+    Bench,
+    Setting,
+    Sizes,
+    Study,
+    data_is_here,
+    main,
+)
+
+from hopefear import config, registry
+from hopefear.forest import kbest
+from hopefear.metrics import create
+from hopefear.metrics.diversity import mean_diversity
+from hopefear.metrics.metric import total
+from hopefear.metrics.oracle import oracle
+from hopefear.model import Model
+from hopefear.plot import line_plot
+from hopefear.tune.store import BinStore, KbestStore, Store
+from hopefear.tune.tuner import Task
+from hopefear.weights import Weights
+
+#: Parts of the corpora, so that a table takes about 20 minutes of two cores.
+SIZES = Sizes(train=10_000, dev=100, test=400)
+HOWS = ("off", "partial", "potential")
+TUNERS = {"mert": "MERT", "batch-mira": "batch MIRA", "pro": "PRO"}
+BEAMS = (1, 2, 4, 8, 16, 30, 100)
+SHORT = 10  # words
+OUT = REPOSITORY / "bench" / "out" / "study"
+FIGURE = REPOSITORY / "docs" / "search_aware.svg"
+
+
+def row(tuner: str, how: str, beam: int, *more: str) -> Setting:
+    label = TUNERS[tuner] if how == "off" else f"{TUNERS[tuner]}, {how}"
+    search = ("--beam", str(beam), "--pop-limit", str(max(30, 3 * beam)))
+    # PRO draws 5,000 pairs of each group; with a group for each bin 500 are as many.
+    fewer = ("samples=500",) if tuner == "pro" and how != "off" else ()
+    options = (f"search_aware={how}", *fewer, *more)
+    return Setting(label, tuner, options, ("--kbest", "100"), search)
+
+
+def rows(beam: int, *more: str) -> list[Setting]:
+    return [row(tuner, how, beam, *more) for tuner in TUNERS for how in HOWS]
+
+
+def with_short_dev(name: str) -> str:
+    """A corpus like this one whose dev set has its short sentences only; its name."""
+    corpus = CORPORA[name]
+    folder = OUT / "text" / f"{name}-short"
+    files = corpus.files["dev"]
+    if data_is_here() and not folder.exists():
+        folder.mkdir(parents=True)
+        lines = [path.read_text(encoding="utf-8").splitlines() for path in files]
+        kept = [at for at, line in enumerate(lines[0]) if len(line.split()) < SHORT]
+        for path, column in zip(files, lines, strict=True):
+            text = "".join(column[at] + "\n" for at in kept)
+            (folder / path.name).write_text(text, encoding="utf-8")
+    short = {**corpus.files, "dev": tuple(folder / path.name for path in files)}
+    title = f"{corpus.title}, tuned on short sentences"
+    CORPORA[f"{name}-short"] = replace(corpus, name=f"{name}-short", title=title, files=short)
+    return f"{name}-short"
+
+
+COLUMNS = ("CPU s an iteration", "learning s")
+STUDIES = [
+    Study("beam-30", "Search-aware tuning", rows(30), ("zh-en", "de-en")),
+    Study("en-zh", "Search-aware tuning, characters", rows(30, "metric.unit=char"), ("en-zh",)),
+    Study("beam-4", "Search-aware tuning with a small beam", rows(4), ("zh-en", "de-en")),
+    Study(
+        "short",
+        "Search-aware tuning of PRO on short sentences",
+        [row("pro", how, 30) for how in HOWS],
+        (with_short_dev("zh-en"), with_short_dev("de-en")),
+        text=f"Learned from sentences of less than {SHORT} words.",
+    ),
+]
+STUDIES = [replace(study, sizes=SIZES, iterations=6, columns=COLUMNS) for study in STUDIES]
+
+
+# -- tables 3, 4, 5 and figure 5 --
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def bleu(lines: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    metric = create("bleu")
+    return float(metric.shown(total(metric.statistics(lines, references))))
+
+
+def store_for(how: str, decoder: Any, data: tuple[list[str], list[Any]], folder: Path) -> Store:
+    sentences, references = data
+    kind: Any = KbestStore
+    if how != "off":
+        tuner = registry.get("tuner", "mert")(search_aware=how)
+        kind = partial(BinStore, tuner=tuner, decoder=decoder, sentences=sentences)
+    folder.mkdir()
+    made: Store = kind(
+        directory=folder, metric=create("bleu"), references=references, names=decoder.names, k=100
+    )
+    return made
+
+
+def all_bins(decoder: Any, weights: Weights, data: tuple[list[str], list[Any]]) -> float:
+    """Potential BLEU of the best partial translations of all bins: what is optimised."""
+    with TemporaryDirectory() as folder:
+        store = store_for("potential", decoder, data, Path(folder) / "pool")
+        store.add(0, decoder.decode_all(data[0], weights), weights)
+        found = store.pool().candidates
+        assert found is not None
+        return 100 * found.corpus_score(store.metric, found.vector(weights))
+
+
+def analyses(bench: Bench, write: bool) -> None:
+    """Of MERT's first runs, as far as they are finished."""
+    corpus = CORPORA["zh-en"]
+    settings = [row("mert", how, 30) for how in HOWS]
+    found = {s.label: bench.folder(corpus, "phrase", s, 1) for s in settings}
+    found = {label: run for label, run in found.items() if (run / "weights.tsv").exists()}
+    if not found:
+        print("no finished run of mert; first: python bench/search_aware.py beam-30 --run")
+        return
+    model = Model.load(bench.model(corpus, "phrase", ()))
+    parts = {}
+    for part in ("dev", "test"):
+        source, *references = bench.part(corpus, part)
+        parts[part] = (lines_of(source), list(zip(*map(lines_of, references), strict=True)))
+    decoder = model.decoder(beam=30, pop_limit=90)
+    bins, lists, curves = [], [], {}
+    for label, run in found.items():
+        weights = Weights.load(run / "weights.tsv")
+        best: dict[str, list[list[str]]] = {}
+        for part, (sentences, _) in parts.items():
+            forests = decoder.decode_all(sentences, weights)
+            best[part] = [
+                [d.text for d in kbest(forest, weights, 100, distinct=True)] or [""]
+                for forest in forests
+            ]
+        final = bleu([some[0] for some in best["dev"]], parts["dev"][1])
+        every = all_bins(decoder, weights, parts["dev"])
+        bins.append([label, f"{final:.2f}", f"{every:.2f}"])
+        cells = [label]
+        for part, (_, references) in parts.items():
+            texts = [text for some in best[part] for text in some]
+            numbers = np.repeat(np.arange(len(references)), [len(some) for some in best[part]])
+            counted = create("bleu").statistics(texts, references, sentences=numbers)
+            top = bleu([some[0] for some in best[part]], references)
+            cells += [f"{top:.2f}", f"{100 * oracle(counted, numbers).score:.2f}"]
+            cells.append(f"{mean_diversity([some[:30] for some in best[part]]):.3f}")
+        lists.append(cells)
+        curves[label] = []
+        for beam in BEAMS:
+            other = model.decoder(beam=beam, pop_limit=max(30, 3 * beam))
+            sentences, references = parts["test"]
+            texts = []
+            for forest in other.decode_all(sentences, weights):
+                one = kbest(forest, weights, 1)
+                texts.append(one[0].text if one else "")
+            curves[label].append((float(beam), bleu(texts, references)))
+    tables = "\n".join(
+        [
+            markdown(["dev BLEU", "final bin", "all bins"], bins),
+            markdown(
+                ["k-best lists", "dev 1-best", "oracle", "diversity",
+                 "test 1-best", "oracle", "diversity"],
+                lists,
+            ),
+            markdown(
+                ["test BLEU with a beam of", *map(str, BEAMS)],
+                [[label, *(f"{y:.2f}" for _, y in some)] for label, some in curves.items()],
+            ),
+        ]
+    )  # fmt: skip
+    print(f"\n{tables}")
+    if write:
+        values = [y for some in curves.values() for _, y in some]
+        panels = {corpus.title: curves}
+        around = (min(values) - 0.5, max(values) + 0.5)
+        text = line_plot(panels, "beam", "test BLEU", y_range=around)
+        FIGURE.write_text(text, encoding="utf-8")
+        about = (
+            "## Search-aware tuning: what changes\n\n`python bench/search_aware.py analyses "
+            "--write`: MERT's weights, Bible zh-en, first seed, tuned with a beam of 30. All bins: "
+            "potential BLEU of the best partial translation of each. Oracle of 100-best lists, "
+            "diversity d' of bigrams in their first 30. Every beam decodes with the same "
+            f"weights.\n\n![BLEU against beam]({FIGURE.name})\n\n"
+        )
+        write_section(RESULTS, "search-aware analyses", about + tables)
+
+
+# -- table 8 --
+
+
+def seconds(bench: Bench, dev: int, rounds: int, write: bool) -> None:
+    """CPU seconds of optimising on pools of a few decodings, with and without bins."""
+    corpus = CORPORA["zh-en"]
+    model = Model.load(bench.model(corpus, "phrase", ()))
+    source, *references = corpus.files["dev"]
+    texts = [lines_of(path)[:dev] for path in (source, *references)]
+    data = (texts[0], list(zip(*texts[1:], strict=True)))
+    decoder = model.decoder(beam=30, pop_limit=90)
+    start = Weights.load(model.directory / "weights.tsv")
+    pools, making = {}, {}
+    with TemporaryDirectory() as folder:
+        for how in ("off", "potential"):
+            store = store_for(how, decoder, data, Path(folder) / how)
+            random = np.random.default_rng(1)
+            spent = 0.0
+            for number in range(rounds):
+                weights = start.copy()
+                for name, value in start.items():
+                    weights[name] = value * float(np.exp(0.3 * number * random.normal()))
+                forests = list(decoder.decode_all(data[0], weights))
+                begin = time.process_time()
+                store.add(number, iter(forests), weights)
+                spent += time.process_time() - begin
+            pools[how], making[how] = store.pool(), spent
+        lines = []
+        for tuner, label in TUNERS.items():
+            each = {}
+            for how, pool in pools.items():
+                assert pool.candidates is not None
+                cls = registry.get("tuner", tuner)
+                made = config.from_mapping(cls, {"search_aware": how})
+                begin = time.process_time()
+                made.optimize(pool, start, Task(random=np.random.default_rng(1)))
+                spent = time.process_time() - begin
+                each[how] = (spent, 1e6 * spent / pool.candidates.rows)
+            (a, b), (c, d) = each["off"], each["potential"]
+            ours = [f"{a:.1f}", f"{c:.1f}", f"{b:.0f}", f"{d:.0f}", f"{d / b:.2f}"]
+            paper = {"mert": ("3", "50"), "batch-mira": ("2", "7"), "pro": ("2", "6")}[tuner]
+            lines.append([label, *ours, *paper])
+    sizes = {how: pool.candidates.rows for how, pool in pools.items()}  # type: ignore[union-attr]
+    note = (
+        f"{dev} sentences, {rounds} decodings, beam 30: {sizes['off']:,} candidates, "
+        f"{sizes['potential']:,} of all bins; to make these took {making['off']:.1f} and "
+        f"{making['potential']:.1f} s."
+    )
+    head = ["CPU seconds of optimising", "off", "potential", "µs a candidate", "potential",
+            "ratio", "paper, minutes: off", "search-aware"]  # fmt: skip
+    table = markdown(head, lines)
+    print(f"{note}\n\n{table}")
+    if write:
+        about = "## What search-aware tuning costs\n\n`python bench/search_aware.py seconds`: "
+        write_section(RESULTS, "search-aware seconds", f"{about}{note}\n\n{table}")
+
+
+def own_command() -> argparse.Namespace | None:
+    """What is asked for, if it is none of the studies."""
+    names = sys.argv[1:2]
+    if names and names[0] not in ("analyses", "seconds"):
+        return None
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", nargs="?", choices=("analyses", "seconds"))
+    parser.add_argument("--write", action="store_true", help="write docs/results.md")
+    parser.add_argument("--sentences", type=int, default=40, help="of `seconds`")
+    parser.add_argument("--rounds", type=int, default=3, help="decodings, of `seconds`")
+    parser.add_argument("--train", type=int, default=SIZES.train)
+    parser.add_argument("--dev", type=int, default=SIZES.dev)
+    parser.add_argument("--test", type=int, default=SIZES.test)
+    parser.add_argument("--iterations", type=int, default=6, help="of the runs for `analyses`")
+    parser.add_argument("--out", type=Path, default=OUT)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    asked = own_command()
+    if asked is not None and data_is_here():
+        sizes = Sizes(asked.train, asked.dev, asked.test)
+        study = replace(STUDIES[0], sizes=sizes, iterations=asked.iterations)
+        if asked.what != "analyses":
+            seconds(Bench(study, asked.out), asked.sentences, asked.rounds, asked.write)
+        if asked.what != "seconds":
+            analyses(Bench(study, asked.out), asked.write)
+    if asked is None or asked.what is None:
+        main(STUDIES, __doc__, "search_aware.py")

@@ -1,0 +1,78 @@
+#include "decode/future.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace hopefear::decode {
+
+void Future::options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const {
+  found.clear();
+  const SpanTable& table = *spans_->table;
+  const auto covered = [&](int32_t i) {
+    const auto word = static_cast<size_t>(i) / 64;
+    return word < coverage.size() && (coverage[word] >> (i % 64) & 1) != 0;
+  };
+  const int32_t n = table.length();
+  for (int32_t begin = 0; begin < n;) {
+    if (covered(begin)) {
+      ++begin;
+      continue;
+    }
+    int32_t end = begin + 1;
+    while (end < n && !covered(end)) ++end;
+    if (!table.has(begin, end)) {
+      throw std::invalid_argument("no best translation of words " + std::to_string(begin) + " .. " +
+                                  std::to_string(end));
+    }
+    table.for_options(begin, end, [&](uint32_t option) { found.push_back(option); });
+    begin = end;
+  }
+}
+
+void Future::words(std::span<const uint32_t> options, std::vector<int32_t>& found) const {
+  for (const uint32_t option : options) {
+    const auto target = spans_->options->target(spans_->options->option(option));
+    found.insert(found.end(), target.begin(), target.end());
+  }
+}
+
+SparseVector Future::features(std::span<const uint32_t> options, features::Memo& memo,
+                              features::NameLog& log) const {
+  const OptionTable& table = *spans_->options;
+  const std::span<const FeatureId> dense = model_->ids();
+  std::vector<double> sums(dense.size());
+  std::vector<FeatureId> ids;
+  std::vector<float> values;
+  const auto count = [&](Count which, double number) {
+    if (model_->count_feature(which) == PhraseModel::kNoFeature) return;
+    sums[model_->count_feature(which)] += model_->count(which).unit * number;
+  };
+  for (const uint32_t number : options) {
+    const PhraseOption& o = table.option(number);
+    for (size_t l = 0; l < model_->lms().size(); ++l) {
+      sums[model_->lm_feature(l)] += table.lm_part(number, l).log10 * model_->lms()[l].unit;
+    }
+    const std::span<const float> scores = table.translation(o);
+    for (size_t c = 0; c < model_->translation_columns(); ++c) {
+      sums[model_->translation_feature(c)] += scores.empty() ? o.column : scores[c];
+    }
+    count(kWords, o.target_size);
+    count(kPhrases, 1);
+    if (o.unknown) count(kUnknownWords, 1);
+    bool named = true;
+    for (const features::Fired& fired : table.fired(number)) {
+      ids.push_back(fired.id);
+      values.push_back(fired.value);
+      named = named && log.has(fired.id);
+    }
+    if (!named) name_fired(*model_, table, number, memo, log);
+  }
+  for (size_t f = 0; f < dense.size(); ++f) {
+    if (sums[f] == 0) continue;
+    ids.push_back(dense[f]);
+    values.push_back(static_cast<float>(sums[f]));
+  }
+  return SparseVector(ids, values);
+}
+
+}  // namespace hopefear::decode
