@@ -63,7 +63,8 @@ def steps_table(source: Sequence[str], translation: Translation) -> Markup | Non
     head = element(
         "tr", [element("th", name, scope="col") for name in ("source", "output", "score")]
     )
-    return element("table", element("thead", head), element("tbody", rows), class_="steps")
+    table = element("table", element("thead", head), element("tbody", rows))
+    return element("div", table, class_="scroll", tabindex=0, role="group", aria_label="steps")
 
 
 def visible(steps: Sequence[Step]) -> list[tuple[Step, int]]:

@@ -188,8 +188,9 @@ class Feature:
     """A feature's weight in the shown run of each system."""
 
     name: str
-    final: list[float]
-    #: Its share of the absolute weights by iteration; None if its weight was never learned.
+    final: list[float]  # as chosen
+    shares: list[float]  # of the absolute weights that were learned
+    #: The share by iteration; None if its weight was never learned.
     path: list[list[float] | None]
 
 
@@ -204,7 +205,12 @@ def heaviest(systems: Sequence[System], count: int) -> list[Feature]:
     names = sorted(shares, key=lambda name: (-shares[name], name))[:count]
     paths = [history.paths(names) for history in histories]
     return [
-        Feature(name, [h.weights[name] for h in histories], [path[name] for path in paths])
+        Feature(
+            name,
+            [h.weights[name] for h in histories],
+            [h.weights[name] / h.norm(h.weights) for h in histories],
+            [path[name] for path in paths],
+        )
         for name in names
     ]
 
@@ -217,25 +223,28 @@ class _History:
         self.directory = RunDirectory(run.path)
         # Weights that stay as they were, such as that of unknown words, are often enormous.
         self.fixed: dict[str, float] = {}
-        if self.directory.weights_path(0).is_file() and len(run.records) > 1:
-            start = self.directory.load_weights(0)
+        first, last = (run.records[at]["iteration"] for at in (0, -1))
+        if first < last and self._has(first) and self._has(last):
+            end = self.directory.load_weights(last)
             self.fixed = {
                 name: value
-                for name, value in start.items()
-                if value != 0 and self.weights[name] == value
+                for name, value in self.directory.load_weights(first).items()
+                if value != 0 and end[name] == value
             }
-        if len(self.fixed) == self.weights.active:  # the start weights were chosen
-            self.fixed = {}
+
+    def _has(self, iteration: int) -> bool:
+        """Weights of iterations may have been deleted to save room."""
+        return self.directory.weights_path(iteration).is_file()
 
     def norm(self, weights: Weights) -> float:
         """Of those that were learned."""
         return max(weights.norm(1) - sum(map(abs, self.fixed.values())), 1e-30)
 
     def paths(self, names: Sequence[str]) -> dict[str, list[float] | None]:
-        """Shares; weights of iterations may have been deleted to save room."""
+        """Shares of features in each iteration."""
         found: dict[str, list[float]] = {name: [] for name in names}
         for record in self.run.records:
-            if self.directory.weights_path(record["iteration"]).is_file():
+            if self._has(record["iteration"]):
                 weights = self.directory.load_weights(record["iteration"])
                 norm = self.norm(weights)
                 for name in names:

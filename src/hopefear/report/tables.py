@@ -225,6 +225,8 @@ def significance(systems: Sequence[System], comparisons: Comparisons) -> Markup 
         f"come about by chance in fewer than {LEVEL:.0%} of cases if there were none; with many "
         "pairs some are bold by chance."
     )
+    if any(outcome is None for outcome in comparisons.values()):
+        said += " No test (–) where the systems have different numbers of runs."
     return section(
         "significance",
         "Significance",
@@ -261,14 +263,21 @@ def _weight(feature: Feature, number: int) -> Child:
         return element("span", f"{value:.4g}", element("small", "fixed"), class_="weight")
     if value == 0 and not any(path):
         return "–"
-    label = f"{feature.name}: from {path[0]:.1%} to {path[-1]:.1%} of the weights" if path else ""
+    share = _percent(feature.shares[number])
+    label = f"{feature.name}: {share} of the weights"
+    if path:
+        label += f"; from {_percent(path[0])} to {_percent(path[-1])}"
     return element(
         "span",
         sparkline(path, number, label) if len(path) > 1 else None,
         f"{value:.4g}",
-        element("small", f"{path[-1]:.1%}" if path else ""),
+        element("small", share),
         class_="weight",
     )
+
+
+def _percent(share: float) -> str:
+    return f"{round(share, 3) + 0.0:.1%}"  # no -0.0%
 
 
 # -- configuration --
@@ -278,6 +287,8 @@ def configuration(systems: Sequence[System]) -> Markup:
     """What differs between the runs, then everything."""
     tables = [dict(flat(system.shown.config)) for system in systems]
     keys = list(dict.fromkeys(k for config in tables for k in config))
+    parts_of = list(dict.fromkeys(k.partition(".")[0] for k in keys))
+    keys.sort(key=lambda k: parts_of.index(k.partition(".")[0]))
     different = [k for k in keys if len({_shown(config.get(k)) for config in tables}) > 1]
     same = [k for k in keys if k not in different]
     parts: list[Child] = []
