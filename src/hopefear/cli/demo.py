@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.cli.command import Command, Console, table
+from hopefear.cli.demo_report import tell_report, write_report
 from hopefear.cli.demo_tune import tell_tuning, tune_model
 from hopefear.cli.world import describe
 from hopefear.config import option
@@ -206,6 +207,7 @@ STEPS: tuple[tuple[str, Callable[[Stage], dict[str, Any]], Tell], ...] = (
     ("train", train_model, tell_training),
     ("translate", translate_test, tell_translation),
     ("tune", tune_model, tell_tuning),
+    ("report", write_report, tell_report),
 )
 
 

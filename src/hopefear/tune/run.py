@@ -195,7 +195,7 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def _check_same(place: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    old, new = dict(_flat(there)), dict(_flat(wanted))
+    old, new = dict(flat(there)), dict(flat(wanted))
     for key in [*new, *old]:
         if key == "signature" or key.split(".")[0] in FREE:
             continue
@@ -206,10 +206,11 @@ def _check_same(place: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]
             )
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """A configuration as dotted keys."""
     for key, value in table.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from flat(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
 
