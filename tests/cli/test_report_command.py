@@ -320,8 +320,9 @@ def test_texts_stay_texts(browser: Browser, page: Path) -> None:
 
 
 def test_without_script_and_on_paper(browser: Browser, page: Path) -> None:
-    browser.window(1280, 800, paper=True)
+    browser.window(720, 1000, dark=True, paper=True)
     browser.open(page, script=False)
+    assert browser.value("document.documentElement.scrollWidth") == 720
     assert browser.value("document.querySelectorAll('#list > li').length") == 14
     assert browser.value("getComputedStyle(document.getElementById('controls')).display") == "none"
     assert browser.value("getComputedStyle(document.querySelector('nav')).display") == "none"
