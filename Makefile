@@ -30,10 +30,11 @@ $(VENV)/.extra-%: pyproject.toml | $(VENV)/.installed
 	$(PIP) 'hopefear[$*]'
 	touch $@
 
+# A worker for each core; one that is done takes tests from another.
 test: install $(VENV)/.extra-test
 	$(BIN)/cmake --build build/$(TAG) --target engine_tests
 	build/$(TAG)/engine_tests
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal tests
 
 demo: install
 	$(BIN)/hopefear demo

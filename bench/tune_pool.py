@@ -4,6 +4,8 @@ Corpus BLEU under the new weights and CPU seconds of all threads, for each tuner
 mert with 20 restarts 51.04, 50.90, 50.94 in 19 to 25 s; kbmira 49.43 in 0.26 s; pro 49.08. Budgets
 on a machine where 'sum(i*i for i in range(10**7))' takes 1.05 s: mert 3 s, batch-mira 0.3 s; the
 last column is scaled to that machine by the time which the same sum takes here.
+
+    python bench/tune_pool.py --steps      the order of MERT's steps: Och's against ours, no tuners
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import numpy as np
 from hopefear import config, registry
 from hopefear.metrics import create
 from hopefear.threads import all_cores
-from hopefear.tune.candidates import from_arrays
+from hopefear.tune.candidates import FloatArray, from_arrays
+from hopefear.tune.mert import End, Line, Problem, gains_enough
 from hopefear.tune.tuner import BatchTuner, Pool, Task
 from hopefear.weights import Weights
 
@@ -57,8 +60,72 @@ def batch_tuners() -> list[str]:
     ]
 
 
+class Steepest(Problem):
+    """MERT's climb as Och has it: of all coordinates the one that gains most, in each step."""
+
+    def climb(
+        self, weights: FloatArray, random: np.random.Generator, *, worth: float = -np.inf
+    ) -> End:
+        weights, known = self._normal(weights), -np.inf
+        while True:
+            scores = self._line.search.scores(self._base, weights)
+            places = [
+                self._line.best(scores, self._scale(weights), column=column)
+                for column in range(len(weights))
+            ]
+            column = max(range(len(weights)), key=lambda c: places[c][1])
+            x, reached, _ = places[column]
+            if not gains_enough(reached, known):
+                return End(reached, weights)
+            weights = weights.copy()
+            weights[column] += x
+            weights, known = self._normal(weights), reached
+
+
+class Counting(Line):
+    """Counts the line searches."""
+
+    searches = 0
+
+    def best(self, *arguments: object, **more: object) -> tuple[float, float, float]:
+        type(self).searches += 1
+        return super().best(*arguments, **more)  # type: ignore[arg-type]
+
+
+def compare_steps(pool: Pool, start: Weights, seeds: range, starts: int) -> None:
+    """Climbs from the same starting points, with nothing before and after them."""
+    candidates = pool.candidates
+    assert candidates is not None
+    vector = candidates.vector(start)
+    print(
+        f"\n{'steps':18} {'best end':>9} {'mean end':>9} {'line searches':>14}   ({starts} starts)"
+    )
+    for name, kind in (("best of all", Steepest), ("each at once", Problem)):
+        for seed in seeds:
+            problem = kind(pool.metric, candidates, vector, candidates.fixed(frozenset()))
+            problem._line = Counting(pool.metric, problem._line.search)
+            Counting.searches = 0
+            chance = np.random.default_rng(seed)
+            first = [problem.start, *(None for _ in range(starts - 1))]
+            ends = [
+                100 * problem.climb_from(one, np.random.default_rng(own), number).score
+                for number, (one, own) in enumerate(
+                    zip(first, chance.integers(2**63, size=starts).tolist(), strict=True)
+                )
+            ]
+            print(
+                f"{name + f', seed {seed}':20} {max(ends):9.2f} {np.mean(ends):9.2f} "
+                f"{Counting.searches:14,}",
+                flush=True,
+            )
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--steps", action="store_true", help="compare orders of MERT's steps")
+    parser.add_argument("--starts", type=int, default=8, help="of --steps: starting points")
     parser.add_argument("--tuners", nargs="+", default=batch_tuners(), help="all if not given")
     parser.add_argument("--seeds", type=int, default=5, help="how many")
     parser.add_argument("--first-seed", type=int, default=1)
@@ -71,6 +138,10 @@ def main() -> None:
         sys.exit(0)
     pool, start = read_pool(path)
     assert pool.candidates is not None
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+    if arguments.steps:
+        compare_steps(pool, start, seeds, arguments.starts)
+        return
     factor = REFERENCE_SECONDS / calibrate()
     before = pool.candidates.corpus_score(pool.metric, pool.candidates.vector(start))
     print(f"{pool.candidates.rows:,} candidates of {pool.candidates.groups} sentences;", end=" ")
@@ -81,7 +152,7 @@ def main() -> None:
     for name in arguments.tuners:
         cls = registry.get("tuner", name)
         scores, seconds = [], []
-        for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
+        for seed in seeds:
             tuner = config.from_mapping(cls, config.parse_pairs(cls, arguments.set))
             task = Task(random=np.random.default_rng(seed), threads=arguments.threads)
             begin = time.process_time()

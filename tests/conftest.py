@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_server import CommandServer
 from hypothesis import settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -32,9 +33,29 @@ def shared() -> Path:
     return SHARED
 
 
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
 @pytest.fixture(scope="session")
-def hopefear() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the installed command line in a process of its own."""
+def hopefear() -> Iterator[Run]:
+    """Run the installed command line in a process of its own (`command_server.py`)."""
+    server = CommandServer()
+
+    def run(
+        *words: str | Path,
+        input: str | None = None,
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        return server.run([str(word) for word in words], input=input, cwd=cwd, env=env or {})
+
+    yield run
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def hopefear_process() -> Run:
+    """The same in a new interpreter, for what depends on how it starts."""
 
     def run(
         *words: str | Path,

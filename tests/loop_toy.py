@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import takewhile
+from typing import Any, ClassVar, NamedTuple
 
 from hopefear.config import option
 from hopefear.decode.decoder import Decoder, Sentence, Tokens
-from hopefear.forest import Forest, ForestBuilder, Vocabulary
+from hopefear.forest import Forest, ForestBuilder, Vocabulary, intersect
 from hopefear.tune.loop import TuningSet
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
 from hopefear.weights import FeatureNames, Weights
@@ -37,7 +38,6 @@ class ToyDecoder(Decoder):
     def decode(
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
     ) -> Forest:
-        assert target is None
         self.decoded += 1
         builder = ForestBuilder(vocabulary=self.vocabulary, names=self.names)
         node = builder.node(covered=0)
@@ -54,7 +54,33 @@ class ToyDecoder(Decoder):
                 more = {f"word:{words[0]}": 1.0} if self.sparse else {}
                 builder.edge(after, [node], [0, *words], features={**features, **more})
             node = after
-        return builder.finish(node)
+        forest = builder.finish(node)
+        return forest if target is None else intersect(forest, target).forest
+
+    def gold(
+        self, sentence: Any, target: str, *, prefixes: int | None = None, max_states: int = 0
+    ) -> ToyPair:
+        """The pair if it can be derived; else, with `prefixes`, its first right words."""
+        forest = self.decode(sentence, Weights(), target)
+        if forest.nodes or prefixes is None:
+            return ToyPair(sentence, target, forest)
+        words = sum(1 for _ in takewhile(lambda word: word.startswith("R"), target.split()))
+        part = self.prefix(sentence, words if words >= prefixes else 0)
+        beginning = " ".join(target.split()[:words])
+        return ToyPair(part, beginning, self.decode(part, Weights(), beginning), False)
+
+    def prefix(self, sentence: str, words: int) -> str:
+        return " ".join(sentence.split()[:words])
+
+
+class ToyPair(NamedTuple):
+    """As `decode.gold.GoldPair`."""
+
+    sentence: str
+    target: str
+    forest: Forest
+    complete: bool = True
+    gave_up: bool = False
 
 
 def toy_set(sentences: int = 12, seed: int = 0) -> TuningSet:

@@ -171,6 +171,7 @@ def _number(value: float) -> str:
 
 COLUMNS: dict[str, Callable[[Sequence[Finished]], str]] = {
     "iterations": lambda runs: f"{np.mean([run.said['iterations'] for run in runs]):.1f}",
+    "best": lambda runs: f"{np.mean([run.said['best_iteration'] for run in runs]):.1f}",
     "CPU s an iteration": lambda runs: _number(np.mean([run.cpu_seconds() for run in runs])),
     "learning s": lambda runs: _number(np.mean([run.said["optimise_seconds"] for run in runs])),
     "features": lambda runs: _number(np.mean([run.said["active_features"] for run in runs])),

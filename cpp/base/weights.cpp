@@ -91,6 +91,12 @@ std::string_view FeatureNames::name(FeatureId id) const {
   return {text_.data() + slot.offset + sizeof(length), length};
 }
 
+void FeatureNames::add(const FeatureNames& others) {
+  for (const Slot& slot : others.slots_) {
+    if (slot.id != 0) intern(others.name(slot.id));
+  }
+}
+
 size_t FeatureNames::bytes() const { return slots_.capacity() * sizeof(Slot) + text_.capacity(); }
 
 // ---- Weights ----

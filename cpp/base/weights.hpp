@@ -21,6 +21,7 @@ class FeatureNames {
   FeatureId intern(std::string_view name);    // InputError for a bad name or a hash collision
   std::string_view name(FeatureId id) const;  // empty if unknown; valid until the next intern
   bool has(FeatureId id) const { return !name(id).empty(); }
+  void add(const FeatureNames& others);  // interns all of them
   size_t size() const { return size_; }
   size_t bytes() const;  // memory held
 

@@ -70,11 +70,11 @@ void bind_forest(nb::module_& m);
 void bind_inference(nb::module_& m);
 void bind_forest_files(nb::module_& m);
 void bind_expand(nb::module_& m);
-void bind_linear(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_phrase(nb::module_& m);
 void bind_tune(nb::module_& m);
 void bind_chart(nb::module_& m);
+void bind_violations(nb::module_& m);
 void bind_clusters(nb::module_& m);
 
 }  // namespace hopefear::bind

@@ -12,6 +12,7 @@
 #include "bind/forest_arrays.hpp"
 #include "forest/consensus.hpp"
 #include "forest/gain_scorer.hpp"
+#include "forest/linear_scorer.hpp"
 #include "forest/lm_scorer.hpp"
 #include "forest/oracle.hpp"
 #include "forest/string_scorer.hpp"
@@ -233,6 +234,19 @@ void bind_expand(nb::module_& m) {
           },
           nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>(), "forest"_a, "references"_a, "sentence"_a,
           "gain"_a, "sign"_a, "source_words"_a, "by_length"_a, "lowercase"_a);
+  nb::class_<LinearScorer, EdgeScorer>(
+      m, "LinearScorer", "Fires the linear n-gram gain of each edge as a feature; scores nothing.")
+      .def(
+          "__init__",
+          [](LinearScorer* self, const Forest& forest, const BleuReferences& references,
+             size_t sentence, std::vector<double> xi, FeatureId feature, bool lowercase) {
+            if (sentence >= references.sentences()) throw nb::index_error("no such sentence");
+            auto words = numbered_target(forest, numbering(forest, references, lowercase));
+            new (self) LinearScorer(forest, references, sentence, std::move(xi), std::move(words),
+                                    feature);
+          },
+          nb::keep_alive<1, 3>(), "forest"_a, "references"_a, "sentence"_a, "xi"_a, "feature"_a,
+          "lowercase"_a);
   m.def("consensus", &consensus_of, "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(),
         "scale"_a, "theta"_a, "beam"_a);
   m.def("oracle_candidates", &candidates, "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(),

@@ -10,6 +10,7 @@
 #include "bind/forest_arrays.hpp"
 #include "forest/envelope.hpp"
 #include "forest/kbest.hpp"
+#include "forest/lines.hpp"
 #include "forest/sample.hpp"
 #include "forest/select.hpp"
 
@@ -237,6 +238,16 @@ void bind_inference(nb::module_& m) {
           nb::rv_policy::automatic)
       .def("derivation", &Envelope::derivation, "segment"_a, "x"_a = 0.0,
            "The derivation of a segment; its score is the one at x.");
+  m.def(
+      "best_on_lines",
+      [](const Forest& forest, ScoreArray scores, const std::vector<const Weights*>& directions,
+         double reach, RootArray roots) {
+        const nb::gil_scoped_release release;
+        const Question q(forest, scores, roots);
+        return best_on_lines(forest, q.scores, directions, reach, q.roots);
+      },
+      "forest"_a, "scores"_a.noconvert(), "directions"_a, "reach"_a, "roots"_a.noconvert(),
+      "Derivations that are best at some score + x * direction with |x| <= reach.");
   m.def(
       "useful_edges",
       [](const Forest& forest, RootArray roots) {

@@ -12,12 +12,12 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_inference(m);
   hopefear::bind::bind_forest_files(m);
   hopefear::bind::bind_expand(m);
-  hopefear::bind::bind_linear(m);
   hopefear::bind::bind_extract(m);
   hopefear::bind::bind_rules(m);
   hopefear::bind::bind_features(m);
   hopefear::bind::bind_phrase(m);
   hopefear::bind::bind_tune(m);
   hopefear::bind::bind_chart(m);
+  hopefear::bind::bind_violations(m);
   hopefear::bind::bind_clusters(m);
 }

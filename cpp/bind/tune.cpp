@@ -11,6 +11,7 @@
 #include "bind/forest_arrays.hpp"
 #include "tune/batch_mira.hpp"
 #include "tune/candidates.hpp"
+#include "tune/forest_gain.hpp"
 #include "tune/line_search.hpp"
 
 namespace hopefear::bind {
@@ -252,6 +253,38 @@ void bind_batch_mira(nb::module_& m) {
           nb::rv_policy::automatic, "The mean of the weights after each step so far.");
 }
 
+void bind_forest_gain(nb::module_& m) {
+  nb::class_<ForestGain>(m, "ForestGain", "Expected gain and entropy of forests, with gradients.")
+      .def(nb::init<std::vector<Forest>, FeatureId>(), "forests"_a, "gain"_a)
+      .def("__len__", &ForestGain::size)
+      .def_prop_ro(
+          "ids", [](const ForestGain& self) { return own_array(std::vector(self.ids())); },
+          nb::rv_policy::automatic)
+      .def(
+          "evaluate",
+          [](const ForestGain& self, InArray<double> vector, double gamma, size_t threads) {
+            ForestGain::Sums sums;
+            {
+              const nb::gil_scoped_release release;
+              sums = self.evaluate(span_of(vector), gamma, threads);
+            }
+            return nb::make_tuple(sums.gain, own_array(std::move(sums.gain_slope)), sums.entropy,
+                                  own_array(std::move(sums.entropy_slope)));
+          },
+          "vector"_a.noconvert(), "gamma"_a, "threads"_a,
+          nb::sig("def evaluate(self, vector: numpy.typing.NDArray[numpy.float64], gamma: float, "
+                  "threads: int) -> tuple[float, numpy.typing.NDArray[numpy.float64], float, "
+                  "numpy.typing.NDArray[numpy.float64]]"),
+          "Sums of the gain and of the entropy, each with its gradient.")
+      .def(
+          "variance",
+          [](const ForestGain& self, InArray<double> vector, size_t threads) {
+            const nb::gil_scoped_release release;
+            return self.variance(span_of(vector), threads);
+          },
+          "vector"_a.noconvert(), "threads"_a);
+}
+
 }  // namespace
 
 void bind_tune(nb::module_& m) {
@@ -344,6 +377,7 @@ void bind_tune(nb::module_& m) {
       "Set the weights of these features.");
   bind_line_search(m);
   bind_batch_mira(m);
+  bind_forest_gain(m);
 }
 
 }  // namespace hopefear::bind

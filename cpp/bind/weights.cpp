@@ -1,10 +1,15 @@
 #include "base/weights.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <map>
+#include <set>
 
 #include "bind/bind.hpp"
 #include "bind/forest_arrays.hpp"
@@ -33,6 +38,24 @@ View<T> view(std::span<const T> data, nb::handle owner) {
   return View<T>(data.data(), {data.size()}, owner);
 }
 
+// How many weights are not 0: of the features named in `dense` together, of others by the part of
+// their names before the first colon.
+std::map<std::string, size_t> count_by_template(const Weights& table, const FeatureNames& names,
+                                                const std::vector<std::string>& dense) {
+  std::set<FeatureId> own;
+  for (const std::string& name : dense) own.insert(feature_id(name));
+  std::map<std::string, size_t, std::less<>> counts;
+  const SparseVector all = table.to_vector();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all.values()[i] == 0) continue;
+    std::string_view name = own.contains(all.ids()[i]) ? "dense" : names.name(all.ids()[i]);
+    name = name.empty() ? "id" : name.substr(0, name.find(':'));
+    const auto found = counts.find(name);
+    ++(found == counts.end() ? counts[std::string(name)] : found->second);
+  }
+  return {counts.begin(), counts.end()};
+}
+
 }  // namespace
 
 void bind_weights(nb::module_& m) {
@@ -54,6 +77,7 @@ void bind_weights(nb::module_& m) {
                                                   "surrogateescape"));
           },
           "id"_a, nb::sig("def name(self, id: int) -> str | None"), "The name, None if unknown.")
+      .def("add", &FeatureNames::add, "others"_a, "Remember all names that others have.")
       .def("__len__", &FeatureNames::size)
       .def_prop_ro("bytes", &FeatureNames::bytes, "Memory held.");
 
@@ -114,6 +138,10 @@ void bind_weights(nb::module_& m) {
         return weighted_sum(vectors, factors);
       },
       "vectors"_a, "factors"_a, "The sum of factor * vector.");
+
+  m.def("count_by_template", &count_by_template, "table"_a, "names"_a, "dense"_a,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "Weights that are not 0: of `dense` features, and by the part of the name before a colon.");
 
   nb::class_<Weights>(m, "WeightTable", "Feature id -> weight, a hash table.")
       .def(nb::init<>())

@@ -88,8 +88,8 @@ ForcedResult force(const PhraseModel& model, const Weights& weights, const Phras
   if (outcome == ForcedSearch::Outcome::kFound) {
     result.source_words = search.source_words();
     result.target_words = search.target_words();
-    result.forest = make_forest(model, *options, search.graph(), input.id, std::move(names), log,
-                                dense.memo());
+    result.forest =
+        make_forest(model, *options, search.graph(), input.id, std::move(names), log, dense.memo());
   } else {
     result.forest = ForestBuilder(vocabulary, std::move(names)).finish({}, input.id);
   }

@@ -1,6 +1,7 @@
 #include "features/structural_distortion.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace hopefear::features {
@@ -17,10 +18,11 @@ class StructuralDistortion : public Template {
   bool needs_gaps() const override { return true; }
 
   void fire_gaps(const RuleUse& use, Sink& sink) const override {
+    const Places places = places_of(use);
     for (size_t k = 0; k < use.gaps.size(); ++k) {
       const auto width = static_cast<size_t>(use.gaps[k].end - use.gaps[k].begin);
       if (width == 0) continue;
-      const bool moved = is_reordered(use, k);
+      const bool moved = is_reordered(use, places, k);
       const size_t bin = std::min(width, widths_.size()) - 1;
       sink.add(this, 2 * bin + (moved ? 1 : 0), 1, [&](std::string& name) {
         compose(name, name_, {moved ? "reordered" : "monotone", widths_[bin]});
@@ -29,20 +31,32 @@ class StructuralDistortion : public Template {
   }
 
  private:
-  static size_t place(std::span<const int32_t> side, size_t gap) {
-    const auto symbol = -1 - static_cast<int32_t>(gap);
-    return static_cast<size_t>(std::find(side.begin(), side.end(), symbol) - side.begin());
+  // Where the k-th nonterminal is in the two sides. This runs once for each edge of a chart.
+  static constexpr size_t kMost = 64;  // no rule has more
+  struct Places {
+    std::array<uint32_t, kMost> source, target;
+  };
+  static Places places_of(const RuleUse& use) {
+    Places places;
+    const auto fill = [](std::span<const int32_t> side, std::array<uint32_t, kMost>& into) {
+      for (uint32_t at = 0; at < side.size(); ++at) {
+        if (side[at] < 0) into[static_cast<size_t>(-1 - side[at]) % kMost] = at;
+      }
+    };
+    fill(use.source_side, places.source);
+    fill(use.target_side, places.target);
+    return places;
   }
 
   // A point (source place, target place) crosses the nonterminal's if it is before it on one side
   // and behind it on the other.
-  static bool is_reordered(const RuleUse& use, size_t gap) {
-    const size_t source = place(use.source_side, gap), target = place(use.target_side, gap);
-    const auto crosses = [&](size_t i, size_t j) {
+  static bool is_reordered(const RuleUse& use, const Places& places, size_t gap) {
+    const uint32_t source = places.source[gap], target = places.target[gap];
+    const auto crosses = [&](uint32_t i, uint32_t j) {
       return (i < source && j > target) || (i > source && j < target);
     };
     for (size_t k = 0; k < use.gaps.size(); ++k) {
-      if (crosses(place(use.source_side, k), place(use.target_side, k))) return true;
+      if (crosses(places.source[k], places.target[k])) return true;
     }
     return std::any_of(use.links.begin(), use.links.end(),
                        [&](const rules::Link& link) { return crosses(link.source, link.target); });

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "forest/expand.hpp"
+#include "forest/ngram_walk.hpp"
 #include "metrics/bleu_references.hpp"
 #include "metrics/ngram_gain.hpp"
 
@@ -27,7 +28,7 @@ class GainScorer : public EdgeScorer {
              const NgramGain& gain, double sign, std::vector<uint32_t> words, uint32_t source_words,
              bool by_length);
 
-  size_t state_size() const override { return 8 * ((4 * (2 * words_ + 2) + 7) / 8); }
+  size_t state_size() const override { return 8 * ((4 * (walk_.size() + 1) + 7) / 8); }
   size_t payload_size() const override { return 8 + 4 * (size_t{order_} + 1); }
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
 
@@ -37,15 +38,12 @@ class GainScorer : public EdgeScorer {
   const Forest forest_;
   const BleuReferences& references_;
   const size_t sentence_;
-  const NgramTable& ngrams_;
+  NgramWalk walk_;
   const NgramGain& gain_;
   const double sign_;
-  const std::vector<uint32_t> target_;
   const uint32_t source_words_;
   const bool by_length_;
   const unsigned order_;
-  const size_t words_;  // at each end: order - 1
-  std::vector<uint32_t> right_, next_, left_;
 };
 
 }  // namespace hopefear

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <tuple>
-#include <unordered_set>
+#include <utility>
 
 #include "base/interrupt.hpp"
 
@@ -24,13 +24,46 @@ uint64_t add(uint64_t a, uint64_t b) {
   return sum >= kPrime ? sum - kPrime : sum;
 }
 
-struct Seen {
-  uint32_t node;
-  TextHash text;
-  bool operator==(const Seen&) const = default;
-};
-struct SeenHash {
-  size_t operator()(const Seen& s) const { return combine64(s.text.value[0], s.node); }
+// Which strings a node has, in one array: the search asks once for each derivation it looks at, and
+// with a node of std::unordered_set for each answer that was most of the time of a distinct list.
+// At most half full; about 24 bytes for each place.
+class SeenTexts {
+ public:
+  // False if it was there before.
+  bool insert(uint32_t node, const TextHash& text) {
+    if (2 * (size_ + 1) > places_.size()) grow();
+    Place& place = find({text.value[0], text.value[1], node});
+    if (place.node != kFree) return false;
+    place = {text.value[0], text.value[1], node};
+    ++size_;
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kFree = 0xffffffff;
+  struct Place {
+    uint64_t value[2] = {0, 0};
+    uint32_t node = kFree;
+    bool operator==(const Place&) const = default;
+  };
+
+  Place& find(const Place& wanted) {
+    const size_t mask = places_.size() - 1;
+    size_t at = combine64(wanted.value[0], wanted.node) & mask;
+    while (places_[at].node != kFree && !(places_[at] == wanted)) at = (at + 1) & mask;
+    return places_[at];
+  }
+
+  void grow() {
+    const std::vector<Place> old =
+        std::exchange(places_, std::vector<Place>(std::max<size_t>(1024, 4 * places_.size())));
+    for (const Place& place : old) {
+      if (place.node != kFree) find(place) = place;
+    }
+  }
+
+  std::vector<Place> places_;
+  size_t size_ = 0;
 };
 
 class LazyKBest {
@@ -161,7 +194,7 @@ class LazyKBest {
       Found found{c, {}};
       if (distinct_) {
         found.text = text_of(v, c);
-        if (!seen_.insert({v, found.text}).second) continue;
+        if (!seen_.insert(v, found.text)) continue;
       }
       s.found.push_back(found);
     }
@@ -255,7 +288,7 @@ class LazyKBest {
   std::vector<uint32_t> state_of_;
   std::deque<State> states_;  // only of nodes that somebody asked about
   std::vector<uint32_t> ranks_;
-  std::unordered_set<Seen, SeenHash> seen_;
+  SeenTexts seen_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "forest/expand.hpp"
+#include "forest/ngram_walk.hpp"
 #include "metrics/bleu_references.hpp"
 
 namespace hopefear {
@@ -23,7 +24,7 @@ class LinearScorer : public EdgeScorer {
   LinearScorer(const Forest& forest, const BleuReferences& references, size_t sentence,
                std::vector<double> xi, std::vector<uint32_t> words, FeatureId feature);
 
-  size_t state_size() const override { return 8 * ((4 * (2 * words_ + 1) + 7) / 8); }
+  size_t state_size() const override { return 8 * ((4 * walk_.size() + 7) / 8); }
   size_t payload_size() const override { return 8; }  // the edge's gain
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
   double estimate(uint32_t) override { return 0; }
@@ -31,14 +32,9 @@ class LinearScorer : public EdgeScorer {
               FeatureNumbers& features, std::vector<FeatureEntry>& own) override;
 
  private:
-  const Forest forest_;  // a handle; the arrays are shared
-  const NgramTable& ngrams_;
+  NgramWalk walk_;
   const std::vector<double> xi_;
-  const std::vector<uint32_t> target_;
   const FeatureId feature_;
-  const unsigned order_;
-  const size_t words_;                  // at each end: order - 1
-  std::vector<uint32_t> right_, next_;  // n-grams of the last 1, 2 … words
 };
 
 }  // namespace hopefear

@@ -34,7 +34,7 @@ double sparse_dot(const uint32_t* features, const float* values, size_t n, const
   return a + b;
 }
 
-std::vector<double> take(std::span<const uint32_t> columns, const std::vector<double>& weights) {
+std::vector<double> take(std::span<const uint32_t> columns, std::span<const double> weights) {
   std::vector<double> taken;
   for (const uint32_t column : columns) taken.push_back(weights[column]);
   return taken;
@@ -43,11 +43,15 @@ std::vector<double> take(std::span<const uint32_t> columns, const std::vector<do
 }  // namespace
 
 std::vector<double> edge_scores(const Forest& forest, const Weights& table) {
-  const ForestView& a = forest.arrays();
   std::vector<double> weights;
-  weights.reserve(a.feature_ids.size());
-  for (const FeatureId id : a.feature_ids) weights.push_back(table.get(id));
+  weights.reserve(forest.features());
+  for (const FeatureId id : forest.arrays().feature_ids) weights.push_back(table.get(id));
+  return edge_scores(forest, weights);
+}
 
+std::vector<double> edge_scores(const Forest& forest, std::span<const double> weights) {
+  const ForestView& a = forest.arrays();
+  if (weights.size() != forest.features()) throw std::invalid_argument("one weight per feature");
   const size_t rows = forest.rows(), row_columns = a.row_columns.size();
   const std::vector<double> row_weights = take(a.row_columns, weights);
   std::vector<double> row_scores(rows);
@@ -95,7 +99,7 @@ void check_scores(const Forest& forest, Scores scores) {
   }
 }
 
-SparseVector feature_sum(const Forest& forest, std::span<const double> factors) {
+std::vector<double> feature_sums(const Forest& forest, std::span<const double> factors) {
   const ForestView& a = forest.arrays();
   std::vector<double> rows(forest.rows(), 0), sums(forest.features(), 0);
   for (uint32_t e = 0; e < forest.edges(); ++e) {
@@ -107,11 +111,16 @@ SparseVector feature_sum(const Forest& forest, std::span<const double> factors) 
     if (rows[r] == 0) continue;
     for_row_features(a, r, [&](uint32_t f, float value) { sums[f] += rows[r] * value; });
   }
+  return sums;
+}
+
+SparseVector feature_sum(const Forest& forest, std::span<const double> factors) {
+  const std::vector<double> sums = feature_sums(forest, factors);
   std::vector<FeatureId> ids;
   std::vector<float> values;
   for (uint32_t f = 0; f < sums.size(); ++f) {
     if (sums[f] == 0) continue;
-    ids.push_back(a.feature_ids[f]);
+    ids.push_back(forest.arrays().feature_ids[f]);
     values.push_back(static_cast<float>(sums[f]));
   }
   return SparseVector(ids, values);

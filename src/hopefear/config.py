@@ -9,6 +9,9 @@ Comes out: an argparse parser (`add_arguments`), an object made from a mapping, 
         text: Path = argument(help="one sentence per line")
         order: int = option(3, min=1, max=6, help="longest n-gram")
 
+A field whose option has the name of a method is written with an underscore behind it (`update_`);
+the option and the config key have none.
+
 Field types: bool, int, float, str, Path, Literal[...], X | None, list[X], and any class with a
 `parse(text)` class method (`Size`).
 """
@@ -114,7 +117,8 @@ def argument(default: Any = dataclasses.MISSING, *, help: str, metavar: str | No
 class Field:
     """A declared field with its type resolved."""
 
-    name: str
+    name: str  # of the option and the config key
+    attribute: str  # of the object
     type: Any  # without "| None"
     optional: bool
     default: Any  # dataclasses.MISSING if there is none
@@ -172,7 +176,8 @@ def fields_of(cls: type) -> list[Field]:
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
-        result.append(Field(field.name, kind, optional, default, field.metadata["option"]))
+        name = field.name.removesuffix("_")
+        result.append(Field(name, field.name, kind, optional, default, field.metadata["option"]))
     return result
 
 
@@ -254,14 +259,14 @@ def from_mapping(cls: type[T], mapping: Mapping[str, Any], place: str = "") -> T
         if field.required and field.name not in values:
             what = field.name.upper() if field.option.positional else field.flag
             raise OptionError(f"{prefix}{what} is missing: {field.option.help}")
-    return cls(**values)
+    return cls(**{fields[key].attribute: value for key, value in values.items()})
 
 
 def to_mapping(value: Any) -> dict[str, Any]:
     """The object's fields as plain TOML-able values; None is left out."""
     result = {}
     for field in fields_of(type(value)):
-        item = getattr(value, field.name)
+        item = getattr(value, field.attribute)
         if item is not None:
             result[field.name] = _plain(item)
     return result
@@ -270,7 +275,7 @@ def to_mapping(value: Any) -> dict[str, Any]:
 def part_of(cls: type, value: Any, without: Iterable[str] = ()) -> dict[str, Any]:
     """The values of the fields that `cls` declares, of an object that has more: `cls(**…)`."""
     left_out = set(without)
-    names = [field.name for field in fields_of(cls) if field.name not in left_out]
+    names = [field.attribute for field in fields_of(cls) if field.name not in left_out]
     return {name: getattr(value, name) for name in names}
 
 
@@ -343,7 +348,9 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
 def _in_order_of_help(cls: type) -> list[Field]:
     """What must be given first, then what the class itself declares, then what it inherits."""
     own = inspect.get_annotations(cls)
-    return sorted(fields_of(cls), key=lambda field: (not field.required, field.name not in own))
+    return sorted(
+        fields_of(cls), key=lambda field: (not field.required, field.attribute not in own)
+    )
 
 
 def usage(prog: str, cls: type) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hopefear.text.world import generate, write
+from hopefear.tune.run import read_metrics
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PLUGIN = Path(__file__).parents[2] / "examples" / "my_features.py"
@@ -95,8 +96,8 @@ def test_sparse_features_from_tuned_dense_weights(
     sparse += [*options, "--min-sentences", "2", "--templates", "word-pairs", "rule-id"]
     done = hopefear(*words, *sparse, "--json")
     assert done.returncode == 0, done.stderr
-    first, *_, last = map(json.loads, (tmp_path / "sparse" / "metrics.jsonl").open())
-    tuned = [json.loads(line)["bleu"] for line in (tmp_path / "dense" / "metrics.jsonl").open()]
+    first, *_, last = read_metrics(tmp_path / "sparse" / "metrics.jsonl")
+    tuned = [record["bleu"] for record in read_metrics(tmp_path / "dense" / "metrics.jsonl")]
     assert first["bleu"] == pytest.approx(max(tuned)), "it begins where the other one ended"
     assert last["active_features"] > first["active_features"]
     weights = (tmp_path / "sparse" / "iterations" / "02.tsv").read_text().splitlines()

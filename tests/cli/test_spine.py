@@ -15,6 +15,12 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[bytes]]
 
 
+@pytest.fixture
+def hopefear(hopefear_process: Run) -> Run:
+    """Here the whole of it counts, from the start of the interpreter."""
+    return hopefear_process
+
+
 def test_overview(hopefear: Run) -> None:
     for words in ([], ["--help"], ["help"]):
         result = hopefear(*words, env={"COLUMNS": "80"})

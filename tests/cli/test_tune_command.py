@@ -254,6 +254,10 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
         (("--set", "restarts=many"), "--set restarts: 'many' is not valid"),
         (("--set", "metrik.order=2"), "unknown part 'metrik'"),
         (("--set", "restarts"), "expected key=value"),
+        (
+            ("--tuner", "batch-mira", "--set", "space=forest", "--metric", "ter"),
+            "space forest: ter is no BLEU, which alone can be searched for in forests",
+        ),
         (("--fix", "lmm"), "the model has no feature 'lmm'"),
         (("--fix", "lmm", "--runs", "2"), "the model has no feature 'lmm'"),
         (("--tie", "lm words", "--set", "space=forest"), "--tie needs k-best lists"),

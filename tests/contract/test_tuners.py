@@ -328,7 +328,13 @@ def twin(learner: OnlineTuner) -> OnlineTuner:
 def examples(numbers: list[int], weights: Weights, decoder: ToyDecoder) -> list[Example]:
     data = toy_set()
     return [
-        Example(n, decoder.decode(data.sentences[n], weights), data.references[n]) for n in numbers
+        Example(
+            n,
+            decoder.decode(data.sentences[n], weights),
+            data.references[n],
+            decoder.gold(data.sentences[n], data.references[n][0]).forest,
+        )
+        for n in numbers
     ]
 
 
@@ -416,4 +422,4 @@ def test_online_other_metrics(learner: OnlineTuner, metric: str) -> None:
 
 
 def test_there_are_online_tuners() -> None:
-    assert {"mira", "rm"} <= set(ONLINE)
+    assert {"mira", "rm", "violation", "maxforce"} <= set(ONLINE)

@@ -11,6 +11,7 @@ from loop_toy import NEAR, ToyDecoder, toy_set
 from hopefear import registry
 from hopefear.metrics import create
 from hopefear.tune.base_loop import BaseLoop
+from hopefear.tune.lattice_loop import LatticeLoop
 from hopefear.tune.loop import Loop
 from hopefear.tune.online import OnlineLoop
 from hopefear.tune.options import LoopOptions
@@ -23,7 +24,7 @@ ALL = {name: registry.get("tuner", name) for name in registry.names("tuner")}
 TUNERS = [name for name, cls in ALL.items() if issubclass(cls, BatchTuner)]
 ONLINE = [name for name, cls in ALL.items() if issubclass(cls, OnlineTuner)]
 BATCH_CASES = [(name, space) for name in TUNERS for space in ALL[name].spaces]
-CASES = BATCH_CASES + [(name, "online") for name in ONLINE]
+CASES = [*BATCH_CASES, ("lattice-svm", "decoded once"), *((name, "online") for name in ONLINE)]
 
 
 def run(name: str, space: str, directory: Path, **options: Any) -> dict[str, Any]:
@@ -40,6 +41,8 @@ def run(name: str, space: str, directory: Path, **options: Any) -> dict[str, Any
         }
         if name in ONLINE:
             return OnlineLoop(make_tuner=cls, **shared)
+        if space == "decoded once":
+            return LatticeLoop(tuner=cls(), **shared)
         return Loop(tuner=cls(space=space) if len(cls.spaces) > 1 else cls(), **shared)
 
     config = {"tuner": {"name": name, "space": space}}

@@ -270,6 +270,40 @@ def test_envelope(graph: Hypergraph, data: st.DataObject) -> None:
 
 
 @few
+@given(hypergraphs(), weight_values, weight_values, st.sampled_from((0.1, 1.0, 30.0)))
+def test_best_on_lines(
+    graph: Hypergraph, one: list[float], other: list[float], reach: float
+) -> None:
+    """Anywhere on the lines, one of those found is the best; and each of them is, somewhere."""
+    directions = [Weights(dict(zip(FEATURES, values, strict=True))) for values in (one, other)]
+    found = hf.best_on_lines(
+        graph.forest, directions=directions, reach=reach, scores=graph.scores, roots=graph.roots
+    )
+    assert bool(found) == bool(graph.derivations)
+    if not found:
+        return
+    known = {d.edges: number for number, d in enumerate(graph.derivations)}
+    numbers = [known[tuple(d.edges.tolist())] for d in found]
+    assert len(set(numbers)) == len(numbers)
+    assert found[0].score == pytest.approx(max(d.score for d in graph.derivations))
+    intercepts = np.array([d.score for d in graph.derivations])
+    assert [d.score for d in found] == pytest.approx(intercepts[numbers])
+    somewhere = np.zeros(len(numbers), bool)
+    for direction in directions:
+        slopes = uses(graph) @ hf.edge_scores(graph.forest, direction)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cross = np.subtract.outer(intercepts, intercepts) / -np.subtract.outer(slopes, slopes)
+        corners = np.sort(cross[np.isfinite(cross) & (np.abs(cross) < reach)])
+        at = np.unique(
+            np.concatenate([[-reach, 0, reach], corners, (corners[1:] + corners[:-1]) / 2])
+        )
+        heights = intercepts[:, None] + slopes[:, None] * at
+        assert heights[numbers].max(axis=0) == pytest.approx(heights.max(axis=0), abs=1e-8)
+        somewhere |= (heights[numbers] >= heights.max(axis=0) - 1e-8).any(axis=1)
+    assert somewhere.all()
+
+
+@few
 @given(hypergraphs(), st.integers(0, 6).map(lambda n: n / 2))
 def test_prune_by_margin(graph: Hypergraph, margin: float) -> None:
     pruned = hf.prune(graph.forest, margin=margin, scores=graph.scores, roots=graph.roots)
@@ -280,6 +314,23 @@ def test_prune_by_margin(graph: Hypergraph, margin: float) -> None:
     for edge in range(len(graph.edges)):
         wanted = max([d.score for d in graph.derivations if edge in d.edges], default=NEVER)
         assert through[edge] == pytest.approx(wanted)
+
+
+@few
+@given(hypergraphs(), st.integers(0, 6))
+def test_prune_by_density(graph: Hypergraph, density: int) -> None:
+    """As many edges as asked for, unless more are equally good; never without the best."""
+    ask = {"scores": graph.scores, "roots": graph.roots}
+    pruned = hf.prune(graph.forest, density=density, **ask)
+    best = hf.viterbi(graph.forest, **ask)
+    if best is None:
+        return
+    wanted = density * max(1, len(best.words))
+    through = np.sort(hf.max_marginals(graph.forest, **ask))[::-1]
+    through = through[through > NEVER]
+    last = min(best.score, through[min(wanted, len(through) - 1)])
+    assert pruned.edges == int((through >= last - 1e-9).sum())
+    assert pruned.edges >= len(set(best.edges.tolist()))
 
 
 @few

@@ -1,4 +1,4 @@
-"""`hopefear rerank apply`: the best candidate of each n-best list."""
+"""`hopefear rerank apply`: the best candidate of each n-best list, or the best path of lattices."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from hopefear.cli.command import Command, Console
 from hopefear.config import option
 from hopefear.errors import InputError, OptionError
 from hopefear.files import check_one_stdin, display_name, write_text
+from hopefear.forest.io.forests import Format as LatticeFormat
 from hopefear.registry import register
 
 if TYPE_CHECKING:
     from hopefear.forest.io.nbest import NbestList
+    from hopefear.weights import Weights
 
 
 @register("command", "rerank apply")
@@ -26,15 +28,24 @@ class RerankApply(Command):
     line of a sentence is its number, from 0: lists that come before their turn wait, and a sentence
     that has no list gets an empty line. With --ids every line begins with the list's id and a tab,
     and none waits. Of candidates with equal scores the first is taken.
+    With --lattices the best translations of lattices are written, by weights of 'hopefear tune
+    --lattices'.
     """
 
     section = "Use and look"
     examples = (
         "hopefear rerank apply --nbest test.nbest --weights weights.tsv -o test.out",
         "decode | hopefear rerank apply --nbest - --format jsonl --weights w.tsv -o - --ids",
+        "hopefear rerank apply --lattices test.plf --weights run/weights.tsv -o test.out",
     )
 
-    nbest: Path = option(help="n-best lists; .gz is unpacked")
+    nbest: Path | None = option(None, help="n-best lists; .gz is unpacked")
+    lattices: list[Path] = option(
+        [], metavar="FILE", help="forests or lattices of any system, instead of lists"
+    )
+    lattice_format: LatticeFormat | None = option(
+        None, metavar="NAME", help="their format; if not given, by how the files begin"
+    )
     weights: Path = option(help="name<TAB>value lines, or a .bin file")
     output: Path = option(flags=("-o",), metavar="OUT", help="where the translations go")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
@@ -43,23 +54,50 @@ class RerankApply(Command):
     ids: bool = option(False, help="write the id and a tab before each translation")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        import numpy as np
-
-        from hopefear.forest import edge_scores
-        from hopefear.forest.io.nbest import read_nbest
-        from hopefear.tune.candidate_builder import entry
         from hopefear.weights import Weights
 
-        check_one_stdin(self.nbest, self.weights)
+        if (self.nbest is None) == (not self.lattices):
+            raise OptionError("give n-best lists (--nbest FILE) or lattices (--lattices FILE …)")
+        if self.lattices and (self.ids or self.format):
+            raise OptionError("--ids and --format are for n-best lists; leave them out")
         if console.json and str(self.output) == "-":
             raise OptionError("-o -: stdout belongs to the report with --json; name a file")
         weights = Weights.load(self.weights)
         if weights.active == 0:
             console.warn(f"{display_name(self.weights)}: all weights are 0: first candidates win")
+        if self.nbest is None:
+            return self._search(weights, console)
+        return self._rerank(self.nbest, weights, console)
+
+    def _search(self, weights: Weights, console: Console) -> Mapping[str, Any]:
+        """The best translation of each lattice."""
+        from hopefear.forest import viterbi
+        from hopefear.forest.io.forests import read_forests
+
+        lattices = missing = 0
+        with console.step("search", unit="lattices") as step, write_text(self.output) as out:
+            for path in self.lattices:
+                for forest in read_forests(path, self.lattice_format):
+                    best = viterbi(forest, weights)
+                    lattices, missing = lattices + 1, missing + (best is None)
+                    out.write(("" if best is None else best.text) + "\n")
+                    step.advance()
+        if missing:
+            console.warn(f"{missing:,} lattices without a path are empty lines")
+        return {"lattices": lattices, "missing": missing}
+
+    def _rerank(self, nbest: Path, weights: Weights, console: Console) -> Mapping[str, Any]:
+        import numpy as np
+
+        from hopefear.forest import edge_scores
+        from hopefear.forest.io.nbest import read_nbest
+        from hopefear.tune.candidate_builder import entry
+
+        check_one_stdin(nbest, self.weights)
         changed = candidates = matched = 0
-        place = Places(self.nbest, self.ids)
+        place = Places(nbest, self.ids)
         with console.step("rerank", unit="lists") as step, write_text(self.output) as out:
-            for list_ in read_nbest(self.nbest, self.format):
+            for list_ in read_nbest(nbest, self.format):
                 best = int(np.argmax(edge_scores(list_.forest, weights)))
                 changed += best != 0
                 candidates += list_.forest.edges
@@ -83,6 +121,9 @@ class RerankApply(Command):
         }
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
+        if "lattices" in report:
+            console.note(f"{report['lattices']:,} lattices")
+            return
         console.note(
             f"{report['lists']:,} lists, {report['changed']:,} times not the first candidate"
         )

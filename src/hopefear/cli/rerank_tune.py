@@ -76,6 +76,11 @@ class RerankTune(Command):
             check_writable(self.output)
         if not isinstance(tuner := self.component("tuner"), BatchTuner):
             raise OptionError(f"--tuner {self.tuner}: learns while decoding; choose a batch tuner")
+        if "kbest" not in tuner.spaces:
+            raise OptionError(
+                f"--tuner {self.tuner}: works on forests; take 'hopefear tune --lattices', which "
+                "reads n-best lists too"
+            )
         if tuner.pool_space != "kbest":
             raise OptionError(f"--tuner {self.tuner}: works on forests; see --set space=kbest")
         threads = self.threads or all_cores()

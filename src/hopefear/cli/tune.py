@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, table
 from hopefear.cli.translate import DecoderOverrides, chosen_templates, load_plugins
-from hopefear.config import option, part_of, to_mapping
+from hopefear.config import fields_of, option, part_of, to_mapping
 from hopefear.errors import InputError, OptionError
 from hopefear.files import check_one_stdin
+from hopefear.forest.io.forests import Format
 from hopefear.progress import duration
 from hopefear.registry import register
-from hopefear.tune.options import LoopOptions
+from hopefear.tune.options import LoopOptions, TrainingOptions
 
 if TYPE_CHECKING:
     from hopefear.model import Model
@@ -27,15 +28,19 @@ if TYPE_CHECKING:
 
 @register("command", "tune")
 @dataclass(kw_only=True)
-class Tune(DecoderOverrides, LoopOptions, Command):
-    """Learn the weights of a model on a development set.
+class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
+    """Learn the weights of a model on a development set, or on a bitext.
 
     Decodes the set, optimises the weights on everything decoded so far, and repeats, until nothing
-    changes any more; online tuners (mira, rm) learn from sentence after sentence instead, decoded
-    with the weights of that moment. The run directory then has the best weights (weights.tsv),
-    those of every iteration, metrics.jsonl, and config.toml with all that is needed to repeat it. A
-    run that was killed goes on with --resume and ends with the same weights. --set gives options of
-    the tuner and of the metric (--set restarts=5 metric.reference_length=average).
+    changes any more; online tuners (mira, rm, violation) learn from sentence after sentence
+    instead, decoded with the weights of that moment. With --train they learn from that bitext, and
+    the development set only says when to stop and which iteration is best; violation learns from
+    those of its sentence pairs that the decoder can derive. The run directory then has the best
+    weights (weights.tsv), those of every iteration, metrics.jsonl, and config.toml with all that is
+    needed to repeat it. A run that was killed goes on with --resume and ends with the same weights.
+    --set gives options of the tuner and of the metric (--set restarts=5
+    metric.reference_length=average). With --lattices nothing is decoded: any tuner learns from
+    forests or lattices of any system (docs/tuning.md).
     """
 
     section = "Learn"
@@ -44,13 +49,28 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         "hopefear tune --model m --dev d.zh --refs d.en.? --tuner batch-mira -o run --set C=0.001",
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mert -o run --runs 3 --resume",
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mira -o run --set step=kbest",
+        "hopefear tune --model m --train t.fr t.en --dev d.fr --refs d.en --tuner maxforce -o run",
+        "hopefear tune --lattices dev.plf --refs dev.en --tuner lattice-svm -o run",
     )
     components = {"tuner": "tuner", "metric": "metric"}  # noqa: RUF012
 
-    dev: Path = option(metavar="SRC", help="source text to learn from, one sentence per line")
-    refs: list[Path] = option(metavar="REF", help="its references, one file each")
+    dev: Path | None = option(
+        None, metavar="SRC", help="source text to learn from, one sentence per line"
+    )
+    refs: list[Path] = option(metavar="REF", help="references, one file each")
     tuner: str = option(help="the method, such as mert, batch-mira or mira")
     output: Path = option(flags=("-o",), metavar="RUN", help="directory of the run")
+    train: list[Path] = option(
+        [], metavar="FILE", help="learn from this bitext, SRC TGT, and judge by the development set"
+    )
+    lattices: list[Path] = option(
+        [],
+        metavar="FILE",
+        help="learn from these instead of decoding: forests or lattices of any system",
+    )
+    lattice_format: Format | None = option(
+        None, metavar="NAME", help="their format; if not given, by how the files begin"
+    )
     model: Path | None = option(None, metavar="DIR", help="the model directory")
     decoder: str | None = option(
         None, metavar="COMMAND", help="decode with this command instead, see docs/tuning.md"
@@ -74,6 +94,8 @@ class Tune(DecoderOverrides, LoopOptions, Command):
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.threads import all_cores
         from hopefear.tune.base_loop import BaseLoop
+        from hopefear.tune.lattice_loop import LatticeLoop
+        from hopefear.tune.lattice_svm import LatticeSvm
         from hopefear.tune.loop import Loop
         from hopefear.tune.online import OnlineLoop
         from hopefear.tune.runs import tune
@@ -84,12 +106,17 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         threads = self.threads or all_cores()
         tuner, metric = self.component("tuner"), self.component("metric")
         system = self._system(console, self.kbest or tuner.kbest, getattr(tuner, "learners", 1))
-        data = system.read(self.dev, self.refs)
-        heldout = system.read(self.heldout, self.heldout_refs) if self.heldout else None
+        data = system.read(self.sources, self.refs)
+        heldout = system.read([self.heldout], self.heldout_refs) if self.heldout else None
+        training = system.read([self.train[0]], self.train[1:]) if self.train else None
+        training_options = TrainingOptions(**part_of(TrainingOptions, self))
+        if training is not None and self.leave_out:
+            training = without_own_rules(training)
         config = {
             "tuner": {"name": self.tuner, **to_mapping(tuner)},
             "metric": {"name": self.metric, **to_mapping(metric)},
             **self._config(system),
+            **({"training": given} if (given := training_options.given()) else {}),
             "resources": {"threads": threads},
         }
 
@@ -108,8 +135,20 @@ class Tune(DecoderOverrides, LoopOptions, Command):
                 "warn": console.warn,
             }
             if isinstance(tuner, OnlineTuner):
-                return OnlineLoop(make_tuner=lambda: self.component("tuner"), **shared)
-            return Loop(tuner=self.component("tuner"), **shared)
+                return OnlineLoop(
+                    make_tuner=lambda: self.component("tuner"),
+                    training=training,
+                    training_options=training_options,
+                    **shared,
+                )
+            for name in ("train", *training_options.given()):
+                if getattr(self, name):
+                    raise OptionError(
+                        f"--{name.replace('_', '-')}: {self.tuner} learns from the development "
+                        "set; leave it out or take an online tuner, as mira or violation"
+                    )
+            loop = LatticeLoop if isinstance(tuner, LatticeSvm) else Loop
+            return loop(tuner=self.component("tuner"), **shared)
 
         options = LoopOptions(**part_of(LoopOptions, self))
         with system.running:
@@ -124,11 +163,20 @@ class Tune(DecoderOverrides, LoopOptions, Command):
             )
         return {"tuner": self.tuner, "run": str(self.output), **report}
 
+    @property
+    def sources(self) -> list[Path]:
+        """What is learned from, besides references."""
+        return self.lattices if self.dev is None else [self.dev]
+
     def _check(self) -> None:
         command = self.decoder or self.stream_decoder
         if self.decoder is not None and self.stream_decoder is not None:
             raise OptionError("--decoder and --stream-decoder are two ways to decode; give one")
-        if self.model is None and command is None:
+        if self.lattices:
+            self._check_lattices()
+        elif self.dev is None:
+            raise OptionError("--dev is missing: a source text; or --lattices FILE")
+        elif self.model is None and command is None:
             raise OptionError("--model is missing: the model directory, or --decoder COMMAND")
         flag = "--decoder" if self.stream_decoder is None else "--stream-decoder"
         if command is not None and self.model is None and not self.tokenized:
@@ -140,12 +188,28 @@ class Tune(DecoderOverrides, LoopOptions, Command):
             raise OptionError(f"--templates and --plugin are for a decoder of ours, not {flag}")
         if (self.heldout is None) != (not self.heldout_refs):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
+        if self.train and len(self.train) != 2:
+            raise OptionError(f"--train: {len(self.train)} files; give two, SRC TGT")
+        if self.leave_out and (not self.train or self.decoder is not None):
+            raise OptionError("--leave-out: belongs to --train and a model of ours; leave it out")
         heldout = [self.heldout] if self.heldout else []
-        check_one_stdin(self.dev, *self.refs, *heldout, *self.heldout_refs)
+        check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)
+
+    def _check_lattices(self) -> None:
+        overrides = [field.name for field in fields_of(DecoderOverrides)]
+        for name in ("dev", "train", "model", "decoder", "stream_decoder", *overrides):
+            if getattr(self, name) not in (None, []):
+                raise OptionError(
+                    f"--{name.replace('_', '-')}: with --lattices nothing is decoded; leave it out"
+                )
 
     def _system(self, console: Console, k: int, learners: int) -> System:
         from hopefear.model import Model
 
+        if self.lattices:
+            from hopefear.cli.tune_lattices import lattice_system
+
+            return lattice_system(self)
         model = None if self.model is None else Model.load(self.model)
         if self.decoder is not None:
             return external_system(self, self.decoder, model, k, console)
@@ -158,9 +222,11 @@ class Tune(DecoderOverrides, LoopOptions, Command):
         """What makes the run repeatable: files by their content, and where they were."""
         from hopefear.tune.run import digest_of_weights
 
-        files: dict[str, Any] = {"dev": [self.dev], "refs": self.refs}
+        files: dict[str, Any] = {"dev": self.sources, "refs": self.refs}
         if self.heldout is not None:
             files |= {"heldout": [self.heldout], "heldout_refs": self.heldout_refs}
+        if self.train:
+            files["train"] = self.train
         places: dict[str, Any] = {key: [str(p) for p in paths] for key, paths in files.items()}
         for key in ("model", "weights"):
             if getattr(self, key) is not None:
@@ -189,12 +255,13 @@ class System:
     # What runs as long as there is something to decode.
     running: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
-    def read(self, source: Path, references: Sequence[Path]) -> TuningSet:
+    def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
         """A set as the decoder and the metric take it."""
         from hopefear.text.lines import read_parallel
         from hopefear.tune.loop import TuningSet
 
         sentences, expected = [], []
+        (source,) = sources
         paths = [source, *references]
         hashes = [hashlib.sha256() for _ in paths]  # now: standard input comes only once
         for number, row in enumerate(read_parallel(paths), 1):
@@ -205,6 +272,15 @@ class System:
         for path, digest in zip(paths, hashes, strict=True):
             self.digests[path] = digest.hexdigest()[:16]
         return TuningSet(sentences, expected)
+
+
+def without_own_rules(data: TuningSet) -> TuningSet:
+    """Training data whose sentences are decoded without what the model has from them alone."""
+    from hopefear.decode.forced import leaving_out
+    from hopefear.tune.loop import TuningSet
+
+    pairs = zip(data.sentences, data.references, strict=True)
+    return TuningSet([leaving_out(source, texts[0]) for source, texts in pairs], data.references)
 
 
 def model_system(command: Tune, model: Model, console: Console) -> System:
@@ -222,7 +298,7 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
         options=TranslateOptions(tokenized=command.tokenized),
         decoder=overrides,
         templates=chosen_templates(command.templates, model),
-        folders=[command.dev.parent, Path()],
+        folders=[*(path.parent for path in command.sources), Path()],
         warn=console.warn,
     )
     return System(
@@ -298,7 +374,7 @@ def stream_system(
     decoder = StreamDecoder(options, weights, learners=learners, warn=console.warn)
     source = None if command.tokenized or model is None else model.text("source", console.warn)
     words = split_words if source is None else source.prepare
-    folders = [command.dev.parent, Path()]
+    folders = [*(path.parent for path in command.sources), Path()]
 
     numbers = itertools.count()
 
@@ -345,6 +421,8 @@ def _contents(model: Model) -> dict[str, str]:
 
 def show_outcome(report: Mapping[str, Any], console: Console) -> None:
     """The end of a run, and its iterations."""
+    from hopefear.tune.base_loop import name_of
+
     if "runs" in report:
         rows = [
             (
@@ -361,9 +439,10 @@ def show_outcome(report: Mapping[str, Any], console: Console) -> None:
         console.print(
             f"mean {report['dev_bleu_mean']:.2f}, deviation {report['dev_bleu_deviation']:.2f}"
         )
+    chosen = name_of({"iteration": report["best_iteration"], "mean_of": report.get("mean_of")})
     console.print(
-        f"{report['run']}/weights.tsv: dev BLEU {report['dev_bleu']:.2f} in iteration "
-        f"{report['best_iteration']} of {report['iterations']} ({report['stopped']}), "
+        f"{report['run']}/weights.tsv: dev BLEU {report['dev_bleu']:.2f}, {chosen} "
+        f"of {report['iterations']} ({report['stopped']}), "
         f"{duration(report['seconds'])}, of which decoding {duration(report['decode_seconds'])}"
     )
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar
@@ -54,6 +54,11 @@ class Sentence:
         if isinstance(text, Sentence):
             return text
         return cls(tuple(split_words(text) if isinstance(text, str) else text), id)
+
+    def prefix(self, words: int) -> Sentence:
+        """Its first words, as a sentence."""
+        within = tuple(option for option in self.options if option.end <= words)
+        return replace(self, words=self.words[:words], options=within)
 
 
 @dataclass(frozen=True)

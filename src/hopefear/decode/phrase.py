@@ -36,7 +36,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from hopefear._engine import BestSpans, Forest, PhraseModel, PhraseSettings, SparseVector
 from hopefear.config import option
 from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
-from hopefear.decode.forced import force
+from hopefear.decode.forced import MAX_STATES, force
+from hopefear.decode.gold import GoldPair, gold_pair
 from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
@@ -170,6 +171,21 @@ class PhraseDecoder(Decoder):
                 "a larger max_states"
             )
         return gold.forest
+
+    def gold(
+        self,
+        sentence: Sentence | Tokens,
+        target: Tokens,
+        *,
+        prefixes: int | None = None,
+        max_states: int = MAX_STATES,
+    ) -> GoldPair:
+        """The pair to learn from, with all derivations: see `decode/gold.py`."""
+        return gold_pair(self, sentence, target, prefixes=prefixes, max_states=max_states)
+
+    def prefix(self, sentence: Sentence | Tokens, words: int) -> Sentence:
+        """The first words of a sentence, as `gold` takes them for a prefix."""
+        return Sentence.of(sentence).prefix(words)
 
     def decode_with_spans(
         self, sentence: Sentence | Tokens, weights: Weights

@@ -9,7 +9,7 @@ phrase search (all nodes that cover i source words) or any other set.
 
 from __future__ import annotations
 
-from hopefear.forest.envelope import Segment, envelope
+from hopefear.forest.envelope import Segment, best_on_lines, envelope
 from hopefear.forest.expand import Expanded, LanguageModelScorer, Scorer, expand
 from hopefear.forest.forest import Derivation, Forest, ForestBuilder, Vocabulary, bin_nodes
 from hopefear.forest.inference import (
@@ -69,6 +69,7 @@ __all__ = [
     "Semiring",
     "Translation",
     "Vocabulary",
+    "best_on_lines",
     "best_other",
     "best_scores",
     "bin_nodes",

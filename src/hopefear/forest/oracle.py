@@ -124,7 +124,7 @@ def choose(
 def candidates_of(derivations: Sequence[Derivation], objective: Objective) -> Candidates:
     """A list of derivations (k-best, samples) with what they gain."""
     rows = objective.prepared.statistics(
-        [derivation.words for derivation in derivations],
+        [derivation.text for derivation in derivations],
         np.full(len(derivations), objective.sentence, np.int32),
     )
     return Candidates(derivations, np.asarray(objective.gains(rows)), rows)

@@ -43,6 +43,7 @@ def prune(
     *,
     margin: float | None = None,
     posterior: float | None = None,
+    density: float | None = None,
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Forest:
@@ -50,14 +51,31 @@ def prune(
 
     `margin`: the best derivation that uses the edge must score at least the best one minus the
     margin. `posterior`: the edge's expected number of uses must be at least so large; the best
-    derivation stays in any case.
+    derivation stays in any case. `density`: the margin at which so many edges are left for each
+    word of the best derivation, or more where that many are equally good.
     """
-    if (margin is None) == (posterior is None):
-        raise TypeError("give either margin or posterior")
-    value = margin if margin is not None else posterior
-    assert value is not None
+    given = {"margin": margin, "posterior": posterior, "density": density}
+    chosen = [(name, value) for name, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        raise TypeError("give one of margin, posterior and density")
+    name, value = chosen[0]
     if not value >= 0:
         raise ValueError(f"prune at {value}: expected a number from 0")
     values = scores_of(forest, weights, scores)
     nodes = roots_of(forest, roots)
-    return select(forest, _engine.prune_mask(forest, values, nodes, value, margin is not None))
+    if name == "density":
+        value = _margin_of(forest, values, nodes, value)
+    return select(forest, _engine.prune_mask(forest, values, nodes, value, name != "posterior"))
+
+
+def _margin_of(
+    forest: Forest, scores: NDArray[np.float64], roots: NDArray[np.uint32], density: float
+) -> float:
+    """The margin that leaves so many edges for each word of the best derivation."""
+    best = _engine.viterbi(forest, scores, roots)
+    if best is None:
+        return 0.0
+    through = _engine.max_marginals(forest, scores, roots)
+    through = np.sort(through[through > -np.inf])
+    first_left_out = len(through) - 1 - int(density * max(1, len(best.words)))
+    return max(0.0, best.score - float(through[max(0, first_left_out)]))

@@ -6,7 +6,9 @@ out: the weights of each iteration and the best of them, in the run directory (`
 Iteration 0 has the start weights. The set is decoded with the weights of iteration i, which gives
 their score; then the weights of iteration i + 1 are learned, from what was decoded (`loop.py`) or
 by another pass over the sentences (`online.py`). So every weight vector is judged by a search with
-it, the last one too, and the best is chosen among them all. [och2003mert, cherry2012]
+it, the last one too, and the best is chosen among them all. [och2003mert, cherry2012] Or the mean
+of the last ones is the result (`average_last`), judged in the same way and recorded as one more
+iteration. [cettolo2011]
 
 Each of the two phases ends with a checkpoint. All chance comes from generators seeded by the seed
 and the number of the iteration, so nothing random has to be remembered.
@@ -26,18 +28,18 @@ import numpy as np
 from hopefear._engine import Forest
 from hopefear.errors import InputError
 from hopefear.forest import ForestBuilder, viterbi
-from hopefear.metrics import Metric, create
-from hopefear.metrics.bleu import Bleu
-from hopefear.metrics.metric import total
+from hopefear.metrics import Metric
 from hopefear.progress import Display, Progress, duration
 from hopefear.threads import in_order
 from hopefear.tune.degenerate import check_finite, nearly_zero
+from hopefear.tune.judge import Judge, TuningSet
+from hopefear.tune.mean import last_iterations, mean_weights
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.restrict import Restriction, check_held
 from hopefear.tune.run import Record, RunDirectory
 from hopefear.tune.store import Added
 from hopefear.tune.tuner import Tuner
-from hopefear.weights import FeatureNames, Weights, difference
+from hopefear.weights import FeatureNames, Weights
 
 Tell = Callable[[str], None]
 
@@ -58,28 +60,11 @@ class Decodes(Protocol):
 
 
 @dataclass(frozen=True)
-class TuningSet:
-    """Sentences as the decoder takes them, and the references of each."""
-
-    sentences: Sequence[Any]
-    references: Sequence[Sequence[str]]
-
-    def __post_init__(self) -> None:
-        if len(self.sentences) != len(self.references):
-            raise InputError(
-                f"{len(self.sentences)} sentences, but references for {len(self.references)}; "
-                "give parallel files"
-            )
-        if not self.sentences:
-            raise InputError("the set to learn from is empty; give one sentence or more")
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What came out of a run."""
 
     records: list[Record]
-    best: int  # the iteration whose weights were chosen
+    best: int  # the iteration whose weights were chosen; one after the last if it is the mean
     quality: float  # what it was chosen by; higher is better
     stopped: str  # why
     weights: Weights
@@ -131,7 +116,10 @@ class BaseLoop(ABC):
     def run(self) -> Outcome:
         """Run to the end, from the beginning or from the last finished phase."""
         with self.directory.locked():
-            state = self.directory.read_state() or self._begin()
+            state = self.directory.read_state()
+            if state is None or state["phase"] != "finished":
+                self._open()
+            state = state or self._begin()
             self.records = state["records"]
             self.iteration = state["iteration"]
             self.weights = self.directory.load_weights(self.iteration)
@@ -145,6 +133,7 @@ class BaseLoop(ABC):
                     self._decode()
                 stopped = self._reason_to_stop()
                 if stopped:
+                    self._add_mean()
                     return self._finish(stopped)
                 self._optimise()
                 decoded = False
@@ -153,6 +142,9 @@ class BaseLoop(ABC):
 
     def _check(self) -> None:  # noqa: B027 (may be left as it is)
         """Refuse what cannot be, before anything is said or written."""
+
+    def _open(self) -> None:  # noqa: B027 (may be left as it is)
+        """What takes long and must be there before the first phase."""
 
     @abstractmethod
     def _state(self) -> Mapping[str, Any]:
@@ -185,15 +177,11 @@ class BaseLoop(ABC):
         with self._step(label, len(self.judge.data.sentences)) as step:
             forests = self._forests(self.judge.data, step)
             added, more = self._take(forests)
-        rows = self.judge.statistics(added.texts)
-        record = {"iteration": self.iteration, **self.judge.scores(rows, added.texts), **record}
+        record = {"iteration": self.iteration, **self.judge.scores(added.texts), **record}
         record |= more
         if added.failed:
             record["without_translation"] = added.failed
-        if self.heldout is not None:
-            record |= self._decode_heldout(self.heldout)
-        record |= clock.seconds("decode")
-        record["active_features"] = self.weights.active
+        record |= self._judged(clock)
         self.records[self.iteration :] = [record]
         best = self._best()
         if best == self.iteration:
@@ -201,13 +189,20 @@ class BaseLoop(ABC):
         self._checkpoint("decoded")
         self._report(record)
 
-    def _decode_heldout(self, judge: Judge) -> Record:
-        label = f"iteration {self.iteration}: decode the held-out set"
+    def _judged(self, clock: _Clock) -> Record:
+        """What a record has of all weights: scores on the held-out set, seconds, how many."""
+        record: Record = {}
+        if self.heldout is not None:
+            label = f"iteration {self.iteration}: decode the held-out set"
+            scores = self._scores(self.heldout, label)
+            record |= {f"heldout_{key}": value for key, value in scores.items()}
+        return {**record, **clock.seconds("decode"), "active_features": self.weights.active}
+
+    def _scores(self, judge: Judge, label: str) -> Record:
+        """Of a search with the present weights that adds nothing to what is learned from."""
         with self._step(label, len(judge.data.sentences)) as step:
             forests = self._forests(judge.data, step)
-            texts = list(in_order(self._best_text, forests, self.threads))
-        scores = judge.scores(judge.statistics(texts), texts)
-        return {f"heldout_{key}": value for key, value in scores.items()}
+            return judge.scores(list(in_order(self._best_text, forests, self.threads)))
 
     def _best_text(self, forest: Forest) -> str:
         best = viterbi(forest, self.weights)
@@ -237,7 +232,7 @@ class BaseLoop(ABC):
         weights = self.restriction.widen(weights.copy())
         check_held(held, self.weights, weights, self._tuner.name)
         record: Record = {"iteration": number, "objective": said.pop("objective")}
-        record["change"] = _change(self.weights, weights, held)
+        record["change"] = _change(self.weights, weights)
         record |= clock.seconds("optimise")
         if nearly_zero(weights):
             self._warn("all weights are 0 or nearly so: they decide nothing")
@@ -275,8 +270,38 @@ class BaseLoop(ABC):
                 return "score no longer rises"
         return None
 
+    def _add_mean(self) -> None:
+        """The mean of the last iterations as one more; nothing if it would be one of them.
+
+        It has no checkpoint of its own: whoever is killed here finds all of them and comes again.
+        """
+        numbers = last_iterations(self.iteration, self.options.average_last)
+        found = {number: self.directory.load_weights(number) for number in numbers}
+        found = {number: weights for number, weights in found.items() if not nearly_zero(weights)}
+        if len(found) < 2:
+            return
+        clock = _Clock()
+        intern = FeatureNames().intern
+        held = frozenset(intern(name) for names in self.useless.values() for name in names)
+        mean = mean_weights(list(found.values()), self.restriction.fixed, held)
+        number = len(self.records)
+        self.weights = self.directory.save_weights(number, mean)
+        record: Record = {"iteration": number, "mean_of": list(found), "warnings": []}
+        if nearly_zero(self.weights):
+            record["warnings"].append(f"{name_of(record)}: all weights are nearly 0")
+        record |= self._scores(self.judge, f"{name_of(record)}: decode")
+        record |= self._judged(clock)
+        self.records.append(record)
+        self._report(record)
+        if self.heldout is None and self._chosen() != number:
+            record["warnings"].append(
+                f"{name_of(record)}: scored lower than the start; the best iteration was chosen"
+            )
+        for text in record["warnings"]:
+            self.warn(text)
+
     def _finish(self, stopped: str) -> Outcome:
-        best = self._best()
+        best = self._chosen()
         outcome = Outcome(
             self.records,
             best,
@@ -291,6 +316,17 @@ class BaseLoop(ABC):
         if outcome.best == 0 and self.iteration > 0:
             self.warn("no iteration scored better than the start weights, which were chosen")
         return outcome
+
+    def _chosen(self) -> int:
+        """The mean, where there is one; without it, or if it failed, the best iteration.
+
+        It failed if it is worse than the start. On the set that was learned from it is worse than
+        what it is the mean of, as a rule, and says nothing so; on a held-out set it does, and the
+        mean is one among others.
+        """
+        qualities = self._qualities()
+        has_mean = "mean_of" in self.records[-1] and self.heldout is None
+        return len(qualities) - 1 if has_mean and qualities[-1] >= qualities[0] else self._best()
 
     def _best(self) -> int:
         return int(np.argmax(self._qualities()))  # the first of equal ones
@@ -322,15 +358,23 @@ class BaseLoop(ABC):
         if best != record["iteration"]:
             parts.append(f"best is {best}")
         left = self.options.iterations - self.iteration
-        if left > 0:
+        if left > 0 and "mean_of" not in record:
             parts.append(f"at most {duration(left * self._seconds_each())} left")
-        self.tell(f"iteration {record['iteration']}: " + ", ".join(parts))
+        self.tell(f"{name_of(record)}: " + ", ".join(parts))
 
     def _seconds_each(self) -> float:
         """Of the iterations to come; the last ones tell, since pools grow."""
         keys = ("decode_seconds", "optimise_seconds")
         spent = [sum(r.get(key, 0.0) for key in keys) for r in self.records[-3:]]
         return float(sum(spent)) / len(spent)
+
+
+def name_of(record: Record) -> str:
+    """What a line of the metrics is about."""
+    parts = record.get("mean_of")
+    if parts:
+        return f"mean of iterations {parts[0]} to {parts[-1]}"
+    return f"iteration {record['iteration']}"
 
 
 def without_rise(values: Sequence[float], patience: int) -> bool:
@@ -341,31 +385,6 @@ def without_rise(values: Sequence[float], patience: int) -> bool:
     if not 0 < patience < len(values):
         return False
     return max(values[-patience:]) <= values[-patience - 1]
-
-
-class Judge:
-    """Scores translations of a set: by the metric, and always by BLEU too."""
-
-    def __init__(self, metric: Metric, data: TuningSet, threads: int) -> None:
-        self.metric, self.data, self.threads = metric, data, threads
-        self.prepared = metric.prepare(data.references)
-        bleu = metric if isinstance(metric, Bleu) else create("bleu")
-        assert isinstance(bleu, Bleu)
-        self.bleu = bleu
-        self._bleu = self.prepared if bleu is metric else bleu.prepare(data.references)
-
-    def statistics(self, texts: Sequence[str]) -> Any:
-        return self.prepared.statistics(texts, threads=self.threads)
-
-    def scores(self, rows: Any, texts: Sequence[str]) -> Record:
-        """As a user sees them."""
-        counted = rows if self.bleu is self.metric else self._bleu.statistics(texts)
-        summed = total(counted)
-        return {
-            "score": float(self.metric.shown(total(rows))),
-            "bleu": float(self.bleu.shown(summed)),
-            "length_ratio": float(self.bleu.length_ratio(summed)),
-        }
 
 
 def is_empty(sentence: Any) -> bool:
@@ -383,17 +402,20 @@ class _Clock:
         }
 
 
-def _change(before: Weights, after: Weights, held: frozenset[int]) -> float:
-    """How far the weights that may move moved, as a share of their length."""
-    start = before.copy()
-    for id in held:
-        start[id] = 0.0
-    return float(difference(after, before).norm() / max(start.norm(), 1e-30))
+def _change(before: Weights, after: Weights) -> float:
+    """How far weights moved, as a share of their length before; of those only that moved at all.
+
+    Others may be long and decide nothing: -100 of unknown words, which all translations share.
+    """
+    moved = after.vector() - before.vector()  # no names: there may be millions
+    length = float(np.linalg.norm(before.table.gather(moved.ids)))
+    return float(moved.norm2 / max(length, 1e-30)) if len(moved) else 0.0
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:
     """What `hopefear tune --json` says about a run."""
     records, best = outcome.records, outcome.best_record
+    learned = [record for record in records[1:] if "mean_of" not in record]
     decoding = sum(record.get("decode_seconds", 0.0) for record in records)
     optimising = sum(record.get("optimise_seconds", 0.0) for record in records)
     found = {
@@ -401,7 +423,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "dev_bleu": best["bleu"],
         "dev_score": best["score"],
         "length_ratio": best["length_ratio"],
-        "iterations": len(records) - 1,
+        "iterations": len(learned),
         "stopped": outcome.stopped,
         "seconds": round(decoding + optimising, 3),
         "decode_seconds": round(decoding, 3),
@@ -409,7 +431,9 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "active_features": best["active_features"],
         "warnings": [text for record in records for text in record.get("warnings", [])],
     }
-    for key in ("heldout_score", "heldout_bleu"):
+    if "decodings" in records[-1]:
+        found["decodings"] = records[-1]["decodings"]
+    for key in ("mean_of", "heldout_score", "heldout_bleu"):
         if key in best:
             found[key] = best[key]
     return found

@@ -35,7 +35,7 @@ from hopefear.registry import register
 from hopefear.tune.candidates import Candidates, FloatArray
 from hopefear.tune.forest_mira import ForestMira
 from hopefear.tune.stretch import stretched
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task, bleu_in_forests
 from hopefear.weights import Weights
 
 
@@ -74,6 +74,10 @@ class BatchMira(BatchTuner):
     def __post_init__(self) -> None:
         if self.space == "forest" and self.safe_hope:
             raise OptionError("safe_hope: is for k-best lists; leave it out with space forest")
+
+    def check(self, metric: Metric) -> None:
+        if self.space == "forest":
+            bleu_in_forests(metric)
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         if self.space == "forest":  # whose derivations are not much alike: nothing is stretched

@@ -16,12 +16,11 @@ from typing import Literal
 import numpy as np
 
 from hopefear._engine import Derivation, Forest
-from hopefear.errors import OptionError
 from hopefear.forest import Choice, Objective, Search, find_candidates, viterbi
-from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.context_bleu import ContextBleu
 from hopefear.metrics.metric import Metric, References
 from hopefear.threads import in_order
+from hopefear.tune.tuner import bleu_in_forests
 from hopefear.weights import SparseVector, Weights
 
 
@@ -41,12 +40,7 @@ class ForestMira:
     steps: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.metric, Bleu):
-            raise OptionError(
-                f"space forest: {self.metric.name} is no BLEU, which alone can be searched for in "
-                "forests; use space kbest"
-            )
-        plain = self.metric
+        plain = bleu_in_forests(self.metric)
         self._bleu = ContextBleu(
             order=plain.order,
             reference_length=plain.reference_length,

@@ -12,17 +12,10 @@ from typing import Any
 import numpy as np
 
 from hopefear._engine import Forest
-from hopefear.tune.base_loop import (
-    BaseLoop,
-    Decodes,
-    Judge,
-    Outcome,
-    TuningSet,
-    summary,
-    without_rise,
-)
+from hopefear.tune.base_loop import BaseLoop, Decodes, Outcome, summary, without_rise
 from hopefear.tune.degenerate import in_words, useless_features
 from hopefear.tune.feature_selection import rare_features
+from hopefear.tune.judge import Judge, TuningSet
 from hopefear.tune.run import Record
 from hopefear.tune.store import STORES, Added, Store
 from hopefear.tune.tuner import BatchTuner, Pool, Task
@@ -41,6 +34,7 @@ class Loop(BaseLoop):
 
     def _check(self) -> None:
         self.restriction.check_space(self.tuner.pool_space)
+        self.tuner.check(self.metric)
 
     def _state(self) -> Mapping[str, Any]:
         return self.tuner.state()

@@ -170,14 +170,16 @@ class Mira(OnlineTuner):
         ids, problems = self._problems([found for _, found in there], chosen, task)
         change = self._change(ids, problems)
         for example, found in there:
-            self._cost.record(found.derivations[found.best].words, example.sentence)
+            self._cost.record(found.derivations[found.best].text, example.sentence)
         moved = np.flatnonzero(change)
         return Update(
             SparseVector(ids[moved], change[moved].astype(np.float32)),
             sum(problem.loss > 0 for problem in problems),
             {
                 "loss": [max(0.0, problem.loss) for problem in problems],
-                "spread": [float(np.ptp(found.scores)) for _, found in there],
+                "spread": [
+                    float(f.scores[t] - f.scores.min()) for (_, f), (t, _) in _zip(there, chosen)
+                ],
             },
             {
                 "best": [found.derivations[found.best].text for _, found in there],

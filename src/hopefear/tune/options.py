@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from hopefear.config import option
+from hopefear.config import option, to_mapping
 
 
 @dataclass(kw_only=True)
@@ -35,6 +36,12 @@ class LoopOptions:
         min=0,
         help="stop when the weights move by less than this share of their length; 0: never",
     )
+    average_last: int = option(
+        0,
+        min=0,
+        help="the result is the mean of the last so many iterations (of half of them, if these are "
+        "fewer); 0: the best iteration",
+    )
     seed: int = option(1, min=0, help="of everything that is random")
     fix: list[str] = option(
         [], metavar="NAME", help="features whose weights stay what they are ('reorder.*' too)"
@@ -49,3 +56,31 @@ class LoopOptions:
         "the model itself always",
     )
     keep_pool: bool = option(False, help="keep the pool of candidates when the run is finished")
+
+
+@dataclass(kw_only=True)
+class TrainingOptions:
+    """What online tuners learn from."""
+
+    max_examples: int | None = option(
+        None, min=1, help="learn from so many sentence pairs at most, taken at random"
+    )
+    prefixes: int | None = option(
+        None,
+        min=1,
+        help="of a pair that cannot be derived, learn from its longest beginning that can, if it "
+        "has so many source words (5 in the literature)",
+    )
+    leave_out: bool = option(
+        False, help="decode each pair of --train without the rules that come from it alone"
+    )
+    max_states: int | None = option(
+        None,
+        min=1,
+        help="give up on a sentence pair when forced decoding made so many states; if not given "
+        "1000000",
+    )
+
+    def given(self) -> dict[str, Any]:
+        """What is not as by default."""
+        return {name: value for name, value in to_mapping(self).items() if value}

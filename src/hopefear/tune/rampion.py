@@ -8,12 +8,13 @@ With score s = w.f and cost D = alpha (1 - gain), a sentence's loss is
 (eidelman2013, eq. 3.6, 3.5, 3.4), and the objective is their sum plus (C / 2) |w - w_0|^2, with w_0
 the weights the run began with. Outer passes fix the second maximum's candidate (the hope) of every
 sentence; inner passes go from sentence to sentence, find the first maximum's candidate (the fear),
-and make a step of length eta against the subgradient. Sentences are shuffled in each inner pass.
+and make a step of length eta against the subgradient.
 
 The gain is BLEU+1 for BLEU. The objective is the pool's corpus score; the sum of losses and the
 whole objective before and after are notes.
 
-Differs: the constant is kept in D so that it is never negative; it cancels in every loss.
+Differs: sentences are shuffled in each inner pass, so that their order in the file decides nothing;
+cdec's program goes through them in order, and pulls towards 0 where we pull towards w_0.
 """
 
 from __future__ import annotations

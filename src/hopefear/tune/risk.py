@@ -42,7 +42,7 @@ from hopefear.tune.candidates import FloatArray
 from hopefear.tune.forest_risk import ForestGain, best_texts, remember_names
 from hopefear.tune.lbfgs import minimize
 from hopefear.tune.problem import BoolArray, Problem, times, times_transposed
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task, bleu_in_forests
 from hopefear.tune.values import Expected, Values
 from hopefear.weights import Weights
 
@@ -67,10 +67,17 @@ class Risk(BatchTuner):
     max_steps: int = option(100, min=1, help="steps of L-BFGS in a stage, at most")
     order: int = option(2, min=1, max=4, help="on forests: longest n-gram of the linear gain")
     beam: int = option(200, min=0, help="on forests: pops of a node when n-grams split it; 0: all")
+    density: float = option(
+        50.0, min=0, help="on forests: edges kept for every word of the best translation; 0: all"
+    )
 
     def __post_init__(self) -> None:
         if not self.gammas or min(self.gammas) <= 0:
             raise OptionError(f"gammas: {self.gammas} is not valid; give numbers above 0")
+
+    def check(self, metric: Metric) -> None:
+        if self.space == "forest":
+            bleu_in_forests(metric)
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         if self.space == "forest":
@@ -94,6 +101,8 @@ class Risk(BatchTuner):
             weights,
             order=self.order,
             beam=self.beam,
+            lowercase=bleu_in_forests(pool.metric).lowercase,
+            density=self.density,
             threads=task.threads,
         )
         start = expected.vector(weights)

@@ -82,11 +82,12 @@ class RunDirectory:
         """Write them; returns what a reader finds, so that resuming changes nothing."""
         path = self.path / ITERATIONS / f"{iteration:02d}.tsv"
         other = path.with_suffix(".bin")
-        if len(weights) > TEXT_LIMIT:
+        binary = len(weights) > TEXT_LIMIT
+        if binary:
             path, other = other, path
         weights.save(path)
         other.unlink(missing_ok=True)
-        return Weights.load(path)
+        return weights if binary else Weights.load(path)  # text is rounded, the binary form is not
 
     def load_weights(self, iteration: int) -> Weights:
         return Weights.load(self.weights_path(iteration))

@@ -102,7 +102,7 @@ class Selection:
         if self.towards == "max-bleu":
             size = max(size, self.oracle_kbest)
         found = kbest(forest, weights, size, distinct=self.distinct)
-        gains = cost.gains([derivation.words for derivation in found], sentence)
+        gains = cost.gains([derivation.text for derivation in found], sentence)
         if len(found) > self.kbest:  # of the long list the oracle only
             oracle = int(np.argmax(gains))
             kept = [*range(self.kbest), *([oracle] if oracle >= self.kbest else [])]
@@ -132,7 +132,7 @@ class Selection:
         if lists or self.towards == "local" or not found:
             more = kbest(forest, weights, self.kbest, distinct=self.distinct)
             found += more
-            gains.append(cost.gains([derivation.words for derivation in more], sentence))
+            gains.append(cost.gains([derivation.text for derivation in more], sentence))
         listed = np.arange(len(found)) >= searched
         return Hypotheses(found, scores_of(found), np.concatenate([np.zeros(0), *gains]), listed)
 

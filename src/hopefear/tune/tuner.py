@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from hopefear._engine import Forest
 from hopefear.config import option
+from hopefear.errors import OptionError
+from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
 from hopefear.tune.candidates import Candidates
 from hopefear.weights import SparseVector, Weights
@@ -94,8 +96,26 @@ class BatchTuner(Tuner):
         """Which part of the pool this tuner wants; those with a choice have an option `space`."""
         return getattr(self, "space", self.spaces[0])
 
+    def check(self, metric: Metric) -> None:
+        """Refuse a metric that this tuner cannot learn for; called before anything is decoded."""
+
     @abstractmethod
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized: ...
+
+
+def bleu_in_forests(metric: Metric) -> Bleu:
+    """The metric, if it is one whose matches can be followed through a forest."""
+    if not isinstance(metric, Bleu):
+        raise OptionError(
+            f"space forest: {metric.name} is no BLEU, which alone can be searched for in forests; "
+            "use space kbest"
+        )
+    if metric.unit != "word":
+        raise OptionError(
+            "space forest: n-grams of characters cannot be searched for in forests; use space "
+            "kbest, or unit word"
+        )
+    return metric
 
 
 @dataclass(frozen=True)
@@ -106,6 +126,7 @@ class Example:
     forest: Forest  # everything search kept, bins too
     references: Sequence[str]
     gold: Forest | None = None  # the derivations of the reference, where a tuner asks for them
+    complete: bool = True  # False: both sides are the beginning of a sentence that goes on
 
 
 @dataclass(frozen=True)
@@ -121,6 +142,8 @@ class Update:
     # their corpus scores.
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sentences: Sequence[int] = ()
+    # Numbers, or arrays of them, that the log has the sums of.
+    counts: Mapping[str, int | NDArray[np.int64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -152,7 +175,7 @@ class OnlineTuner(Tuner):
     """
 
     kbest: ClassVar[int] = 500  # translations looked at, unless the loop is told others
-    wants_gold: ClassVar[bool] = False  # whether examples need `gold` (forced decoding)
+    wants_gold: ClassVar[bool] = False  # learns from examples with `gold` only (forced decoding)
 
     learners: int = option(
         1, min=1, max=1000, help="learners, each with its share of the sentences; not threads"

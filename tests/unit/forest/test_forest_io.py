@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forest_small import tiny_forest
 
 from hopefear import forest as hf
 from hopefear.errors import InputError
 from hopefear.forest.io import (
     from_json,
     read_cdec_forest,
+    read_forests,
     read_json,
     read_moses_graph,
     read_moses_hypergraph,
@@ -23,6 +25,7 @@ from hopefear.forest.io import (
     read_openfst,
     read_plf,
 )
+from hopefear.forest.io.forests import recognise
 from hopefear.weights import FeatureNames, Weights
 
 pytestmark = pytest.mark.engine
@@ -345,3 +348,51 @@ def test_json_may_leave_things_out() -> None:
         {"nodes": 1, "edges": [{"head": 0, "features": {"id:00000000000000ff": 2}}]}
     )
     assert unknown.edge_features(0).ids.tolist() == [255]
+
+
+def test_plf_with_several_weights(tmp_path: Path) -> None:
+    text = "((('a',-1,-2,1),('*EPS*',-3,-4,2)),(('b',-5,-6,1),))\n"
+    (forest,) = read_plf(write(tmp_path / "in.plf", text), weights="log", count_words=True)
+    found = {
+        d.text: {forest.names.name(id): d.features.get(id) for id in d.features.ids.tolist()}
+        for d in hf.kbest(forest, Weights(), 10)
+    }
+    assert found == {
+        "a b": {"lattice": -6, "lattice2": -8, "words": 2},
+        "": {"lattice": -3, "lattice2": -4},
+    }
+
+
+def test_openfst_counts_words(tmp_path: Path) -> None:
+    text = "0 1 a 1\n1 2 <eps> 2\n2 3 b\n3\n"
+    forest = read_openfst(write(tmp_path / "a.txt", text), count_words=True)
+    (only,) = hf.kbest(forest, Weights(), 10)
+    assert (only.text, only.features.get(forest.names.intern("words"))) == ("a b", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        (MOSES, "nbest"),
+        ('{"id": 0, "text": "a", "features": {"x": 1}}\n', "nbest-jsonl"),
+        ("0 hyp=0 stack=0 forward=1 fscore=-2\n", "moses-graph"),
+        (HYPERGRAPH, "moses-hypergraph"),
+        (CDEC, "cdec"),
+        ("((('a',0.5,1),),)\n", "plf"),
+        ("\n0 1 a\n1\n", "openfst"),
+        ('{"format": "hopefear-forest", "version": 1, "nodes": 0, "edges": []}\n', "json"),
+    ],
+)
+def test_formats_are_recognised(tmp_path: Path, text: str, format: str) -> None:
+    path = write(tmp_path / "some", text)
+    assert recognise(path) == format
+    if format != "moses-graph":
+        assert all(isinstance(forest, hf.Forest) for forest in read_forests(path))
+
+
+def test_pools_are_recognised_and_stdin_is_not(tmp_path: Path) -> None:
+    hf.save_pool(tmp_path / "p", [tiny_forest()])
+    (forest,) = read_forests(tmp_path / "p")
+    assert forest.edges == tiny_forest().edges
+    with pytest.raises(InputError, match="give a file"):
+        recognise("-")

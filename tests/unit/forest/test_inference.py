@@ -70,7 +70,7 @@ def test_bad_questions() -> None:
         hf.viterbi(forest, weights, roots=[5])
     with pytest.raises(ValueError, match="expected nodes below 5"):
         hf.viterbi(forest, weights, roots=[-1])
-    with pytest.raises(TypeError, match="either margin or posterior"):
+    with pytest.raises(TypeError, match="one of margin, posterior and density"):
         hf.prune(forest, weights)
     with pytest.raises(ValueError, match="from 0"):
         hf.prune(forest, weights, margin=math.nan)
@@ -92,6 +92,23 @@ def test_ties_go_to_smaller_edges() -> None:
     assert best is not None
     assert first[0] == best.edges.tolist() == [6, 3, 0, 2]
     assert [edges[0] for edges in first] == sorted(edges[0] for edges in first)
+
+
+def test_a_long_distinct_list() -> None:
+    """Thousands of strings, each derived in thousands of ways."""
+    builder = hf.ForestBuilder()
+    node = builder.node()
+    builder.edge(node, (), ["<s>"])
+    for place in range(11):
+        after = builder.node()
+        for word, bonus in (("a", 0.0), ("b", 2.0**-place), ("a", -0.3)):
+            builder.edge(after, [node], [0, word], features={"f": bonus})
+        node = after
+    forest = builder.finish(node)
+    found = hf.kbest(forest, Weights({"f": 1.0}), 5000, distinct=True)
+    assert len({one.text for one in found}) == len(found) == 2**11
+    wanted = np.arange(2**11)[::-1] / 2.0**10  # 'b' is a bit of a number
+    np.testing.assert_allclose([one.score for one in found], wanted, atol=1e-6)
 
 
 def test_distinct_merges_below_the_root() -> None:

@@ -134,6 +134,15 @@ def test_bleu_plus_one_variants() -> None:
     assert create("bleu+1").sentence_scores(none)[0] > 0
 
 
+@pytest.mark.parametrize(("smooth_brevity", "expected"), [(False, 0.5985), (True, 0.5067)])
+def test_bleu_plus_one_is_that_of_moses(smooth_brevity: bool, expected: float) -> None:
+    """By what Moses's program gives for these counts: six words, the reference has seven."""
+    metric = create("bleu+1", {"smooth_brevity": smooth_brevity})
+    assert metric.sentence_scores([[6, 6, 4, 5, 2, 4, 1, 3, 7]])[0] == pytest.approx(
+        expected, rel=1e-4
+    )
+
+
 def test_decayed_smoothing() -> None:
     """Thesis eq. 2.19; an order without n-grams has precision 1."""
     rows = create("bleu").statistics(["a b x"], [["a b c d"]])

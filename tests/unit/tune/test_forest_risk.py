@@ -9,23 +9,12 @@ from tune_toy import toy_task
 
 from hopefear.forest import ForestBuilder, kbest
 from hopefear.metrics import create
-from hopefear.tune.forest_risk import ForestGain, edge_matrix
+from hopefear.tune.forest_risk import ForestGain
 from hopefear.tune.risk import Risk
 from hopefear.tune.tuner import Pool
 from hopefear.weights import Weights
 
 REFERENCES = [["the cats sleep", "cats and cats sleep"]]
-
-
-@pytest.mark.engine
-def test_features_of_edges_are_those_of_the_forest() -> None:
-    forest = tiny_forest()
-    matrix = edge_matrix(forest).toarray()
-    for edge in range(forest.edges):
-        vector = forest.edge_features(edge)
-        wanted = dict(zip(vector.ids.tolist(), vector.values.tolist(), strict=True))
-        found = dict(zip(forest.feature_ids.tolist(), matrix[edge].tolist(), strict=True))
-        assert {id: value for id, value in found.items() if value} == wanted
 
 
 @pytest.mark.engine
@@ -76,10 +65,34 @@ def test_a_beam_keeps_what_is_probable() -> None:
     weights = tiny_weights()
     whole = ForestGain.of([tiny_forest()], REFERENCES, weights, order=2, beam=0)
     part = ForestGain.of([tiny_forest()], REFERENCES, weights, order=2, beam=1)
-    assert part.splits[0].forest.edges < whole.splits[0].forest.edges
+    assert part.splits[0].edges < whole.splits[0].edges
     at = whole.vector(weights)
     assert np.isfinite(part(part.vector(weights), 1.0).gain)
     assert part(part.vector(weights), 1.0).entropy < whole(at, 1.0).entropy
+
+
+@pytest.mark.engine
+def test_pruning_keeps_the_best() -> None:
+    weights = tiny_weights()
+    part = ForestGain.of([tiny_forest()], REFERENCES, weights, order=2, beam=0, density=1)
+    whole = ForestGain.of([tiny_forest()], REFERENCES, weights, order=2, beam=0)
+    assert 0 < part.splits[0].edges < whole.splits[0].edges
+    assert kbest(part.splits[0], weights, 1)[0].text == kbest(tiny_forest(), weights, 1)[0].text
+
+
+@pytest.mark.engine
+def test_case_may_be_ignored() -> None:
+    weights, loud = tiny_weights(), [[text.upper() for text in REFERENCES[0]]]
+    plain = ForestGain.of([tiny_forest()], REFERENCES, weights, order=2, beam=0)
+    at = plain.vector(weights)
+    gains = [
+        ForestGain.of([tiny_forest()], loud, weights, order=2, beam=0, lowercase=lower)(
+            at, 1.0
+        ).gain
+        for lower in (True, False)
+    ]
+    assert gains[0] == pytest.approx(plain(at, 1.0).gain)
+    assert gains[1] < 0  # not a single match
 
 
 @pytest.mark.engine

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -11,8 +9,9 @@ from hopefear.errors import OptionError
 from hopefear.forest import Forest, ForestBuilder, viterbi
 from hopefear.metrics import create
 from hopefear.tune.batch_mira import BatchMira
-from hopefear.tune.forest_mert import ForestProblem, upper_envelope
-from hopefear.tune.mert import Mert
+from hopefear.tune.forest_mert import Harvest
+from hopefear.tune.mert import Mert, Problem
+from hopefear.tune.risk import Risk
 from hopefear.tune.tuner import BatchTuner, Pool, Task
 from hopefear.weights import FeatureNames, Weights
 
@@ -50,7 +49,10 @@ def make_pool() -> Pool:
 
 @pytest.mark.parametrize(
     "tuner",
-    [Mert(space="forest", directions=3), BatchMira(space="forest", forest_passes=4)],
+    [
+        Mert(space="forest", directions=3, forest_density=0),
+        BatchMira(space="forest", forest_passes=4),
+    ],
     ids=lambda tuner: tuner.name,
 )
 def test_learning(tuner: BatchTuner) -> None:
@@ -76,35 +78,75 @@ def corpus_score(pool: Pool, weights: Weights) -> float:
     return pool.metric.corpus_score(pool.metric.statistics(texts, pool.references))
 
 
-def test_lines_equal_brute_force() -> None:
+def make_harvest(pool: Pool, weights: Weights, density: float = 0) -> Harvest:
+    assert pool.forests is not None
+    return Harvest(
+        pool.metric, pool.forests, pool.references, weights,
+        fixed=frozenset(), density=density, threads=1,
+    )  # fmt: skip
+
+
+def test_lines_through_harvested_weights_are_those_of_the_forests() -> None:
+    """Along every feature, far and near, the harvest has the forests' best derivations."""
+    pool = make_pool()
+    start = Weights({"good": 0.1, "bad": 0.4, "noise": 0.5})
+    harvest = make_harvest(pool, start)
+    assert harvest.add(start) == pytest.approx(corpus_score(pool, start))
+    candidates = harvest.candidates()
+    for name in ("good", "bad", "noise"):
+        for x in np.linspace(-3, 3, 61):
+            moved = start.copy()
+            moved[name] = start[name] + x
+            found = candidates.corpus_score(pool.metric, candidates.vector(moved))
+            assert found == pytest.approx(corpus_score(pool, moved))
+
+
+def test_the_end_is_a_maximum_along_every_feature_of_the_forests() -> None:
+    pool = make_pool()
+    start = Weights({"good": 0.1, "bad": 0.4, "noise": 0.5})
+    tuner = Mert(space="forest", forest_density=0, forest_rounds=50)
+    end = tuner.optimize(pool, start, Task(np.random.default_rng(3)))
+    assert end.notes["rounds"] < 50
+    for name in ("good", "bad", "noise"):
+        for x in np.linspace(-3, 3, 61):
+            moved = end.weights.copy()
+            moved[name] = end.weights[name] + x
+            assert corpus_score(pool, moved) <= end.objective + 2e-5
+
+
+def test_a_harvest_grows_and_dense_features_move() -> None:
+    pool = make_pool()
+    start = Weights({"good": 0.1, "bad": 0.4, "noise": 0.5})
+    harvest = make_harvest(pool, start)
+    harvest.add(start)
+    few = harvest.candidates().rows
+    harvest.add(start)
+    assert harvest.candidates().rows == few  # nothing twice
+    harvest.add(Weights({"good": 1.0, "bad": -0.4, "noise": 0.1}))
+    candidates = harvest.candidates()
+    assert candidates.rows > few
+    problem = Problem(
+        pool.metric, candidates, candidates.vector(start), candidates.fixed(frozenset())
+    )
+    assert len(problem.moving) == 3
+    thin = make_harvest(pool, start, density=2)
+    assert thin.add(start) == pytest.approx(corpus_score(pool, start))  # the best stays
+    assert thin.candidates().rows < few
+
+
+def test_forests_without_a_derivation_count_as_nothing() -> None:
     pool = make_pool()
     assert pool.forests is not None
+    empty = ForestBuilder().finish(None)
+    forests = [*pool.forests, [], [empty]]
+    references = [*pool.references, ["a b"], ["c d"]]
+    whole = Pool(pool.metric, forests=forests, references=references)
     start = Weights({"good": 0.1, "bad": 0.4, "noise": 0.5})
-    problem = ForestProblem(pool.metric, pool.forests, pool.references, start, frozenset(), 1)
-    direction = np.array([0.3, -1.0, 0.5])
-    x, reached, here = problem._best(problem.start, direction)
-    assert here == pytest.approx(corpus_score(pool, start))
-    at = problem.weights(problem.start + x * direction)
-    assert reached == pytest.approx(corpus_score(pool, at))
-    tried = [
-        corpus_score(pool, problem.weights(problem.start + y * direction))
-        for y in np.linspace(-3, 3, 300)
-    ]
-    assert reached >= max(tried) - 1e-9
-
-
-def test_upper_envelope() -> None:
-    random = np.random.default_rng(1)
-    for size in (1, 2, 5, 20):
-        lines = random.integers(-3, 4, (size, 2)).astype(float)
-        kept, corners = upper_envelope(lines)
-        assert len(corners) == len(kept) - 1
-        edges = [-math.inf, *corners.tolist(), math.inf]
-        assert edges == sorted(edges)
-        for x in np.linspace(-9.1, 9.2, 200):
-            on_top = kept[int(np.searchsorted(corners, x))]
-            best = (lines @ [x, 1.0]).max()
-            assert lines[on_top] @ [x, 1.0] == pytest.approx(best)
+    found = Mert(space="forest").optimize(whole, start, Task(np.random.default_rng(5)))
+    assert found.objective > found.notes["before"]
+    nothing = Pool(pool.metric, forests=[[empty], []], references=references[-2:])
+    found = Mert(space="forest").optimize(nothing, start, Task(np.random.default_rng(5)))
+    assert found.weights.vector() == start.vector()
 
 
 def test_what_forests_cannot() -> None:
@@ -113,8 +155,15 @@ def test_what_forests_cannot() -> None:
     ter = Pool(create("ter"), forests=pool.forests, references=pool.references)
     with pytest.raises(OptionError, match="use space kbest"):
         BatchMira(space="forest").optimize(ter, Weights({"good": 1.0}), task)
+    for tuner in (BatchMira(space="forest"), Risk(space="forest")):
+        with pytest.raises(OptionError, match="use space kbest"):
+            tuner.check(create("ter"))
+        with pytest.raises(OptionError, match="characters"):
+            tuner.check(create("bleu", {"unit": "char"}))
+        tuner.check(create("bleu"))
+    BatchMira().check(create("ter"))
     with pytest.raises(OptionError, match="safe_hope"):
         BatchMira(space="forest", safe_hope=True)
-    for tuner in (Mert(space="forest"), BatchMira(space="forest")):
+    for learner in (Mert(space="forest"), BatchMira(space="forest")):
         with pytest.raises(ValueError, match="the pool has none"):
-            tuner.optimize(Pool(create("bleu")), Weights({"good": 1.0}), task)
+            learner.optimize(Pool(create("bleu")), Weights({"good": 1.0}), task)

@@ -245,6 +245,92 @@ def test_empty_lines_are_sentences_too(run: Make) -> None:
     assert report["dev_bleu"] >= 0
 
 
+# -- the mean of the last iterations --
+
+UP = {"right": 5.0, "likely": 0.1, "words": -1.0, "odd": 2.0}
+DOWN = {"right": 50.0, "likely": 1.0, "words": -10.0, "odd": -20.0}
+
+
+def test_the_mean_is_the_result(run: Make) -> None:
+    """Of directions: the second vector is ten times as long. It is judged by a search with it."""
+    report, directory = run(
+        tuner=Scripted(answers=[BAD, WORSE, UP, DOWN]), average_last=3, tolerance=0, kbest=20
+    )
+    assert report["mean_of"] == [3, 4]
+    assert (report["best_iteration"], report["iterations"]) == (5, 4)
+    chosen = Weights.load(directory / "weights.tsv")
+    assert chosen["odd"] == pytest.approx(0.0, abs=1e-5)
+    assert chosen["right"] == pytest.approx(50.0)
+    assert chosen["always"] == -1.0  # nothing was learned about it
+    assert (directory / "iterations" / "05.tsv").read_bytes() == (
+        directory / "weights.tsv"
+    ).read_bytes()
+    records = read_metrics(directory / "metrics.jsonl")
+    assert [record["iteration"] for record in records] == [0, 1, 2, 3, 4, 5]
+    data, metric, decoder = toy_set(), create("bleu"), ToyDecoder()
+    texts = [viterbi(decoder.decode(s, chosen), chosen).text for s in data.sentences]
+    rows = metric.statistics(texts, data.references)
+    assert records[5]["score"] == report["dev_bleu"] == float(metric.shown(rows.sum(axis=0)))
+    assert "new_candidates" not in records[5]
+    again, _ = run(average_last=3, tolerance=0, kbest=20, resume=True)
+    assert again == report
+
+
+def test_one_iteration_has_no_mean(run: Make) -> None:
+    report, directory = run(tuner=Scripted(answers=[GOOD]), iterations=1, average_last=5)
+    assert report["best_iteration"] == 1
+    assert len(read_metrics(directory / "metrics.jsonl")) == 2
+
+
+def test_a_mean_that_failed_is_not_taken(run: Make) -> None:
+    """One gets the even words right, the other the odd ones, and their mean neither."""
+    said: list[str] = []
+    start = Weights({"right": 1.0, "likely": 0.0, "words": -3.0, "odd": -4.0, "always": -1.0})
+    even = {"right": 0.0, "likely": 0.0, "words": -5.0, "odd": -4.0}
+    odd = {"right": -4.0, "likely": -3.0, "words": -5.0, "odd": 3.0}
+    report, directory = run(
+        tuner=Scripted(answers=[BAD, even, odd]),
+        start=start,
+        iterations=3,
+        average_last=2,
+        tolerance=0,
+        kbest=20,
+        warn=said.append,
+    )
+    records = read_metrics(directory / "metrics.jsonl")
+    assert records[4]["mean_of"] == [2, 3]
+    assert records[4]["score"] < records[0]["score"] < records[2]["score"]
+    assert (report["best_iteration"], report["dev_bleu"]) == (2, records[2]["score"])
+    assert "mean of iterations 2 to 3: scored lower than the start" in said[-1]
+    assert records[4]["warnings"] == said[-1:]
+
+
+def test_on_a_held_out_set_the_mean_is_one_among_others(run: Make) -> None:
+    answers = [GOOD, BAD, WORSE, {"right": -5.0, "words": -3.0}]
+    report, directory = run(
+        tuner=Scripted(answers=answers),
+        heldout=toy_set(5, 1),
+        average_last=2,
+        tolerance=0,
+        kbest=20,
+    )
+    records = read_metrics(directory / "metrics.jsonl")
+    assert records[-1]["mean_of"] == [3, 4]
+    assert "heldout_score" in records[-1]
+    assert report["best_iteration"] == 1
+
+
+def test_fixed_and_tied_weights_stay_so_in_the_mean(run: Make) -> None:
+    answers = [{"likely": -2.0}, {"odd": 1.0}, {"likely": 0.7, "odd": -0.3}]
+    more = {"fix": ["right"], "tie": ["likely words"], "average_last": 2}
+    _, directory = run(tuner=Scripted(answers=answers), iterations=3, tolerance=0, kbest=20, **more)
+    assert read_metrics(directory / "metrics.jsonl")[4]["mean_of"] == [2, 3]
+    mean = Weights.load(directory / "iterations" / "04.tsv")
+    assert mean["right"] == Weights({"x": -0.2})["x"]
+    assert mean["likely"] == mean["words"] == pytest.approx(-0.65)
+    assert mean["odd"] == pytest.approx(0.35)
+
+
 # -- several runs --
 
 

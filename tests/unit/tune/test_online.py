@@ -16,10 +16,11 @@ import pytest
 from loop_toy import NEAR, ToyDecoder, toy_set
 
 from hopefear.errors import OptionError
+from hopefear.forest import kbest
 from hopefear.metrics import create
-from hopefear.tune.base_loop import TuningSet
+from hopefear.tune.judge import TuningSet
 from hopefear.tune.mira import Mira, Rm
-from hopefear.tune.online import OnlineLoop, active_by_template
+from hopefear.tune.online import OnlineLoop, active_by_template, by_chance
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import RunDirectory, read_metrics
 from hopefear.tune.runs import tune
@@ -231,6 +232,71 @@ def test_what_is_recorded(tmp_path: Path) -> None:
     assert others[-1]["active_by_template"]["word"] > 1
 
 
+def test_the_spread_is_from_what_is_learned_down_to_the_worst() -> None:
+    decoder, weights = ToyDecoder(), Weights(NEAR)
+    learner = Mira(towards="local")
+    learner.begin(Share([0], [["R1 R2"]], create("bleu"), 30))
+    example = Example(0, decoder.decode("1 2", weights), ["R1 R2"])
+    scores = {one.text: one.score for one in kbest(example.forest, weights, 30, distinct=True)}
+    found = learner.update(weights, [example], Task(np.random.default_rng(1)))
+    (text,) = found.texts["towards"]
+    assert found.measures["spread"] == [pytest.approx(scores[text] - min(scores.values()))]
+    assert scores[text] < max(scores.values()), "another one than the model's best"
+
+
+def test_long_weights_that_never_move_do_not_end_a_run(tmp_path: Path) -> None:
+    """`always` fires in all translations, as unknown words do."""
+    for name, value in (("short", -1.0), ("long", -1e5)):
+        run(tmp_path / name, start={**NEAR, "always": value}, iterations=2)
+    short, long = (read_metrics(tmp_path / n / "metrics.jsonl") for n in ("short", "long"))
+    assert len(long) == 3
+    for one, other in zip(short[1:], long[1:], strict=True):
+        assert one["change"] == pytest.approx(other["change"], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("average", "scores", "wanted"),
+    [
+        ("updates", [40.0, 39.0, 38.0], 2),  # by chance
+        ("updates", [40.0, 39.0, 20.0], 0),
+        ("updates", [30.0, 44.0, 20.0], 1),
+        ("iterations", [40.0, 39.0, 38.0], 2),
+        ("none", [40.0, 38.0, 39.0], 0),
+    ],
+)
+def test_which_iteration_is_the_result(
+    average: Any, scores: list[float], wanted: int, tmp_path: Path
+) -> None:
+    left = iter(scores)
+
+    class Graded(OnlineLoop):
+        def _decode(self) -> None:
+            super()._decode()
+            self.records[-1]["score"] = next(left)
+
+    def loop(place: RunDirectory, options: LoopOptions) -> OnlineLoop:
+        return Graded(
+            make_tuner=lambda: Adder(average=average),
+            decoder=ToyDecoder(),
+            metric=create("bleu"),
+            data=toy_set(12),
+            start=Weights(START),
+            directory=place,
+            options=options,
+        )
+
+    options = LoopOptions(iterations=2, patience=0, tolerance=0)
+    report = tune(loop, tmp_path / "run", {"tuner": {}}, options)
+    assert report["best_iteration"] == wanted
+    chosen = (tmp_path / "run" / "weights.tsv").read_bytes()
+    assert chosen == weights_of(tmp_path / "run", wanted)
+
+
+def test_chance_grows_with_the_root_of_a_set() -> None:
+    assert by_chance(100) == 1.5
+    assert by_chance(10_000) == 0.15
+
+
 def test_relative_margin_bounds_the_spread(tmp_path: Path) -> None:
     wide = {name: 20.0 * value for name, value in NEAR.items()}
     for name, make in (("mira", Mira), ("rm", lambda: Rm(B=0.5, D=0.1))):
@@ -318,7 +384,7 @@ def loop(directory, options):
 
 if float(sys.argv[3]) > 0:
     threading.Timer(float(sys.argv[3]), os.kill, (os.getpid(), signal.SIGKILL)).start()
-options = LoopOptions(iterations=5, patience=0, tolerance=0, kbest=20)
+options = LoopOptions(iterations=5, patience=0, tolerance=0, kbest=20, average_last=3)
 tune(loop, Path(sys.argv[2]), {"tuner": {"name": "mira"}}, options, resume=True)
 """
 
@@ -336,7 +402,7 @@ def test_killed_runs_end_with_the_same_bytes(mixing: str, tmp_path: Path) -> Non
     assert -signal.SIGKILL in codes
     assert go(broken, 0) == 0
     names = [path.relative_to(whole) for path in whole.rglob("*.tsv")]
-    assert len(names) == 7
+    assert len(names) == 8  # the mean of the last ones too
     for name in names:
         assert (broken / name).read_bytes() == (whole / name).read_bytes(), name
     one, two = (read_metrics(place / "metrics.jsonl") for place in (whole, broken))

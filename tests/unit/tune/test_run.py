@@ -49,7 +49,7 @@ def loop(directory, options):
 
 if float(sys.argv[4]) > 0:
     threading.Timer(float(sys.argv[4]), os.kill, (os.getpid(), signal.SIGKILL)).start()
-options = LoopOptions(iterations=6, patience=0, tolerance=0, kbest=4)
+options = LoopOptions(iterations=6, patience=0, tolerance=0, kbest=4, average_last=3)
 tune(loop, Path(sys.argv[2]), {"tuner": {"name": "climber"}}, options, runs=int(sys.argv[3]),
      resume=True)
 """

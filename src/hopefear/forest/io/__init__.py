@@ -6,9 +6,11 @@
 | Moses search graphs (`-osg`, `-osgx`) | `read_moses_graph` | | only `-osgx` |
 | Moses hypergraphs (`-output-search-graph-hypergraph`) | `read_moses_hypergraph` | | yes |
 | cdec JSON forests | `read_cdec_forest` | | yes |
-| PLF and OpenFst text lattices | `read_plf`, `read_openfst` | | no: one weight |
+| PLF and OpenFst text lattices | `read_plf`, `read_openfst` | | with `count_words` |
 | our JSON | `read_json` | `write_json` | yes |
 | Graphviz | | `to_graphviz` | |
+
+`read_forests` reads any of them, recognised by how the file begins.
 
 "Tunable" forests have named features. The others have one number per edge, the feature `lattice` or
 `transition`: with weight 1 on it they can be decoded, sampled and reranked, but there is nothing to
@@ -18,6 +20,7 @@ tune. Feature names and units are those of the file.
 from __future__ import annotations
 
 from hopefear.forest.io.cdec import read_cdec_forest
+from hopefear.forest.io.forests import read_forests
 from hopefear.forest.io.graphviz import to_graphviz
 from hopefear.forest.io.json import from_json, read_json, to_json, write_json
 from hopefear.forest.io.lattice import read_openfst, read_plf
@@ -30,6 +33,7 @@ __all__ = [
     "NbestWriter",
     "from_json",
     "read_cdec_forest",
+    "read_forests",
     "read_json",
     "read_moses_graph",
     "read_moses_hypergraph",

@@ -1,8 +1,9 @@
-"""Word lattices with one weight: PLF (Python lattice format) and OpenFst's text format.
+"""Word lattices: PLF (Python lattice format) and OpenFst's text format.
 
 They become forests whose edges have one tail and one word, and one feature, `lattice`: the log of
-the arc's weight. With `Weights({"lattice": 1})` they can be decoded, sampled, pruned; with a
-single feature there is nothing to tune.
+the arc's weight. With `Weights({"lattice": 1})` they can be decoded, sampled, pruned. With a single
+feature there is nothing to tune; `count_words` gives arcs another one, `words`, and further weights
+of an arc in PLF are `lattice2`, `lattice3`, and so on.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from hopefear._engine import Forest, Vocabulary
@@ -20,6 +21,7 @@ from hopefear.forest.forest import ForestBuilder
 from hopefear.weights import FeatureNames
 
 FEATURE = "lattice"
+WORDS = "words"
 _EPSILON = ("*EPS*", "<eps>", "<epsilon>")
 
 
@@ -27,14 +29,15 @@ def read_plf(
     path: PathLike,
     *,
     weights: Literal["probability", "log"] = "probability",
+    count_words: bool = False,
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Iterator[Forest]:
     """The lattices of a PLF file, one per line: `((('a',0.5,1),('b',0.5,2),),(('c',1.0,1),),)`.
 
-    Per node its arcs, each a word, a weight and how many nodes further it leads. Weights are
-    probabilities as Moses has them, or logs (cdec writes these); an arc of probability 0 is left
-    out. `*EPS*` is no word.
+    Per node its arcs, each a word, a weight or several, and how many nodes further it leads (1 if
+    there is but one number). Weights are probabilities as Moses has them, or logs (cdec writes
+    these); an arc of probability 0 is left out. `*EPS*` is no word.
     """
     builder = ForestBuilder(vocabulary=vocabulary, names=names)
     with open_text(path) as lines:
@@ -45,7 +48,8 @@ def read_plf(
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # about escapes in words
                     lattice = ast.literal_eval(line.strip())
-                yield _plf_forest(builder, lattice, weights == "log", str(number - 1))
+                logs = weights == "log"
+                yield _plf_forest(builder, lattice, logs, count_words, str(number - 1))
             except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
                 what = "not PLF" if isinstance(error, SyntaxError | TypeError) else str(error)
                 raise InputError(
@@ -53,31 +57,47 @@ def read_plf(
                 ) from None
 
 
-def _plf_forest(builder: ForestBuilder, lattice: Any, logs: bool, id: str) -> Forest:
+def _plf_forest(
+    builder: ForestBuilder, lattice: Any, logs: bool, count_words: bool, id: str
+) -> Forest:
     last = len(lattice)
     for _ in range(last + 1):
         builder.node()
     builder.edge(0, (), ())
     for node, arcs in enumerate(lattice):
-        for word, weight, *step in arcs:
-            head = node + (step[0] if step else 1)
+        for word, weight, *more in arcs:
+            *others, step = more or [1]
+            head = node + step
             if not isinstance(head, int) or not node < head <= last:
                 raise ValueError(f"an arc of node {node} leads to node {head} of {last}")
-            if logs:
-                value = float(weight)
-            elif 0 <= weight <= 1:
-                if weight == 0:
-                    continue
-                value = math.log(weight)
-            else:
-                raise ValueError(f"{weight} is no probability (weights='log' reads logs)")
-            _arc(builder, head, node, word, value)
+            values = [_log(value, logs) for value in (weight, *others)]
+            if -math.inf not in values:
+                _arc(builder, head, node, word, values, count_words)
     return builder.finish(last, id=id)
 
 
-def _arc(builder: ForestBuilder, head: int, tail: int, word: str, value: float) -> None:
+def _log(weight: float, is_log: bool) -> float:
+    if is_log:
+        return float(weight)
+    if not 0 <= weight <= 1:
+        raise ValueError(f"{weight} is no probability (weights='log' reads logs)")
+    return math.log(weight) if weight else -math.inf
+
+
+def _arc(
+    builder: ForestBuilder,
+    head: int,
+    tail: int,
+    word: str,
+    values: Sequence[float],
+    count_words: bool,
+) -> None:
     target: list[str | int] = [0] if word in _EPSILON else [0, word]
-    builder.edge(head, [tail], target, features={FEATURE: value})
+    numbered = enumerate(values, 1)
+    features = {FEATURE if number == 1 else f"{FEATURE}{number}": v for number, v in numbered}
+    if count_words and len(target) > 1:
+        features[WORDS] = 1.0
+    builder.edge(head, [tail], target, features=features)
 
 
 def read_openfst(
@@ -85,6 +105,7 @@ def read_openfst(
     *,
     symbols: Mapping[int, str] | None = None,
     transducer: bool | None = None,
+    count_words: bool = False,
     id: str = "",
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
@@ -126,7 +147,7 @@ def read_openfst(
             cost = _cost(row[4 if transducer else 3 :])
             if cost < math.inf:
                 word = _word(row[3 if transducer else 2], symbols)
-                _arc(builder, head, tail, word, -cost)
+                _arc(builder, head, tail, word, [-cost], count_words)
         except (ValueError, IndexError, KeyError) as error:
             raise InputError(f"{name}:{number}: {error}; expected OpenFst text") from None
     if rows and len(rows[0][1]) <= 2:  # a machine whose start is final and has no arcs in front

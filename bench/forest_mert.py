@@ -1,0 +1,39 @@
+"""Learning from forests against learning from k-best lists: iterations, BLEU, seconds.
+
+On Multi30k fr-en (tokenised and aligned), the whole dev set: `mert` on 100-best lists and on
+everything that search kept (`space=forest`), until the weights have settled; and the same for
+`batch-mira` and `risk`. `iterations` are those until a run stopped by itself, `best` is the one
+whose weights are the result.
+
+    python bench/forest_mert.py mert --run            # 3 seeds; again: goes on
+    python bench/forest_mert.py --run --write         # all; also into docs/results.md
+
+Without --run only what was finished before is shown. Everything lies in bench/out/study.
+"""
+
+from __future__ import annotations
+
+from support.study import Setting, Study, main
+
+COLUMNS = ("iterations", "best", "CPU s an iteration", "learning s")
+
+
+def both(tuner: str) -> list[Setting]:
+    """The two spaces of a tuner."""
+    return [
+        Setting(f"`{tuner}`, 100-best", tuner, tune=("--kbest", "100")),
+        Setting(f"`{tuner}`, forest", tuner, ("space=forest",)),
+    ]
+
+
+STUDIES = [
+    Study(tuner, title, both(tuner), corpora=("fr-en",), iterations=20, columns=COLUMNS)
+    for tuner, title in (
+        ("mert", "MERT on lists and on forests"),
+        ("batch-mira", "Batch MIRA on lists and on forests"),
+        ("risk", "Minimum risk on lists and on forests"),
+    )
+]
+
+if __name__ == "__main__":
+    main(STUDIES, __doc__, "forest_mert.py")

@@ -1,0 +1,197 @@
+"""Lattices decoded once (Wisniewski & Yvon 2013): table 1 and figures 1, 3 and 4.
+
+    python bench/lattice_svm.py table --run --write      # quality, decodings, time beside MERT
+    python bench/lattice_svm.py curves --run --write     # docs/lattice-svm-*.svg, one seed
+
+Multi30k fr-en and Bible zh-en. The curves follow plain and averaged descent over 4,200 updates:
+the structured loss (figure 1), BLEU in the lattices and on the test set, with MERT's as a line
+(figure 3), BLEU and the linear score that is learned from (figure 4); they keep the lattices, about
+300 MB a run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from support.study import COLUMNS, RESULTS, Bench, Corpus, Finished, Scores, Setting, Study, main
+
+from hopefear.forest import Pool, viterbi
+from hopefear.metrics import create
+from hopefear.plot import Series, line_plot
+from hopefear.threads import in_order
+from hopefear.tune.lattice_svm import LatticeSvm, objective
+from hopefear.tune.margin import LinearLoss
+from hopefear.weights import Weights
+
+CORPORA = ("fr-en", "zh-en")
+MERT = Setting("MERT", "mert")
+NAME = "lattice-svm"
+TABLE = Study(
+    NAME,
+    "Lattices decoded once (Wisniewski & Yvon 2013, table 1)",
+    [
+        MERT,
+        Setting("batch MIRA", "batch-mira"),
+        Setting("averaged, n-grams up to 4", NAME),
+        Setting("averaged, words only", NAME, ("order=1",)),
+        Setting("plain descent", NAME, ("average=false",)),
+    ],
+    corpora=CORPORA,
+    iterations=15,
+    columns=("iterations", "decodings", "CPU s decoding", "CPU s learning"),
+    text="Dev BLEU of the last three rows is that of the lattices, not of a search.",
+)
+STEP = 100  # updates between two points of a curve
+CURVE = (f"every={STEP}",)
+KEPT = ("--keep-pool", "--patience", "0", "--tolerance", "0")
+CURVES = Study(
+    "lattice-svm-curves",
+    "Along the way of lattice-svm (Wisniewski & Yvon 2013, figures 1, 3 and 4)",
+    [
+        Setting("averaged", NAME, CURVE, KEPT),
+        Setting("plain", NAME, (*CURVE, "average=false"), KEPT),
+    ],
+    corpora=CORPORA,
+    iterations=40,
+    seeds=1,
+    columns=("decodings",),
+    text="".join(
+        f"\n\n![{name}, {corpus}](lattice-svm-{name}-{corpus}.svg)"
+        for name in ("loss", "bleu", "linear")
+        for corpus in CORPORA
+    ),
+)
+
+
+def decodings(runs: Sequence[Finished]) -> str:
+    """Of the dev set; the others decode it with the weights of every iteration."""
+    counts = [run.said.get("decodings", run.said["iterations"] + 1) for run in runs]
+    return f"{np.mean(counts):.1f}"
+
+
+def cpu(phase: str, runs: Sequence[Finished]) -> str:
+    key = f"{phase}_cpu_seconds"
+    return f"{np.mean([sum(r.get(key, 0.0) for r in run.records()) for run in runs]):.1f}"
+
+
+COLUMNS["decodings"] = decodings
+COLUMNS["CPU s decoding"] = partial(cpu, "decode")
+COLUMNS["CPU s learning"] = partial(cpu, "optimise")
+
+
+class Curve:
+    """What can be known of a run's iterations without decoding, and the test set decoded."""
+
+    def __init__(self, bench: Bench, corpus: Corpus, setting: Setting, run: Finished) -> None:
+        self.bench, self.corpus, self.setting, self.run = bench, corpus, setting, run
+        self.count = len(run.records())
+        self.forests = Pool(run.path / "checkpoint" / "pool" / "01.forests")
+        columns = [path.read_text("utf-8").splitlines() for path in bench.part(corpus, "dev")[1:]]
+        self.references = [list(row) for row in zip(*columns, strict=True)]
+
+    def updates(self, iteration: int) -> float:
+        return float(LatticeSvm().first + STEP * (iteration - 1))
+
+    def weights(self, iteration: int) -> Weights:
+        return Weights.load(self.run.path / "iterations" / f"{iteration:02d}.tsv")
+
+    def losses(self) -> list[tuple[float, float]]:
+        """Eq. 5 of the lattices of the whole set."""
+        tuner, loss = LatticeSvm(), LinearLoss(self.references, LatticeSvm().order)
+        made = (
+            loss.lattice(forest, number, self.weights(1), density=tuner.density)
+            for number, forest in enumerate(self.forests)
+        )
+        lattices = [one for one in made if one is not None]
+        return [
+            (self.updates(i), objective(lattices, self.weights(i), tuner.l2))
+            for i in range(1, self.count)
+        ]
+
+    def linear(self) -> list[tuple[float, float]]:
+        """The linear score of the best translations, of 100 for each reference word."""
+        metric = create("linear-ngram", {"clip": False})
+        prepared = metric.prepare(self.references)
+
+        def value(iteration: int) -> float:
+            weights = self.weights(iteration)
+            best = in_order(lambda forest: viterbi(forest, weights), self.forests)
+            texts = ["" if one is None else one.text for one in best]
+            return 100 * float(metric.corpus_score(prepared.statistics(texts)))
+
+        return [(self.updates(i), value(i)) for i in range(1, self.count)]
+
+    def lattice_bleu(self) -> list[tuple[float, float]]:
+        records = self.run.records()
+        return [(self.updates(i), records[i]["bleu"]) for i in range(1, self.count)]
+
+    def test_bleu(self) -> list[tuple[float, float]]:
+        source, *references = self.bench.part(self.corpus, "test")
+        score = Scores(self.corpus, references)
+        found = []
+        for i in range(1, self.count, max(1, self.count // 10)):
+            output = self.run.path / f"test-{i:02d}.txt"
+            if not output.exists():
+                model = self.bench.model(self.corpus, "phrase", self.setting.train)
+                self.bench.hopefear(
+                    *("translate", "--model", model, "--tokenized", "-i", source, "-o", output),
+                    *("--weights", self.run.path / "iterations" / f"{i:02d}.tsv", "--threads", 1),
+                )
+            lines = output.read_text("utf-8").splitlines()
+            run = Finished(output, self.run.said, lines)
+            found.append((self.updates(i), score.shown("bleu", run)))
+        return found
+
+
+def mert_line(bench: Bench, corpus: Corpus, curve: Curve) -> dict[str, list[tuple[float, float]]]:
+    """Its mean test BLEU, if the table has been run with the same sizes."""
+    table = Bench(
+        Study(NAME, "", [MERT], sizes=bench.study.sizes, iterations=TABLE.iterations), bench.out
+    )
+    runs = table.finished(corpus, "phrase", MERT)
+    if not runs:
+        return {}
+    score = Scores(corpus, bench.part(corpus, "test")[1:])
+    value = float(np.mean([score.shown("bleu", run) for run in runs]))
+    return {"MERT, test": [(curve.updates(i), value) for i in (1, curve.count - 1)]}
+
+
+def figures(bench: Bench) -> None:
+    """Written beside docs/results.md."""
+    for corpus, system in bench.tasks():
+        loss: dict[str, list[tuple[float, float]]] = {}
+        bleu: dict[str, list[tuple[float, float]]] = {}
+        linear: dict[str, list[tuple[float, float]]] = {}
+        for setting in bench.study.settings:
+            finished = bench.finished(corpus, system, setting)
+            if not finished:
+                continue
+            curve = Curve(bench, corpus, setting, finished[0])
+            loss[setting.label] = curve.losses()
+            bleu[f"{setting.label}, lattices"] = curve.lattice_bleu()
+            bleu[f"{setting.label}, test"] = curve.test_bleu()
+            bleu |= mert_line(bench, corpus, curve)
+            if setting is bench.study.settings[0]:
+                linear = {"BLEU": curve.lattice_bleu(), "linear score": curve.linear()}
+        if loss:
+            write(corpus, "loss", "structured loss", loss)
+            write(corpus, "bleu", "BLEU", bleu)
+            write(corpus, "linear", "BLEU, linear score", linear)
+
+
+def write(corpus: Corpus, name: str, unit: str, series: Series) -> None:
+    ys = [y for points in series.values() for _, y in points]
+    path = RESULTS.parent / f"lattice-svm-{name}-{corpus.name}.svg"
+    limits = (float(np.floor(min(ys))), float(np.ceil(max(ys))))
+    plot = line_plot({corpus.title: series}, "updates", unit, log_x=False, y_range=limits)
+    path.write_text(plot, encoding="utf-8")
+    print(path)
+
+
+if __name__ == "__main__":
+    for bench in main([TABLE, CURVES], __doc__, "lattice_svm.py"):
+        if bench.study.name == CURVES.name and "--write" in sys.argv:
+            figures(bench)

@@ -1,0 +1,72 @@
+// Good and bad derivations of each bin of phrase search.  [yu2013]
+//
+// The beam forest is what search kept, the gold forest all derivations of the reference (forced
+// decoding), every node of it on a way to the whole source and the whole reference. Bin i has the
+// nodes that cover i source words; if derivations are to be complete the last bin has the goal
+// alone, whose edges add the end of the sentence.
+//
+// A partial derivation of the beam is good if it yields the first j words of the reference and the
+// gold forest has a node with its covered words, its end of the last phrase, and j: whether it can
+// be completed depends on nothing else. All others are bad: those that left the reference, and
+// those on a prefix of it that lead nowhere. What was bad stays bad however it is continued.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/sparse_vector.hpp"
+#include "base/weights.hpp"
+#include "forest/derivation.hpp"
+
+namespace hopefear {
+
+class Violations {
+ public:
+  struct Bin {
+    double good;      // score of the best good derivation, in the beam or not: of the gold forest
+    double bad;       // of the best bad one in the beam
+    double survivor;  // of the best good one in the beam; what does not exist has -infinity
+    uint32_t good_node = 0, bad_entry = 0;
+  };
+
+  // std::invalid_argument if an edge has several tails, or words before its tail: such a forest has
+  // no bins of prefixes. O(nodes and edges of both), times the good places of a node, one for most.
+  Violations(Forest beam, Forest gold, const Weights& weights, bool complete);
+
+  const std::vector<Bin>& bins() const { return bins_; }  // by covered words, 0 first
+  uint32_t longest() const { return longest_; }           // source words of a phrase in `gold`
+  std::vector<uint32_t> last_nodes() const;               // of the beam, those of the last bin
+  Derivation good(size_t bin) const;                      // it must exist
+  Derivation bad(size_t bin) const;
+  SparseVector difference(size_t bin) const;  // features of good - features of bad
+
+ private:
+  // The best derivation of a beam node with `place` words of the reference, or the best bad one.
+  struct Entry {
+    double score;
+    uint32_t edge, before;  // `before`: entry of the tail, if there is one
+    int32_t place;          // kBad
+  };
+  static constexpr int32_t kBad = -1;
+
+  void read_gold(const Weights& weights);
+  void find_places();
+  void search(const Weights& weights);
+  void fill_bins();
+  bool in_bin(const Forest& forest, uint32_t node) const;
+
+  Forest beam_, gold_;
+  const bool complete_;
+  uint32_t length_ = 0, longest_ = 0;
+  std::vector<Bin> bins_;
+  std::vector<uint32_t> gold_edges_;        // per gold node: the first edge of its best derivation
+  std::vector<double> gold_scores_;         // and its score
+  std::vector<int32_t> gold_places_;        // and its number of target words
+  std::vector<int32_t> reference_;          // words of the beam's vocabulary
+  std::vector<std::vector<int32_t>> good_;  // by key: places of gold nodes
+  std::vector<uint32_t> keys_;              // per beam node
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> entries_begin_;  // per beam node, + 1
+};
+
+}  // namespace hopefear

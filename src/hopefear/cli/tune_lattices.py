@@ -1,0 +1,70 @@
+"""What `hopefear tune --lattices` tunes: forests of files, instead of a decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopefear.cli.tune import System, Tune
+from hopefear.errors import InputError, OptionError
+from hopefear.files import display_name
+
+if TYPE_CHECKING:
+    from hopefear.decode.given import GivenForests
+    from hopefear.forest.io.forests import Format
+    from hopefear.tune.loop import TuningSet
+
+
+@dataclass(kw_only=True)
+class LatticeSystem(System):
+    """Sentences are numbers of lattices; references are words between blanks."""
+
+    decoder: GivenForests
+    format: Format | None
+    known: dict[tuple[Path, ...], list[Any]]  # what was read already
+
+    def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
+        from hopefear.text.lines import read_parallel
+        from hopefear.tune.loop import TuningSet
+        from hopefear.tune.run import digest_of
+
+        key = tuple(sources)
+        sentences = self.known.get(key) or self.decoder.read(sources, self.format)
+        expected = [list(row) for row in read_parallel(references)]
+        if len(expected) != len(sentences):
+            where = display_name(sources[0]) + (" …" if len(sources) > 1 else "")
+            raise InputError(
+                f"{where}: {len(sentences):,} lattices, but {display_name(references[0])} has "
+                f"{len(expected):,} lines; give the references of these lattices"
+            )
+        for path in (*sources, *references):
+            self.digests[path] = digest_of(path)
+        return TuningSet(sentences, expected)
+
+
+def lattice_system(command: Tune) -> LatticeSystem:
+    """The lattices of the command line, and weights to start from."""
+    from hopefear.decode.given import GivenForests
+    from hopefear.weights import Weights
+
+    decoder = GivenForests()
+    sentences = decoder.read(command.lattices, command.lattice_format)
+    weights = decoder.start_weights()
+    if command.weights is not None:
+        weights = Weights.load(command.weights)
+    elif not weights.active:
+        raise OptionError(
+            "--lattices: no weights to start from; give --weights FILE, such as those of the "
+            "system that made them"
+        )
+    return LatticeSystem(
+        decoder=decoder,
+        weights=weights,
+        config={"lattices": command.lattice_format or "by content"},
+        sentence=lambda line, place: line,
+        reference=str,
+        format=command.lattice_format,
+        known={tuple(command.lattices): sentences},
+    )

@@ -1,0 +1,100 @@
+"""Forests and lattices of any format that we read, recognised by how the file begins.
+
+A file gives the forests of one sentence after the other; OpenFst, Moses's hypergraphs and cdec have
+a file for each sentence. Formats with one weight on an arc (PLF,
+OpenFst) get a second feature, `words`, so that there is something to tune.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Literal, get_args
+
+from hopefear._engine import Forest, Vocabulary
+from hopefear.errors import InputError
+from hopefear.files import PathLike, display_name, open_text
+from hopefear.forest.io.cdec import read_cdec_forest
+from hopefear.forest.io.json import read_json
+from hopefear.forest.io.lattice import read_openfst, read_plf
+from hopefear.forest.io.moses import read_moses_graph, read_moses_hypergraph
+from hopefear.forest.io.nbest import read_nbest
+from hopefear.forest.pool import Pool
+from hopefear.weights import FeatureNames
+
+Format = Literal[
+    "pool",
+    "json",
+    "plf",
+    "plf-log",
+    "openfst",
+    "moses-graph",
+    "moses-hypergraph",
+    "cdec",
+    "nbest",
+    "nbest-jsonl",
+]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def read_forests(
+    path: PathLike,
+    format: Format | None = None,
+    *,
+    vocabulary: Vocabulary | None = None,
+    names: FeatureNames | None = None,
+) -> Iterator[Forest]:
+    """The forests of a file; `plf-log` and files that look like others must be named."""
+    kind = format or recognise(path)
+    if kind == "pool":
+        yield from Pool(path)
+    elif kind == "json":
+        yield from read_json(path, vocabulary=vocabulary, names=names)
+    elif kind in ("plf", "plf-log"):
+        weights: Literal["probability", "log"] = "probability" if kind == "plf" else "log"
+        yield from read_plf(
+            path, weights=weights, count_words=True, vocabulary=vocabulary, names=names
+        )
+    elif kind == "openfst":
+        yield read_openfst(path, count_words=True, vocabulary=vocabulary, names=names)
+    elif kind == "moses-graph":
+        yield from read_moses_graph(path, vocabulary=vocabulary, names=names)
+    elif kind == "moses-hypergraph":
+        yield read_moses_hypergraph(path, vocabulary=vocabulary, names=names)
+    elif kind == "cdec":
+        yield read_cdec_forest(path, vocabulary=vocabulary, names=names)
+    else:
+        lines: Literal["jsonl", "moses"] = "jsonl" if kind == "nbest-jsonl" else "moses"
+        for one in read_nbest(path, lines, vocabulary=vocabulary, names=names):
+            yield one.forest
+
+
+def recognise(path: PathLike) -> Format:
+    """The format of a file, by its first bytes."""
+    if str(path) == "-":
+        raise InputError("<stdin>: lattices are read by name; give a file")
+    with Path(path).open("rb") as file:
+        if file.read(8) == b"HOPEFEAR":
+            return "pool"
+    with open_text(path) as lines:
+        first = next((line for line in islice(lines, 1000) if line.strip()), "").strip()
+    columns = first.split()
+    signs: dict[Format, bool] = {
+        "plf": first.startswith("(("),
+        "cdec": first.startswith('{"rules"'),
+        "nbest-jsonl": first.startswith("{") and '"text"' in first,
+        "json": first.startswith("{"),
+        "moses-hypergraph": first.startswith("# target |||"),
+        "moses-graph": len(columns) > 1 and columns[1].startswith("hyp="),
+        "openfst": 3 <= len(columns) <= 5 and columns[0].isdigit() and columns[1].isdigit(),
+    }
+    for format, found in signs.items():
+        if found:
+            return format
+    if "|||" in first:
+        return "nbest"
+    raise InputError(
+        f"{display_name(path)}: {first[:40]!r} begins no format of lattices that is recognised; "
+        f"name it: {', '.join(FORMATS)}"
+    )
