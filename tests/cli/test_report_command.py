@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, program
+from report_runs import write_run
 
 from hopefear.cli import main
 
@@ -191,6 +192,14 @@ def test_refusals(world: Path, inside: Run, words: tuple[str, ...], message: str
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (world / "no.html").exists()
+
+
+def test_a_run_without_a_model(inside: Run, tmp_path: Path) -> None:
+    write_run(tmp_path / "other")
+    done = inside("report", "other", "-o", "e.html", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "other: was tuned without a model of ours; give a text" in done.stderr
+    assert '<section id="learning"' in (tmp_path / "e.html").read_text()
 
 
 # -- in a browser --

@@ -107,10 +107,9 @@ def summary(systems: Sequence[System], outputs: Outputs | None, comparisons: Com
                 row.append(_strong(_spread_of(score.mean, score.run_deviation), score.mean == best))
         if several:
             row.append(_p_cell(comparisons.get((number, 0))) if number else "–")
-        last = run.records[-1]["iteration"]
         row += [
             f"{length:.3f}",
-            f"{run.best['iteration']} of {last}" + ("" if run.finished else ", unfinished"),
+            run.which + ("" if run.finished else ", unfinished"),
             duration(sum(one.seconds[-1] for one in system.runs)),
             f"{run.best.get('active_features', 0):,}",
         ]
