@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, program
+from report_runs import write_run
 
 from hopefear.cli import main
 
@@ -193,6 +194,14 @@ def test_refusals(world: Path, inside: Run, words: tuple[str, ...], message: str
     assert not (world / "no.html").exists()
 
 
+def test_a_run_without_a_model(inside: Run, tmp_path: Path) -> None:
+    write_run(tmp_path / "other")
+    done = inside("report", "other", "-o", "e.html", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "other: was tuned without a model of ours; give a text" in done.stderr
+    assert '<section id="learning"' in (tmp_path / "e.html").read_text()
+
+
 # -- in a browser --
 
 
@@ -320,8 +329,9 @@ def test_texts_stay_texts(browser: Browser, page: Path) -> None:
 
 
 def test_without_script_and_on_paper(browser: Browser, page: Path) -> None:
-    browser.window(1280, 800, paper=True)
+    browser.window(720, 1000, dark=True, paper=True)
     browser.open(page, script=False)
+    assert browser.value("document.documentElement.scrollWidth") == 720
     assert browser.value("document.querySelectorAll('#list > li').length") == 14
     assert browser.value("getComputedStyle(document.getElementById('controls')).display") == "none"
     assert browser.value("getComputedStyle(document.querySelector('nav')).display") == "none"

@@ -206,13 +206,17 @@ def _read(test: TestSet) -> Iterator[tuple[str, ...]]:
     yield from rows
 
 
-def _model_of(run: Run) -> Path:
-    path = next(iter(run.file("model")), None)
-    if path is None:
+def _check_ours(run: Run) -> None:
+    if not run.file("model"):
         raise InputError(
-            f"{run.path}: was tuned with a decoder that is not ours; give its translations with "
-            "--translations, or leave them out with --no-translations"
+            f"{run.path}: was tuned without a model of ours; give a text and its translations with "
+            "--test, --refs and --translations, or leave them out with --no-translations"
         )
+
+
+def _model_of(run: Run) -> Path:
+    _check_ours(run)
+    path = run.file("model")[0]
     if not (path / MODEL_FILE).is_file():
         raise InputError(
             f"{run.path}: its model was {path}, which is not there; give its place with --model, "
@@ -331,6 +335,7 @@ def tuning_set(systems: Sequence[System]) -> TestSet:
     wanted = first.config.get("contents", {})
     for system in systems:
         for run in system.runs:
+            _check_ours(run)
             contents = run.config.get("contents", {})
             if any(contents.get(key) != wanted.get(key) for key in ("dev", "refs")):
                 raise InputError(

@@ -80,10 +80,26 @@ class Run:
 
     @property
     def best(self) -> Record:
-        """The iteration whose weights were chosen."""
-        key = "heldout_score" if any("heldout_score" in r for r in self.records) else "score"
-        sign = -1.0 if self.metric.lower_is_better else 1.0
-        return max((r for r in self.records if key in r), key=lambda record: sign * record[key])
+        """The record whose weights were chosen, by the rule of the loop (`BaseLoop._chosen`)."""
+        last = self.records[-1]
+        heldout = any("heldout_score" in record for record in self.records)
+        if "mean_of" in last and not heldout and self._gain(last) >= self._gain(self.records[0]):
+            return last
+        return max((r for r in self.records if not heldout or "heldout_score" in r), key=self._gain)
+
+    def _gain(self, record: Record) -> float:
+        """What iterations are compared by; higher is better."""
+        value = float(record["heldout_score"] if "heldout_score" in record else record["score"])
+        return -value if self.metric.lower_is_better else value
+
+    @property
+    def which(self) -> str:
+        """The chosen iteration in words."""
+        last = max(record["iteration"] for record in self.records if "mean_of" not in record)
+        parts = self.best.get("mean_of")
+        if parts:
+            return f"mean of {parts[0]} to {parts[-1]}"
+        return f"{self.best['iteration']} of {last}"
 
     @property
     def chosen(self) -> int:
@@ -93,9 +109,7 @@ class Run:
     @property
     def quality(self) -> float:
         """What runs of a group are compared by; higher is better."""
-        sign = -1.0 if self.metric.lower_is_better else 1.0
-        best = self.best
-        return sign * float(best["heldout_score"] if "heldout_score" in best else best["score"])
+        return self._gain(self.best)
 
     @property
     def seconds(self) -> list[float]:

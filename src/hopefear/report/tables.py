@@ -107,10 +107,9 @@ def summary(systems: Sequence[System], outputs: Outputs | None, comparisons: Com
                 row.append(_strong(_spread_of(score.mean, score.run_deviation), score.mean == best))
         if several:
             row.append(_p_cell(comparisons.get((number, 0))) if number else "–")
-        last = run.records[-1]["iteration"]
         row += [
             f"{length:.3f}",
-            f"{run.best['iteration']} of {last}" + ("" if run.finished else ", unfinished"),
+            run.which + ("" if run.finished else ", unfinished"),
             duration(sum(one.seconds[-1] for one in system.runs)),
             f"{run.best.get('active_features', 0):,}",
         ]
@@ -260,7 +259,7 @@ def features(systems: Sequence[System], found: Sequence[Feature]) -> Markup | No
 def _weight(feature: Feature, number: int) -> Child:
     value, path = feature.final[number], feature.path[number]
     if path is None:
-        return element("span", f"{value:.4g}", element("small", "fixed"), class_="weight")
+        return element("span", _number(value), element("small", "fixed"), class_="weight")
     if value == 0 and not any(path):
         return "–"
     share = _percent(feature.shares[number])
@@ -270,14 +269,18 @@ def _weight(feature: Feature, number: int) -> Child:
     return element(
         "span",
         sparkline(path, number, label) if len(path) > 1 else None,
-        f"{value:.4g}",
+        _number(value),
         element("small", share),
         class_="weight",
     )
 
 
+def _number(value: float) -> Markup:
+    return element("span", f"{value:.3g}".replace("-", "−"))
+
+
 def _percent(share: float) -> str:
-    return f"{round(share, 3) + 0.0:.1%}"  # no -0.0%
+    return f"{round(share, 3) + 0.0:.1%}".replace("-", "−")  # no -0.0%
 
 
 # -- configuration --
@@ -318,15 +321,18 @@ def _shown(value: Any) -> str:
 
 def remarks(systems: Sequence[System], notes: Sequence[str]) -> Markup | None:
     """Warnings of the runs, and of this report."""
-    found: list[Child] = [element("li", note) for note in notes]
+    places: dict[str, list[str]] = {}  # of each remark
     for system in systems:
         for number, run in enumerate(system.runs, 1):
             place = system.name if len(system.runs) == 1 else f"{system.name}, run {number}"
             if not run.finished:
-                found.append(element("li", f"{place}: the run is not finished"))
+                places.setdefault("the run is not finished", []).append(place)
             for record in run.records:
                 for text in record.get("warnings", []):
-                    found.append(element("li", f"{place}, iteration {record['iteration']}: {text}"))
+                    remark = f"iteration {record['iteration']}: {text}"
+                    places.setdefault(remark, []).append(place)
+    found: list[Child] = [element("li", note) for note in notes]
+    found += [element("li", f"{'; '.join(some)}: {text}") for text, some in places.items()]
     if not found:
         return None
     return section("remarks", "Remarks", element("ul", found))

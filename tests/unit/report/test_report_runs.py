@@ -38,6 +38,17 @@ def test_the_held_out_set_decides(tmp_path: Path) -> None:
     assert "held out" in learning(read_systems([path]))
 
 
+def test_the_mean_of_iterations(tmp_path: Path) -> None:
+    for name, score, chosen in (("a", 24.0, 3), ("b", 19.0, 1)):  # b: worse than the start
+        path = write_run(tmp_path / name, (20.0, 25.0, 23.0, score))
+        lines = (path / "metrics.jsonl").read_text().splitlines()
+        mean = {**json.loads(lines[3]), "mean_of": [1, 2]}
+        (path / "metrics.jsonl").write_text("\n".join([*lines[:3], json.dumps(mean)]) + "\n")
+        run = Run.read(path)
+        assert run.chosen == chosen
+        assert run.which == ("mean of 1 to 2" if chosen == 3 else "1 of 2")
+
+
 def test_runs_of_one_system(tmp_path: Path) -> None:
     paths = [write_run(tmp_path / name, scores) for name, scores in
              (("a1", (1, 2)), ("a2", (1, 3)), ("b1", (1, 4)), ("b2", (1, 2)))]  # fmt: skip
