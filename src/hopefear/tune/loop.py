@@ -51,7 +51,8 @@ class Loop(BaseLoop):
         kind: Callable[..., Store] = STORES[self.tuner.pool_space]
         if isinstance(self.tuner, SearchAware) and self.tuner.search_aware != "off":
             sentences = self.judge.data.sentences
-            kind = partial(BinStore, tuner=self.tuner, decoder=self.decoder, sentences=sentences)
+            decoder: Any = self.decoder  # check_search_aware() saw that it has bins
+            kind = partial(BinStore, tuner=self.tuner, decoder=decoder, sentences=sentences)
         return kind(
             directory=self.directory.pool,
             metric=self.metric,
