@@ -85,7 +85,7 @@ def test_demo_tells_its_story(
     told = capsys.readouterr().out
     assert told.count("Example ") == 3
     assert told.count("    = ") == 12
-    assert all(f"\n{number}. " in "\n" + told for number in range(1, 5))
+    assert all(f"\n{number}. " in "\n" + told for number in range(1, 6))
     assert {p.name for p in (tmp_path / "demo" / "world").iterdir()} == FILES
     first = (tmp_path / "demo" / "world" / "train.zh").read_text(encoding="utf-8").splitlines()[0]
     assert first == "Bushi yu Shalong juxing le huitan ."
@@ -102,3 +102,5 @@ def test_demo_as_json(
     assert len(report["steps"]["world"]["examples"]) == 3
     assert report["steps"]["translate"]["sentences"] == 9
     assert len((tmp_path / "demo" / "test.out").read_text().splitlines()) == 9
+    assert len(report["steps"]["report"]["systems"]) == len(report["steps"]["tune"]["tuners"])
+    assert "</html>" in (tmp_path / "demo" / "report.html").read_text()

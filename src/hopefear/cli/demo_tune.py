@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hopefear.weights import Weights
 
 ITERATIONS = 4
+EXAMPLES = 300  # sentence pairs, of tuners that learn from the training text
 
 
 def tune_model(stage: Stage) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def tune_model(stage: Stage) -> dict[str, Any]:
     from hopefear.model import Model
     from hopefear.text.lines import read_lines
     from hopefear.threads import all_cores
+    from hopefear.tune.violation import Violation
     from hopefear.weights import Weights
 
     world = stage.path("world")
@@ -55,6 +57,11 @@ def tune_model(stage: Stage) -> dict[str, Any]:
             run = stage.path("runs") / name
             shutil.rmtree(run, ignore_errors=True)
             began = time.monotonic()
+            # These learn from pairs that the model can derive, which those of a dev set seldom are.
+            more: dict[str, Any] = {}
+            if issubclass(registry.get("tuner", name), Violation):
+                more["train"] = [world / "train.zh", world / "train.en"]
+                more["max_examples"] = EXAMPLES
             report = Tune(
                 model=stage.path("model"),
                 dev=world / "dev.zh",
@@ -65,6 +72,7 @@ def tune_model(stage: Stage) -> dict[str, Any]:
                 iterations=ITERATIONS,
                 kbest=100,
                 seed=stage.seed,
+                **more,
             ).run(_Silent())
             seconds = time.monotonic() - began
             after = test.statistics(Weights.load(run / "weights.tsv"))
