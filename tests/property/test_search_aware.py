@@ -79,7 +79,8 @@ def test_potential_strings(
             assert len(covered) == bin
             more = [w for b, e in uncovered(len(words), covered) for w in spans.words(b, e)]
             texts.append(" ".join([*derivation.words, *more]))
-    assert len(texts) == len(found.keys) == len(set(found.keys.tolist()))
+    # Parts that cover other words may have equal strings and features, and so equal keys.
+    assert len(texts) == len(found.keys) >= len(set(found.keys.tolist()))
     expected = prepared.statistics(texts, np.zeros(len(texts), np.int32))
     # Rows of equal scores may stand in another order.
     assert sorted(map(tuple, found.statistics)) == sorted(map(tuple, expected))

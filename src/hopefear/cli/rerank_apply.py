@@ -11,7 +11,6 @@ from hopefear.cli.command import Command, Console
 from hopefear.config import option
 from hopefear.errors import InputError, OptionError
 from hopefear.files import check_one_stdin, display_name, write_text
-from hopefear.forest.io.forests import Format as LatticeFormat
 from hopefear.registry import register
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class RerankApply(Command):
     lattices: list[Path] = option(
         [], metavar="FILE", help="forests or lattices of any system, instead of lists"
     )
-    lattice_format: LatticeFormat | None = option(
+    lattice_format: str | None = option(
         None, metavar="NAME", help="their format; if not given, by how the files begin"
     )
     weights: Path = option(help="name<TAB>value lines, or a .bin file")

@@ -15,7 +15,6 @@ from hopefear.cli.translate import DecoderOverrides, chosen_templates, load_plug
 from hopefear.config import fields_of, option, part_of, to_mapping
 from hopefear.errors import InputError, OptionError
 from hopefear.files import check_one_stdin
-from hopefear.forest.io.forests import Format
 from hopefear.progress import duration
 from hopefear.registry import register
 from hopefear.tune.options import LoopOptions, TrainingOptions
@@ -68,7 +67,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         metavar="FILE",
         help="learn from these instead of decoding: forests or lattices of any system",
     )
-    lattice_format: Format | None = option(
+    lattice_format: str | None = option(
         None, metavar="NAME", help="their format; if not given, by how the files begin"
     )
     model: Path | None = option(None, metavar="DIR", help="the model directory")

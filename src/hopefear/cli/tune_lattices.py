@@ -13,7 +13,6 @@ from hopefear.files import display_name
 
 if TYPE_CHECKING:
     from hopefear.decode.given import GivenForests
-    from hopefear.forest.io.forests import Format
     from hopefear.tune.loop import TuningSet
 
 
@@ -22,7 +21,7 @@ class LatticeSystem(System):
     """Sentences are numbers of lattices; references are words between blanks."""
 
     decoder: GivenForests
-    format: Format | None
+    format: str | None
     known: dict[tuple[Path, ...], list[Any]]  # what was read already
 
     def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:

@@ -14,7 +14,7 @@ from hopefear.decode.decoder import Decoder, Sentence, Tokens
 from hopefear.errors import InputError
 from hopefear.files import PathLike, display_name
 from hopefear.forest import trim
-from hopefear.forest.io.forests import Format, read_forests
+from hopefear.forest.io.forests import read_forests
 from hopefear.weights import FeatureNames, Weights
 
 
@@ -27,7 +27,7 @@ class GivenForests(Decoder):
         self._forests: list[Forest] = []
         self._dense: dict[int, str] = {}
 
-    def read(self, paths: Sequence[PathLike], format: Format | None = None) -> list[Sentence]:
+    def read(self, paths: Sequence[PathLike], format: str | None = None) -> list[Sentence]:
         """The sentences that stand for the forests of these files; empty where there is none."""
         found: list[Sentence] = []
         for path in paths:

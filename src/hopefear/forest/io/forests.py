@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from hopefear._engine import Forest, Vocabulary
-from hopefear.errors import InputError
+from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.files import PathLike, display_name, open_text
 from hopefear.forest.io.cdec import read_cdec_forest
 from hopefear.forest.io.json import read_json
@@ -40,12 +40,14 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 def read_forests(
     path: PathLike,
-    format: Format | None = None,
+    format: str | None = None,
     *,
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Iterator[Forest]:
     """The forests of a file; `plf-log` and files that look like others must be named."""
+    if format is not None and format not in FORMATS:
+        raise OptionError(f"lattice format {format!r}: {suggestion(format, FORMATS)}")
     kind = format or recognise(path)
     if kind == "pool":
         yield from Pool(path)
