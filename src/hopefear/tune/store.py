@@ -160,12 +160,14 @@ class BinStore(KbestStore):
             if self.tuner.needs_spans and words:
                 spans = self.decoder.best_spans(self.sentences[number], weights)
             prepared = self.builder.prepared
+            assert prepared is not None
             found = self.bins.counted(forest, weights, spans, prepared, number)
             return found, words, kbest(forest, weights, self.k, distinct=self.distinct)
 
         added, new = Added(), 0
         everything = in_order(look, enumerate(forests), self.threads)
         for sentence, (found, words, best) in enumerate(everything):
+            assert found.statistics is not None
             new += self.builder.add_bins(
                 sentence, found.covered, found.keys, found.features, found.ids, found.values,
                 found.statistics, groups=range(1, words),
