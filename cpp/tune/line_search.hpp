@@ -84,8 +84,9 @@ class LineSearch {
 struct BleuObjective {
   size_t order = 4;
   double length_unit = 1;
-  // BLEU^order: the same order of values, without the logarithms.
-  double power(const int64_t* statistics) const;
+  // BLEU^order: the same order of values, without the logarithms. What is surely not above `worth`
+  // may come out as 0.
+  double power(const int64_t* statistics, double worth = -1) const;
   double score(double power) const;
 };
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from hopefear.tune.degenerate import in_words, useless_features
 from hopefear.tune.feature_selection import rare_features
 from hopefear.tune.judge import Judge, TuningSet
 from hopefear.tune.run import Record
-from hopefear.tune.search_aware import SearchAware, check_search_aware
+from hopefear.tune.search_aware import DecodesBins, SearchAware, check_search_aware
 from hopefear.tune.store import STORES, Added, BinStore, Store
 from hopefear.tune.tuner import BatchTuner, Pool, Task
 from hopefear.weights import FeatureNames, Weights
@@ -51,7 +51,7 @@ class Loop(BaseLoop):
         kind: Callable[..., Store] = STORES[self.tuner.pool_space]
         if isinstance(self.tuner, SearchAware) and self.tuner.search_aware != "off":
             sentences = self.judge.data.sentences
-            decoder: Any = self.decoder  # check_search_aware() saw that it has bins
+            decoder = cast(DecodesBins, self.decoder)  # check_search_aware
             kind = partial(BinStore, tuner=self.tuner, decoder=decoder, sentences=sentences)
         return kind(
             directory=self.directory.pool,
