@@ -40,6 +40,7 @@ class Run:
     config: dict[str, Any]
     records: list[Record]  # those that were decoded, so that they have a score
     finished: bool
+    chosen_iteration: int | None = None  # of a finished run
 
     @classmethod
     def read(cls, path: Path) -> Run:
@@ -66,7 +67,10 @@ class Run:
             RunDirectory(path).read_state() if (path / CHECKPOINT / STATE_FILE).is_file() else {}
         )
         finished = (state or {}).get("phase") == "finished"
-        return cls(path, load_toml(path / CONFIG_FILE), decoded, finished)
+        chosen = (state or {}).get("chosen") if finished else None
+        if all(record["iteration"] != chosen for record in decoded):
+            chosen = None
+        return cls(path, load_toml(path / CONFIG_FILE), decoded, finished, chosen)
 
     @cached_property
     def metric(self) -> Metric:
@@ -78,13 +82,12 @@ class Run:
     def tuner(self) -> str:
         return str(self.config.get("tuner", {}).get("name", "?"))
 
-    @property
+    @cached_property
     def best(self) -> Record:
-        """The record whose weights were chosen, by the rule of the loop (`BaseLoop._chosen`)."""
-        last = self.records[-1]
+        """The record whose weights were chosen, as the run says; while it goes on, the best one."""
+        if self.chosen_iteration is not None:
+            return next(r for r in self.records if r["iteration"] == self.chosen_iteration)
         heldout = any("heldout_score" in record for record in self.records)
-        if "mean_of" in last and not heldout and self._gain(last) >= self._gain(self.records[0]):
-            return last
         return max((r for r in self.records if not heldout or "heldout_score" in r), key=self._gain)
 
     def _gain(self, record: Record) -> float:

@@ -310,7 +310,7 @@ class BaseLoop(ABC):
             self.directory.load_weights(best),
         )
         self.directory.choose(best)
-        self._checkpoint("finished", stopped=stopped)
+        self._checkpoint("finished", stopped=stopped, chosen=best)
         if not self.options.keep_pool:
             self.directory.drop_pool()
         if outcome.best == 0 and self.iteration > 0:

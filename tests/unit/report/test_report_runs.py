@@ -38,14 +38,18 @@ def test_the_held_out_set_decides(tmp_path: Path) -> None:
     assert "held out" in learning(read_systems([path]))
 
 
-def test_the_mean_of_iterations(tmp_path: Path) -> None:
-    for name, score, chosen in (("a", 24.0, 3), ("b", 19.0, 1)):  # b: worse than the start
-        path = write_run(tmp_path / name, (20.0, 25.0, 23.0, score))
+def test_the_run_says_which_weights_it_chose(tmp_path: Path) -> None:
+    for name, chosen in (("a", 3), ("b", 1), ("c", None)):
+        path = write_run(tmp_path / name, (20.0, 25.0, 23.0, 24.0))
+        if chosen is not None:
+            state = {"phase": "finished", "iteration": 2, "chosen": chosen}
+            (path / "checkpoint").mkdir(exist_ok=True)
+            (path / "checkpoint" / "state.json").write_text(json.dumps(state))
         lines = (path / "metrics.jsonl").read_text().splitlines()
         mean = {**json.loads(lines[3]), "mean_of": [1, 2]}
         (path / "metrics.jsonl").write_text("\n".join([*lines[:3], json.dumps(mean)]) + "\n")
         run = Run.read(path)
-        assert run.chosen == chosen
+        assert run.chosen == (1 if chosen is None else chosen)
         assert run.which == ("mean of 1 to 2" if chosen == 3 else "1 of 2")
 
 
