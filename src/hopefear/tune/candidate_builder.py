@@ -183,7 +183,7 @@ class CandidateBuilder:
         except (ValueError, KeyError, EOFError) as error:
             raise InputError(f"{path}: not a file of candidates ({error}); start anew") from None
         self._features = {id: number for number, id in enumerate(features.tolist())}
-        self._groups = dict.fromkeys(groups.tolist())
+        self._groups = {(int(sentence), int(bin)): None for sentence, bin in groups}
         keys, self._seen = np.ascontiguousarray(self._keys.array()), KeySet()
         sentences, bins = self._sentences.array(), self._bins.array()
         self._seen.add(keys, np.ascontiguousarray(sentences), np.ascontiguousarray(bins))
@@ -346,14 +346,17 @@ class _Column(Generic[S]):
         return self.array() if self._path is None else np.array(self._size, np.int64)
 
     def restore(self, saved: NDArray[Any]) -> None:
-        if (saved.ndim == 0) != (self._path is not None):
-            raise ValueError("candidates are in files, or the other way round")
         if self._path is None:
+            if saved.ndim == 0:
+                raise ValueError("its candidates are in files of another directory")
             self._pieces = [saved.astype(self._kind, copy=False)]
-            return
-        self._size = int(saved)
-        if self._size > (self._path.stat().st_size if self._path.exists() else 0):
-            raise ValueError(f"{self._path} is shorter than it was")
+        elif saved.ndim:  # they were in memory then
+            self._size = 0
+            self.append(saved.astype(self._kind, copy=False))
+        else:
+            self._size = int(saved)
+            if self._size > (self._path.stat().st_size if self._path.exists() else 0):
+                raise ValueError(f"{self._path} is shorter than it was")
 
 
 def gathered(begin: NDArray[np.int64], sizes: NDArray[Any]) -> NDArray[np.int64]:
