@@ -348,16 +348,15 @@ class _Column(Generic[S]):
     def restore(self, saved: NDArray[Any]) -> None:
         if self._path is None:
             if saved.ndim == 0:
-                raise ValueError("its candidates are in files beside it")
+                raise ValueError("its candidates are in files of another directory")
             self._pieces = [saved.astype(self._kind, copy=False)]
-            return
-        if saved.ndim > 0:
+        elif saved.ndim:  # they were in memory then
             self._size = 0
             self.append(saved.astype(self._kind, copy=False))
-            return
-        self._size = int(saved)
-        if self._size > (self._path.stat().st_size if self._path.exists() else 0):
-            raise ValueError(f"{self._path} is shorter than it was")
+        else:
+            self._size = int(saved)
+            if self._size > (self._path.stat().st_size if self._path.exists() else 0):
+                raise ValueError(f"{self._path} is shorter than it was")
 
 
 def gathered(begin: NDArray[np.int64], sizes: NDArray[Any]) -> NDArray[np.int64]:

@@ -76,12 +76,13 @@ class KbestStore(Store):
 
     @cached_property
     def builder(self) -> CandidateBuilder:
-        rows = self._rows()
+        mapped = self.directory / "mapped"
+        in_files = self._rows() > IN_MEMORY or mapped.exists()  # a run that goes on stays there
         return CandidateBuilder(
             self.metric,
             self.references,
             names=self.names,
-            directory=self.directory / "mapped" if rows > IN_MEMORY else None,
+            directory=mapped if in_files else None,
             threads=self.threads,
         )
 

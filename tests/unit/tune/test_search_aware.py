@@ -256,8 +256,16 @@ def test_threads_change_nothing(name: str, model: SmallModel, tmp_path: Path) ->
     assert last_weights(tmp_path / "1") == last_weights(tmp_path / "3")
 
 
-@pytest.mark.parametrize("name", ["mert", "rm"])
-def test_a_killed_run_goes_on(name: str, model: SmallModel, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "in_memory"), [("mert", 10**6), ("mert", 0), ("rm", 0)])
+def test_a_killed_run_goes_on(
+    name: str,
+    in_memory: int,
+    model: SmallModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store, "IN_MEMORY", in_memory)
+
     class Dies(PhraseDecoder):
         left = 8 + 3 if name == "mert" else 8 + 8 + 8 + 3
 
