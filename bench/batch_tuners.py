@@ -12,14 +12,14 @@ Without --run only what was finished before is shown. Everything lies in bench/o
 
 from __future__ import annotations
 
-from support.study import Setting, Sizes, Study, main
+from support.study import BEST_ITERATION, Setting, Sizes, Study, main
 
 TUNERS = ("mert", "pro", "batch-mira", "rampion", "risk", "svm")
 
 STUDY = Study(
     "batch tuners",
     "Batch tuners",
-    [Setting(f"`{name}`", name) for name in TUNERS],
+    [Setting(f"`{name}`", name, tune=BEST_ITERATION if name == "mert" else ()) for name in TUNERS],
     corpora=("fr-en", "zh-en"),
     sizes=Sizes(dev=400),
     iterations=8,

@@ -13,16 +13,17 @@ Without --run only what was finished before is shown. Everything lies in bench/o
 
 from __future__ import annotations
 
-from support.study import Setting, Study, main
+from support.study import BEST_ITERATION, Setting, Study, main
 
 COLUMNS = ("iterations", "best", "CPU s an iteration", "learning s")
 
 
 def both(tuner: str) -> list[Setting]:
     """The two spaces of a tuner."""
+    best = BEST_ITERATION if tuner == "mert" else ()
     return [
-        Setting(f"`{tuner}`, 100-best", tuner, tune=("--kbest", "100")),
-        Setting(f"`{tuner}`, forest", tuner, ("space=forest",)),
+        Setting(f"`{tuner}`, 100-best", tuner, tune=("--kbest", "100", *best)),
+        Setting(f"`{tuner}`, forest", tuner, ("space=forest",), tune=best),
     ]
 
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from support.study import Setting, Sizes, Study, main
+from support.study import BEST_ITERATION, Setting, Sizes, Study, main
 
+MERT = Setting("mert", "mert", tune=BEST_ITERATION)
 MIRA, RM = Setting("mira", "mira"), Setting("rm", "rm")
 
 
@@ -86,7 +87,7 @@ TABLES = [
     Study(
         "dense",
         "MERT, PRO, RAMPION, MIRA, RM with dense features (thesis, tables 4.3 and 4.4)",
-        [*(Setting(name, name) for name in ("mert", "pro", "rampion", "batch-mira")), MIRA, RM],
+        [MERT, *(Setting(name, name) for name in ("pro", "rampion", "batch-mira")), MIRA, RM],
         sizes=Sizes(train=20_000, dev=400, test=600),
         iterations=8,
     ),

@@ -104,6 +104,10 @@ class Setting:
     train: tuple[str, ...] = ()  # more words for `hopefear train`
 
 
+#: For `mert` beside others, of which the best iteration is the result, too.
+BEST_ITERATION = ("--average-last", "0")
+
+
 @dataclass(frozen=True)
 class Sizes:
     """How much of the data; None: all."""

@@ -275,7 +275,9 @@ class BaseLoop(ABC):
 
         It has no checkpoint of its own: whoever is killed here finds all of them and comes again.
         """
-        numbers = last_iterations(self.iteration, self.options.average_last)
+        wanted = self.options.average_last
+        wanted = self._tuner.average_last if wanted is None else wanted
+        numbers = last_iterations(self.iteration, wanted)
         found = {number: self.directory.load_weights(number) for number in numbers}
         found = {number: weights for number, weights in found.items() if not nearly_zero(weights)}
         if len(found) < 2:

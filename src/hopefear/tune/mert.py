@@ -51,6 +51,7 @@ class Mert(SearchAware, BatchTuner):
     """Minimum error rate training: exact line search on the corpus score."""
 
     name: ClassVar[str] = "mert"
+    average_last: ClassVar[int] = 5  # docs/tuning.md has what that does
     spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 
     space: Space = option("kbest", help="k-best lists, or all derivations of forests")

@@ -36,11 +36,11 @@ class LoopOptions:
         min=0,
         help="stop when the weights move by less than this share of their length; 0: never",
     )
-    average_last: int = option(
-        0,
+    average_last: int | None = option(
+        None,
         min=0,
         help="the result is the mean of the last so many iterations (of half of them, if these are "
-        "fewer); 0: the best iteration",
+        "fewer); 0: the best iteration; if not given, what the tuner likes (5 for mert, else 0)",
     )
     seed: int = option(1, min=0, help="of everything that is random")
     fix: list[str] = option(

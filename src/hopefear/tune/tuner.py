@@ -74,6 +74,9 @@ class Tuner(ABC):
     """Base of all tuners."""
 
     name: ClassVar[str]
+    # The result is the mean of so many last iterations, unless the loop is told otherwise; 0: the
+    # best one.
+    average_last: ClassVar[int] = 0
 
     def state(self) -> Mapping[str, Any]:
         """What must be remembered between calls; JSON-able, arrays as numpy arrays."""
