@@ -57,6 +57,8 @@ class RerankApply(Command):
 
         if (self.nbest is None) == (not self.lattices):
             raise OptionError("give n-best lists (--nbest FILE) or lattices (--lattices FILE …)")
+        if self.lattice_format is not None and not self.lattices:
+            raise OptionError("--lattice-format: belongs to --lattices FILE; leave it out")
         if self.lattices and (self.ids or self.format):
             raise OptionError("--ids and --format are for n-best lists; leave them out")
         if console.json and str(self.output) == "-":
