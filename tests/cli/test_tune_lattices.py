@@ -193,3 +193,10 @@ def test_options_that_would_do_nothing(
 ) -> None:
     assert main(words.split()) == 2
     assert message in capsys.readouterr().err
+
+
+def test_weights_of_other_lattices(lattices: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(lattices, "w.tsv", "tm\t1\n")
+    words = ["rerank", "apply", "--lattices", lattices / "dev.plf", "-o", lattices / "out"]
+    assert main([str(word) for word in (*words, "--weights", lattices / "w.tsv")]) == 0
+    assert "no feature of the lattices has a weight in" in capsys.readouterr().err

@@ -76,13 +76,20 @@ class RerankApply(Command):
         from hopefear.forest.io.forests import read_forests
 
         lattices = missing = 0
+        known = False
         with console.step("search", unit="lattices") as step, write_text(self.output) as out:
             for path in self.lattices:
                 for forest in read_forests(path, self.lattice_format):
                     best = viterbi(forest, weights)
                     lattices, missing = lattices + 1, missing + (best is None)
+                    known = known or any(id in weights for id in forest.feature_ids.tolist())
                     out.write(("" if best is None else best.text) + "\n")
                     step.advance()
+        if lattices > missing and not known:
+            console.warn(
+                f"no feature of the lattices has a weight in {display_name(self.weights)}; "
+                "are these its lattices?"
+            )
         if missing:
             console.warn(f"{missing:,} lattices without a path are empty lines")
         return {"lattices": lattices, "missing": missing}
