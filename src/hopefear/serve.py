@@ -23,6 +23,8 @@ from hopefear.forest.io.nbest_text import named_features
 from hopefear.text.tokenizers.plain import split_words
 from hopefear.translate import SEGMENTS, Translator
 
+_LARGEST = 3.4e38  # weights have single precision
+
 
 class LearnerServer:
     """A translator whose weights a learner changes. One thread uses it."""
@@ -52,6 +54,11 @@ class LearnerServer:
         words = tuple(split_words(request.words))
         sentence = Sentence(words, str(self._asked) if request.id is None else request.id)
         self._asked += 1
+        if "|||" in sentence.id or not sentence.id.isprintable():
+            raise InputError(
+                f"{place}: id {sentence.id[:40]!r} cannot stand in an answer; give one without "
+                "||| and ends of lines"
+            )
         if request.grammar is not None:
             sentence = self._with_grammar(sentence, request.grammar, place)
         self.translator.check(sentence, place)
@@ -69,6 +76,11 @@ class LearnerServer:
         for name, value in delta.values.items():
             exact = self._exact.get(name)
             self._exact[name] = (self.weights[name] if exact is None else exact) + value
+            if abs(self._exact[name]) > _LARGEST:
+                raise ValueError(
+                    f"makes the weight of {name[:40]!r} {self._exact[name]:g}, expected at most "
+                    f"{_LARGEST:g}"
+                )
             self.weights[name] = self._exact[name]
         if delta.cut is not None and not self._warned:
             self._warned = True

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hopefear.cli.main import main
 from hopefear.forest import ForestBuilder, save_pool
 from hopefear.forest.io import write_json
 from hopefear.weights import Weights
@@ -160,3 +161,42 @@ def test_reranking_says_where_to_go(lattices: Path, hopefear: Run) -> None:
     done = hopefear(*words, "--tuner", "lattice-svm", "-o", lattices / "w.tsv")
     assert done.returncode == 2
     assert "hopefear tune --lattices" in done.stderr
+
+
+def test_references_may_come_from_standard_input(lattices: Path, hopefear: Run) -> None:
+    words = tune(lattices, ["dev.plf"], "--set", "first=5", "every=5", tuner="lattice-svm")
+    words[words.index("--refs") + 1] = "-"
+    done = hopefear(*words, input=(lattices / "dev.en").read_text())
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "tune --dev d --refs r --model m --tuner mira -o run --lattice-format plf",
+            "--lattice-format: belongs to --lattices",
+        ),
+        (
+            "rerank apply --nbest n --weights w -o out --lattice-format plf",
+            "--lattice-format: belongs to --lattices",
+        ),
+        (
+            "tune --dev d --refs r --train s t --leave-out --stream-decoder x --tokenized "
+            "--tuner mira -o run",
+            "--leave-out: belongs to --train and a model of ours",
+        ),
+    ],
+)
+def test_options_that_would_do_nothing(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words.split()) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_weights_of_other_lattices(lattices: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(lattices, "w.tsv", "tm\t1\n")
+    words = ["rerank", "apply", "--lattices", lattices / "dev.plf", "-o", lattices / "out"]
+    assert main([str(word) for word in (*words, "--weights", lattices / "w.tsv")]) == 0
+    assert "no feature of the lattices has a weight in" in capsys.readouterr().err

@@ -102,6 +102,12 @@ def test_a_cut_delta_is_left_out_with_one_warning(model: Model) -> None:
             f'<seg delta="{encode([("a", float("nan"))])}"> a </seg>',
             "x:3: delta: feature 'a' is nan",
         ),
+        (
+            f'<seg delta="{encode([("a", -1e39)])}"> a </seg>',
+            "x:3: delta: makes the weight of 'a' -1e.39, expected at most",
+        ),
+        ('<seg id="a ||| b"> das </seg>', "x:3: id 'a .{3} b' cannot stand in an answer"),
+        ('<seg id="a&#10;b"> das </seg>', "x:3: id 'a.nb' cannot stand in an answer"),
         ('<seg grammar="g.gz"> das </seg>', "x:3: grammar 'g.gz': a toy model takes none"),
         ("\0\1\2" * 1000, "x:3: .*expected <seg"),
     ],

@@ -57,6 +57,8 @@ class RerankApply(Command):
 
         if (self.nbest is None) == (not self.lattices):
             raise OptionError("give n-best lists (--nbest FILE) or lattices (--lattices FILE …)")
+        if self.lattice_format is not None and not self.lattices:
+            raise OptionError("--lattice-format: belongs to --lattices FILE; leave it out")
         if self.lattices and (self.ids or self.format):
             raise OptionError("--ids and --format are for n-best lists; leave them out")
         if console.json and str(self.output) == "-":
@@ -74,13 +76,20 @@ class RerankApply(Command):
         from hopefear.forest.io.forests import read_forests
 
         lattices = missing = 0
+        known = False
         with console.step("search", unit="lattices") as step, write_text(self.output) as out:
             for path in self.lattices:
                 for forest in read_forests(path, self.lattice_format):
                     best = viterbi(forest, weights)
                     lattices, missing = lattices + 1, missing + (best is None)
+                    known = known or any(id in weights for id in forest.feature_ids.tolist())
                     out.write(("" if best is None else best.text) + "\n")
                     step.advance()
+        if lattices > missing and not known:
+            console.warn(
+                f"no feature of the lattices has a weight in {display_name(self.weights)}; "
+                "are these its lattices?"
+            )
         if missing:
             console.warn(f"{missing:,} lattices without a path are empty lines")
         return {"lattices": lattices, "missing": missing}

@@ -173,6 +173,8 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             raise OptionError("--decoder and --stream-decoder are two ways to decode; give one")
         if self.lattices:
             self._check_lattices()
+        elif self.lattice_format is not None:
+            raise OptionError("--lattice-format: belongs to --lattices FILE; leave it out")
         elif self.dev is None:
             raise OptionError("--dev is missing: a source text; or --lattices FILE")
         elif self.model is None and command is None:
@@ -189,7 +191,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
         if self.train and len(self.train) != 2:
             raise OptionError(f"--train: {len(self.train)} files; give two, SRC TGT")
-        if self.leave_out and (not self.train or self.decoder is not None):
+        if self.leave_out and (not self.train or command is not None):
             raise OptionError("--leave-out: belongs to --train and a model of ours; leave it out")
         heldout = [self.heldout] if self.heldout else []
         check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)

@@ -255,6 +255,9 @@ class BaseLoop(ABC):
 
     # -- the end --
 
+    def _settled(self, record: Record) -> bool:
+        return bool(record["change"] < self.options.tolerance)
+
     def _reason_to_stop(self) -> str | None:
         record = self.records[self.iteration]
         if nearly_zero(self.weights):
@@ -264,7 +267,7 @@ class BaseLoop(ABC):
         if self.iteration > 0:
             if record.get("new_candidates") == 0:
                 return "no new candidates"
-            if record["change"] < self.options.tolerance:
+            if self._settled(record):
                 return "weights no longer change"
             if without_rise(self._qualities(), self.options.patience):
                 return "score no longer rises"

@@ -65,11 +65,18 @@ class Descent:
         new = np.setdiff1d(subgradient.ids, self.ids, assume_unique=True)
         if len(new):
             self._begin(new)
-        self.now *= 1.0 - rate * l2
-        self.now[np.searchsorted(self.ids, subgradient.ids)] -= rate * subgradient.values
+        moved = np.searchsorted(self.ids, subgradient.ids)
         self.updates += 1
-        self.mean += (self.now - self.mean) / self.updates
+        with np.errstate(over="ignore", invalid="ignore"):  # `diverged` tells
+            self.now *= 1.0 - rate * l2
+            self.now[moved] -= rate * subgradient.values.astype(np.float64)
+            self.mean += (self.now - self.mean) / self.updates
         return new
+
+    @property
+    def diverged(self) -> bool:
+        """Whether a weight has grown beyond single precision, in which lattices are searched."""
+        return not bool((np.abs(self.now) <= np.finfo(np.float32).max).all())
 
     def _begin(self, new: Ids) -> None:
         ids = np.concatenate([self.ids, new])

@@ -132,6 +132,10 @@ class LatticeLoop(Loop):
 
     # -- learning --
 
+    def _settled(self, record: Record) -> bool:
+        """Not before the whole set was learned from: the first updates saw a part of it."""
+        return self.iteration > LAST_DECODING and super()._settled(record)
+
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
         found = super()._learn()
         if self.iteration == 0:

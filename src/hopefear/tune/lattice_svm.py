@@ -21,6 +21,7 @@ are decoded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 
 from hopefear._engine import Forest
 from hopefear.config import Size, option
+from hopefear.errors import InputError
 from hopefear.registry import register
 from hopefear.tune.degenerate import check_finite
 from hopefear.tune.descent import Descent, Rate
@@ -152,6 +154,12 @@ class LatticeSvm(BatchTuner):
             one = self._update(self._descent, lattice(sentence), self._rate(self._eta), task.fixed)
             if one is not None:
                 found.append(one)
+            if self._descent.diverged:
+                raise InputError(
+                    f"{self.name}: after {self._descent.updates:,} updates the weights are too "
+                    "large for any number; the iterations before are kept; give a smaller rate or "
+                    "l2 (--set rate=… l2=…)"
+                )
             if task.progress is not None:
                 task.progress(number + 1)
         hinge = _mean([one.hinge for one in found])
@@ -227,9 +235,12 @@ class LatticeSvm(BatchTuner):
             if power not in costs:
                 descent, rate = Descent(weights), self._rate(2.0**power)
                 for one in sample:
-                    self._update(descent, one, rate, fixed)
-                reached = descent.result(average=self.average)
-                costs[power] = objective(sample, reached, self.l2)
+                    if not descent.diverged:
+                        self._update(descent, one, rate, fixed)
+                costs[power] = math.inf
+                if not descent.diverged:
+                    reached = descent.result(average=self.average)
+                    costs[power] = objective(sample, reached, self.l2)
             return costs[power]
 
         at = _FIRST_TRY

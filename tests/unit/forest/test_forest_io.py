@@ -379,6 +379,7 @@ def test_openfst_counts_words(tmp_path: Path) -> None:
         (HYPERGRAPH, "moses-hypergraph"),
         (CDEC, "cdec"),
         ("((('a',0.5,1),),)\n", "plf"),
+        ("()\n((('a',0.5,1),),)\n", "plf"),
         ("\n0 1 a\n1\n", "openfst"),
         ('{"format": "hopefear-forest", "version": 1, "nodes": 0, "edges": []}\n', "json"),
     ],
@@ -394,5 +395,6 @@ def test_pools_are_recognised_and_stdin_is_not(tmp_path: Path) -> None:
     hf.save_pool(tmp_path / "p", [tiny_forest()])
     (forest,) = read_forests(tmp_path / "p")
     assert forest.edges == tiny_forest().edges
-    with pytest.raises(InputError, match="give a file"):
-        recognise("-")
+    for format in (None, "plf"):
+        with pytest.raises(InputError, match="give a file"):
+            list(read_forests("-", format))

@@ -243,3 +243,15 @@ def test_it_says_what_it_does(run: Run) -> None:
 def test_weights_cannot_be_tied(run: Run) -> None:
     with pytest.raises(OptionError, match="--tie: lattice-svm cannot"):
         run(tie=["words odd"])
+
+
+def test_it_does_not_stop_before_it_saw_the_whole_set(run: Run) -> None:
+    """The first updates may find nothing to learn; the rest of the set has something."""
+    data = toy_set(60)
+    drawn = LatticeSvm(first=1).draws(np.random.default_rng([LoopOptions().seed, 0]), 60, 0)
+    data.sentences[int(drawn[0])] = ""
+    tuner = LatticeSvm(first=1, every=20, rate=0.02)
+    _, where = run(tuner=tuner, data=data, tolerance=1e-6)
+    changes = [record.get("change") for record in read_metrics(where / "metrics.jsonl")]
+    assert changes[1] == 0
+    assert changes[2] > 0

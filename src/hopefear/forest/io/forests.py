@@ -48,6 +48,8 @@ def read_forests(
     """The forests of a file; `plf-log` and files that look like others must be named."""
     if format is not None and format not in FORMATS:
         raise OptionError(f"lattice format {format!r}: {suggestion(format, FORMATS)}")
+    if str(path) == "-":
+        raise InputError("<stdin>: lattices are read by name; give a file")
     kind = format or recognise(path)
     if kind == "pool":
         yield from Pool(path)
@@ -74,8 +76,6 @@ def read_forests(
 
 def recognise(path: PathLike) -> Format:
     """The format of a file, by its first bytes."""
-    if str(path) == "-":
-        raise InputError("<stdin>: lattices are read by name; give a file")
     with Path(path).open("rb") as file:
         if file.read(8) == b"HOPEFEAR":
             return "pool"
@@ -83,7 +83,7 @@ def recognise(path: PathLike) -> Format:
         first = next((line for line in islice(lines, 1000) if line.strip()), "").strip()
     columns = first.split()
     signs: dict[Format, bool] = {
-        "plf": first.startswith("(("),
+        "plf": first.startswith(("((", "()")),
         "cdec": first.startswith('{"rules"'),
         "nbest-jsonl": first.startswith("{") and '"text"' in first,
         "json": first.startswith("{"),
