@@ -147,6 +147,15 @@ def test_steps_are_means_over_the_minibatch() -> None:
     assert (found.counts["mistakes"], found.counts["invalid"]) == (2, 0)
 
 
+def test_the_start_is_not_forgotten_at_once() -> None:
+    """Scores differ by tens, dense weights are below 1: a step is no multiple of them."""
+    far = lattice([("x", 30.0)], [("y", 0.0)], [("z", 0.0)])
+    example = Example(0, far, ["a b c"], gold())
+    found = begun(MaxForce()).update(weights(), [example], Task(np.random.default_rng(1)))
+    assert found.updates == 1
+    assert -0.5 < found.step.values[0] < 0, "of a weight of 1"
+
+
 def test_invalid_updates_are_counted() -> None:
     """Good ones outscore what is left in every bin: pruning was wrong, not the weights."""
     lost = Example(0, lattice([("x", 0.5)], [("y", 0.0)], [("z", 0.5)]), ["a b c"], gold())
@@ -213,7 +222,7 @@ def run(
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_every_update_learns_the_toy(update: Any, tmp_path: Path) -> None:
-    make = lambda: Violation(update_=update, minibatch=4)  # noqa: E731
+    make = lambda: Violation(update_=update, minibatch=4, eta=1.0)  # noqa: E731
     report = run(tmp_path / "run", make, training=toy_set(30, seed=4), iterations=5)
     assert report["dev_bleu"] > 60, "the start weights have 0"
 
