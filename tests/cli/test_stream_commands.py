@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
@@ -177,8 +178,12 @@ def test_an_interrupt_leaves_no_process(
     process = start([sys.executable, "-m", "hopefear", *words], stderr=subprocess.PIPE)
     while process.poll() is None and not (pids.exists() and pids.read_text().count("\n") == 2):
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
+    for _ in range(3):  # Python may lose one that comes while an object is being freed
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+            break
+    assert process.returncode == 130
     for pid in pids.read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)

@@ -25,6 +25,8 @@ TUNERS = [name for name, cls in ALL.items() if issubclass(cls, BatchTuner)]
 ONLINE = [name for name, cls in ALL.items() if issubclass(cls, OnlineTuner)]
 BATCH_CASES = [(name, space) for name in TUNERS for space in ALL[name].spaces]
 CASES = [*BATCH_CASES, ("lattice-svm", "decoded once"), *((name, "online") for name in ONLINE)]
+# The toy starts from weights that are better forgotten.
+OPTIONS: dict[str, dict[str, Any]] = {"violation": {"eta": 1.0}, "maxforce": {"eta": 1.0}}
 
 
 def run(name: str, space: str, directory: Path, **options: Any) -> dict[str, Any]:
@@ -40,7 +42,7 @@ def run(name: str, space: str, directory: Path, **options: Any) -> dict[str, Any
             "threads": 2,
         }
         if name in ONLINE:
-            return OnlineLoop(make_tuner=cls, **shared)
+            return OnlineLoop(make_tuner=lambda: cls(**OPTIONS.get(name, {})), **shared)
         if space == "decoded once":
             return LatticeLoop(tuner=cls(), **shared)
         return Loop(tuner=cls(space=space) if len(cls.spaces) > 1 else cls(), **shared)

@@ -174,7 +174,7 @@ def test_rules_choose_what_their_definitions_say(case: Case, limit: int) -> None
 @given(cases, st.sampled_from(("early", "max-violation", "standard", "local")))
 def test_the_step_of_each_update(case: Case, rule: Any) -> None:
     """Valid updates of max-violation and local; no update where search was right."""
-    learner = Violation(update_=rule)
+    learner = Violation(update_=rule, eta=1.0)
     learner.begin(Share([0], [[" ".join(case.target)]], create("bleu"), 4 * MOST))
     example = Example(0, case.beam, [" ".join(case.target)], case.gold, case.complete)
     found = learner.update(case.weights, [example], Task(np.random.default_rng(1)))
