@@ -31,7 +31,6 @@ namespace hopefear::features {
 struct Source {
   std::span<const int32_t> words;
   Vocabulary* vocabulary = nullptr;
-  std::span<const int32_t> tags = {};  // parts of speech, numbered there too; empty: not tagged
 };
 
 struct SourceSpan {

@@ -121,10 +121,7 @@ class WordEdges : public Template {
       }
       const std::string_view word =
           source.vocabulary->word(source.words[static_cast<size_t>(place)]);
-      const std::string_view tag =
-          source.tags.empty() ? std::string_view()
-                              : source.vocabulary->word(source.tags[static_cast<size_t>(place)]);
-      describe(edge, word, source_, tag, pieces);
+      describe(edge, word, source_, pieces);
     };
     at(Edge::kBefore, use.span.begin - 1);
     at(Edge::kFirst, use.span.begin);
@@ -134,7 +131,7 @@ class WordEdges : public Template {
       if (symbol == nullptr || *symbol < 0) {
         pieces.missing |= 1U << static_cast<unsigned>(edge);
       } else {
-        describe(edge, source.vocabulary->word(*symbol), target_, {}, pieces);
+        describe(edge, source.vocabulary->word(*symbol), target_, pieces);
       }
     };
     const bool none = use.target_side.empty();
@@ -142,8 +139,8 @@ class WordEdges : public Template {
     target(Edge::kTargetLast, none ? nullptr : &use.target_side.back());
   }
 
-  // The levels that some combination wants. `tag`: that of the token, if it has one.
-  void describe(Edge edge, std::string_view word, const WordClasses& classes, std::string_view tag,
+  // The levels that some combination wants.
+  void describe(Edge edge, std::string_view word, const WordClasses& classes,
                 Pieces& pieces) const {
     const unsigned wanted = wanted_[static_cast<size_t>(edge)];
     auto& of = pieces.of[static_cast<size_t>(edge)];
@@ -165,7 +162,6 @@ class WordEdges : public Template {
     const WordClasses::Entry* entry = classes.find(word);
     for (const Level level : {Level::kCluster, Level::kPrefix6, Level::kPrefix4, Level::kTag})
       piece(level) = class_at(entry, level);
-    if (!tag.empty()) piece(Level::kTag) = tag;
   }
 
   std::string name_;

@@ -5,8 +5,7 @@ one file of the model directory, `word-classes.tsv` with a line `side<TAB>word<T
 each word (path or tag may be empty). `hopefear train --clusters 200` makes it. Templates that back
 off from words to classes read it.  [yu2013]
 
-A lexicon has a line `word<TAB>tag` for each word: its most frequent tag. Source words that a tagger
-has tagged in their sentence do not need it.
+A lexicon has a line `word<TAB>tag` for each word: its most frequent tag.
 """
 
 from __future__ import annotations
