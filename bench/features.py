@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from support.templates import TEMPLATES
+
 from hopefear.decode.decoder import Decoder
 from hopefear.forest import kbest
 from hopefear.metrics.bleu import Bleu
@@ -30,17 +32,6 @@ from hopefear.weights import Weights
 HERE = Path(__file__).resolve().parent
 SHARED = Path(os.environ.get("HOPEFEAR_SHARED", HERE.parents[1] / "shared"))
 OUT = HERE / "out"
-TEMPLATES = (
-    "word-pairs",
-    "word-context",
-    "target-bigrams",
-    "insertion",
-    "deletion",
-    "rule-id",
-    "rule-shape",
-    "structural-distortion",
-    "count-discount",
-)
 OPTIONS: dict[str, dict[str, Any]] = {
     "phrase": {"beam": 30, "pop_limit": 150},
     "hiero": {"pop_limit": 30},

@@ -21,18 +21,8 @@ from dataclasses import replace
 import numpy as np
 from support.results import markdown, write_section
 from support.study import COLUMNS, RESULTS, Bench, Finished, Setting, Sizes, Study, main
+from support.templates import TEMPLATES
 
-TEMPLATES = (
-    "word-pairs",
-    "word-context",
-    "target-bigrams",
-    "insertion",
-    "deletion",
-    "rule-id",
-    "rule-shape",
-    "structural-distortion",
-    "count-discount",
-)
 ADAGRAD = ("rate=adagrad", "adagrad_lambda=0.01")
 CORPORA = ("de-en", "zh-en")
 SYSTEMS = ("phrase", "hiero")
