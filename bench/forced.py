@@ -126,11 +126,12 @@ def main() -> None:
         parts.append(text)
     if a.write:
         train = f"the first {a.train:,}" if a.train else "all"
-        some = f" --sentences {a.sentences}" if a.sentences else ""
+        command = "python bench/forced.py --write"
+        command += f" --sentences {a.sentences}" if a.sentences else ""
         write_section(
             RESULTS,
             "forced",
-            f"## What forced decoding reaches\n\n`python bench/forced.py --write{some}`: phrase models "
+            f"## What forced decoding reaches\n\n`{command}`: phrase models "
             f"of {train} training pairs with all their phrases. Shares of sentences and of source "
             "words; the rows of 'words' and '+prefix' are those of Yu et al. 2013, table 3; the "
             "figures are their figures 6 and 7.\n\n" + "\n".join(parts),
