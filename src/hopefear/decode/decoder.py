@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from hopefear._engine import Forest
 from hopefear.features.word_lists import WordLists
@@ -48,6 +48,7 @@ class Sentence:
     options: tuple[ForcedOption, ...] = ()  # translations forced by markup
     exclusive: bool = True  # no rule of the table may touch the spans of `options`
     leave_out: TrainingPair | None = None  # rules that the model has from this pair alone
+    fold: int | None = None  # of the training text: decoded with what the others gave the model
 
     @classmethod
     def of(cls, text: Sentence | Tokens, id: str = "") -> Sentence:
@@ -97,6 +98,13 @@ class FeatureSpec:
     factor: float = 1.0
 
 
+class FoldParts(NamedTuple):
+    """What a model has from its training text without one fold."""
+
+    rules: RuleTable
+    lms: Mapping[str, LanguageModel]
+
+
 @dataclass(frozen=True)
 class ModelParts:
     """What a model directory has for its decoder."""
@@ -110,6 +118,7 @@ class ModelParts:
     # Registered feature templates that are on, with their options.
     templates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     lists: WordLists = field(default_factory=WordLists)  # what some of them need
+    folds: Sequence[FoldParts] = ()  # for sentences that say which fold they are of
 
 
 class Decoder(ABC):

@@ -19,13 +19,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from hopefear._engine import ChartDecoder, Forest
 from hopefear.config import option
-from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
+from hopefear.decode.decoder import (
+    Decoder,
+    FeatureSpec,
+    FoldParts,
+    ModelParts,
+    Sentence,
+    Tokens,
+)
 from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
@@ -109,13 +116,15 @@ class HieroDecoder(Decoder):
         lists: WordLists | None = None,
         names: FeatureNames | None = None,
         warn: Callable[[str], None] = warnings.warn,
+        folds: Sequence[FoldParts] = (),
     ) -> None:
         """`rules`: of the model; None if every sentence has a grammar of its own.
 
         `lms`: by the name of their feature. `features`: the features of the model and how it calls
         them, by our names for them (`OWN_FEATURES`, the default); "lm" says the unit of the
         language models, "unknown.NAME" counts the words that the language model NAME does not know.
-        `lists`: the words that templates know.
+        `lists`: the words that templates know. `folds`: what sentences are decoded with that say
+        which fold they are of.
         """
         self.options = options if options is not None else HieroOptions()
         self.names = names if names is not None else FeatureNames()
@@ -133,16 +142,26 @@ class HieroDecoder(Decoder):
                     f"{suggestion(name, known)}"
                 )
         factor = self._lm_unit = self._features.get("lm", FeatureSpec("lm")).factor
-        made = [template.make(lists or WordLists()) for template in self.templates]
+        self._engine = self._make(rules, self.lms, factor, lists or WordLists())
+        self._folds = [self._make(*fold, factor, lists or WordLists()) for fold in folds]
+
+    def _make(
+        self,
+        rules: RuleTable | None,
+        lms: Mapping[str, LanguageModel],
+        factor: float,
+        lists: WordLists,
+    ) -> ChartDecoder:
+        made = [template.make(lists) for template in self.templates]
         for template in made:
             if template.left_to_right_only:
                 raise OptionError(
                     f"the feature template {template.name} needs search from left to right, a "
                     "hierarchical system has none; leave it out"
                 )
-        self._engine = ChartDecoder(
+        return ChartDecoder(
             tables=[] if rules is None else [rules.engine],
-            lms=[lm.engine for lm in self.lms.values()],
+            lms=[lm.engine for lm in lms.values()],
             lm=[(name, factor) for name in self.lms],
             lm_unknown=[self._pair(f"unknown.{name}") for name in self.lms],
             arity=[self._pair(name) for name in _ARITIES],
@@ -173,7 +192,11 @@ class HieroDecoder(Decoder):
             features=parts.features,
             templates=templates,
             lists=parts.lists,
+            folds=parts.folds,
         )
+
+    def _engine_of(self, sentence: Sentence) -> ChartDecoder:
+        return self._engine if sentence.fold is None else self._folds[sentence.fold]
 
     @property
     def dense(self) -> list[str]:
@@ -194,10 +217,10 @@ class HieroDecoder(Decoder):
         words, id = sentence.words, sentence.id
         if target is None:
             beam = self.options.pop_limit if self.options.search == "cube" else 0
-            made = self._engine.decode(words, id, weights.table, grammar, beam)
+            made = self._engine_of(sentence).decode(words, id, weights.table, grammar, beam)
         else:
             wanted = target.split() if isinstance(target, str) else list(target)
-            made = self._engine.constrain(words, id, weights.table, grammar, wanted)
+            made = self._engine_of(sentence).constrain(words, id, weights.table, grammar, wanted)
         return self._forest(sentence, made)
 
     def parse(
@@ -212,7 +235,7 @@ class HieroDecoder(Decoder):
         sentence = Sentence.of(sentence)
         grammar = self._grammar(sentence)
         words, id = sentence.words, sentence.id
-        made = self._engine.parse(words, id, weights.table, grammar, target_features)
+        made = self._engine_of(sentence).parse(words, id, weights.table, grammar, target_features)
         return self._forest(sentence, made)
 
     def _pair(self, name: str) -> tuple[str, float]:
