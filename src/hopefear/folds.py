@@ -3,7 +3,7 @@
 A language model and rule scores have seen the references of the text that they come from. For
 learning on that text `hopefear train --folds K` makes K more tables and language models, each
 without a block of it. Goes in: a model with folds, sentence pairs of its training text as the
-decoder takes them. Comes out: the fold of each, to be decoded with what leaves it out.
+decoder takes them. Comes out: the sentences, which now say what they are to be decoded without.
 
 Pairs are found by their words in the prepared text that training keeps in `work/`. So the text need
 not be all of it, nor in its order. Those that cleaning dropped are not there: the whole model has
@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from hopefear.decode.decoder import Sentence
 from hopefear.errors import InputError
 from hopefear.model import WORK, Model
 from hopefear.text.lines import read_parallel
@@ -28,23 +30,26 @@ def fold_range(number: int, folds: int, size: int) -> tuple[int, int]:
     return number * size // folds, (number + 1) * size // folds
 
 
-def folds_of(
-    model: Model, pairs: Iterable[tuple[Sequence[str], Sequence[str]]], place: Path
-) -> list[int | None]:
-    """The fold of each pair of words; None: training dropped it. `place`: where they are from.
+def in_folds(
+    model: Model, pairs: Iterable[tuple[Sentence, Sequence[str]]], place: Path
+) -> list[Sentence]:
+    """The sentences of pairs, each with its fold; without one if training dropped the pair.
 
-    A pair that the text has several times is of the fold of each in turn.
+    `place` is the file that they are from. A pair that the training text has several times is of
+    the fold of each in turn.
     """
     of_text = _folds_of_text(model)
     seen: dict[tuple[str, str], int] = defaultdict(int)
-    found: list[int | None] = []
+    found = []
     foreign = []
-    for number, (source, target) in enumerate(pairs, 1):
-        pair = (" ".join(source), " ".join(target))
+    for number, (sentence, target) in enumerate(pairs, 1):
+        pair = (" ".join(sentence.words), " ".join(target))
         folds = of_text.get(pair)
-        found.append(None if folds is None else folds[seen[pair] % len(folds)])
         if folds is None:
             foreign.append(number)
+            found.append(sentence)
+            continue
+        found.append(replace(sentence, fold=folds[seen[pair] % len(folds)]))
         seen[pair] += 1
     text = model.settings["training"]["steps"]["text"]
     if len(foreign) > text["pairs"] - text["kept"]:

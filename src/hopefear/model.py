@@ -191,7 +191,7 @@ class Model:
         chosen: Any = config.from_mapping(cls.options_class, values)
         parts = self.decoder_parts(templates)
         if folds:
-            parts = replace(parts, folds=self.fold_parts())
+            parts = replace(parts, folds=self.fold_parts)
         try:
             return cls.load(parts, chosen)
         except OptionError as error:  # a feature that is not known, for instance
@@ -265,6 +265,7 @@ class Model:
                 raise InputError(f"{path}: no such file; copy the whole model directory")
         return files
 
+    @cached_property
     def fold_parts(self) -> list[FoldParts]:
         """Rules and language models that leave one fold out each, mapped."""
         from hopefear.decode.decoder import FoldParts

@@ -287,17 +287,14 @@ class System:
 
     def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
         """Training data whose sentences are decoded without what their folds gave the model."""
-        from hopefear.folds import folds_of
+        from hopefear.folds import in_folds
         from hopefear.text.tokenizers.plain import split_words
         from hopefear.tune.loop import TuningSet
 
         assert self.model is not None
-        pairs = zip(data.sentences, data.references, strict=True)
-        folds = folds_of(
-            self.model, ((s.words, split_words(texts[0])) for s, texts in pairs), place
-        )
-        sentences = zip(data.sentences, folds, strict=True)
-        return TuningSet([replace(one, fold=fold) for one, fold in sentences], data.references)
+        targets = (split_words(texts[0]) for texts in data.references)
+        pairs = zip(data.sentences, targets, strict=True)
+        return TuningSet(in_folds(self.model, pairs, place), data.references)
 
 
 def without_own_rules(data: TuningSet) -> TuningSet:
