@@ -62,6 +62,24 @@ def test_maxforce_on_the_bitext(world: Path, tmp_path: Path, hopefear: Run) -> N
     assert "training.prefixes = 4, now it is 5" in other.stderr
 
 
+def test_prefixes_by_the_word_alignment(world: Path, tmp_path: Path, hopefear: Run) -> None:
+    links = world / "model" / "work" / "alignment.txt"
+    words = ("--tuner", "maxforce", "--prefixes", "4", "--json")
+    reports = []
+    for name, more in (("any", ()), ("boxes", ("--align", links))):
+        done = hopefear(*command(world, tmp_path / name, *words, *more))
+        assert done.returncode == 0, done.stderr
+        reports.append(json.loads((tmp_path / name / "metrics.jsonl").read_text().splitlines()[1]))
+    assert reports[1]["example_words"] < reports[0]["example_words"]
+    short = tmp_path / "short.txt"
+    short.write_text("0-0\n")
+    done = hopefear(*command(world, tmp_path / "other", *words, "--align", short))
+    assert done.returncode == 2
+    assert "is it of another text?" in done.stderr
+    again = ("--resume", "--align", short)
+    assert hopefear(*command(world, tmp_path / "boxes", *words, *again)).returncode == 2
+
+
 def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopefear: Run) -> None:
     words = ("--tuner", "violation", "--set", "update=early", "eta=0.1", "--json")
     done = hopefear(*command(world, tmp_path / "run", *words, "--prefixes", "2", bitext=False))
@@ -78,6 +96,7 @@ def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopef
         (("--tuner", "maxforce", "--train", "x"), "--train: 1 files; give two, SRC TGT"),
         (("--tuner", "violation", "--set", "update=late"), "give one of early, max-violation"),
         (("--tuner", "mert", "--leave-out"), "--train: mert learns from"),
+        (("--tuner", "maxforce", "--align", "x"), "--align: belongs to --train and --prefixes"),
         (("--tuner", "mira", "--prefixes", "5"), "--prefixes: mira does not decode by force"),
     ],
 )

@@ -62,6 +62,11 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
     train: list[Path] = option(
         [], metavar="FILE", help="learn from this bitext, SRC TGT, and judge by the development set"
     )
+    align: Path | None = option(
+        None,
+        metavar="FILE",
+        help="word alignment of --train, by which --prefixes takes beginnings that belong together",
+    )
     lattices: list[Path] = option(
         [],
         metavar="FILE",
@@ -113,6 +118,8 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             training = without_own_rules(training)
         if training is not None and self.folds:
             training = system.in_folds(training, self.train[0])
+        if training is not None and self.align is not None:
+            training = system.aligned(training, self.align)
         config = {
             "tuner": {"name": self.tuner, **to_mapping(tuner)},
             "metric": {"name": self.metric, **to_mapping(metric)},
@@ -203,6 +210,8 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             raise OptionError(
                 "--leave-out: with --folds nothing comes from a pair itself; leave it out"
             )
+        if self.align is not None and self.prefixes is None:
+            raise OptionError("--align: belongs to --train and --prefixes; give these or leave it")
         heldout = [self.heldout] if self.heldout else []
         check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)
 
@@ -238,6 +247,8 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             files |= {"heldout": [self.heldout], "heldout_refs": self.heldout_refs}
         if self.train:
             files["train"] = self.train
+        if self.align is not None:
+            files["align"] = [self.align]
         places: dict[str, Any] = {key: [str(p) for p in paths] for key, paths in files.items()}
         for key in ("model", "weights"):
             if getattr(self, key) is not None:
@@ -295,6 +306,22 @@ class System:
         targets = (split_words(texts[0]) for texts in data.references)
         pairs = zip(data.sentences, targets, strict=True)
         return TuningSet(in_folds(self.model, pairs, place), data.references)
+
+    def aligned(self, data: TuningSet, path: Path) -> TuningSet:
+        """Training data with a word alignment."""
+        from hopefear.align import read_alignments
+        from hopefear.text.tokenizers.plain import split_words
+        from hopefear.tune.loop import TuningSet
+        from hopefear.tune.run import digest_of
+
+        pairs = zip(data.sentences, data.references, strict=True)
+        lengths = ((len(one.words), len(split_words(texts[0]))) for one, texts in pairs)
+        links = read_alignments(path, lengths=lengths)
+        aligned = zip(data.sentences, links, strict=True)
+        self.digests[path] = digest_of(path)
+        return TuningSet(
+            [replace(one, links=tuple(points)) for one, points in aligned], data.references
+        )
 
 
 def without_own_rules(data: TuningSet) -> TuningSet:

@@ -49,6 +49,7 @@ class Sentence:
     exclusive: bool = True  # no rule of the table may touch the spans of `options`
     leave_out: TrainingPair | None = None  # rules that the model has from this pair alone
     fold: int | None = None  # of the training text: decoded with what the others gave the model
+    links: tuple[tuple[int, int], ...] | None = None  # of its words with those of its translation
 
     @classmethod
     def of(cls, text: Sentence | Tokens, id: str = "") -> Sentence:

@@ -7,10 +7,16 @@ sentence of its own.
 Both the gold forest and every later search for such a beginning see its words alone, so that a
 feature that looks at what follows has the same value in both. Good is whatever yields a beginning
 of the translation and covers all of these words; there may be several.
+
+Such a beginning need not be a translation: phrases that are wrong but rare reach further than right
+ones do. If the pair's word alignment is known (`Sentence.links`), only beginnings that belong
+together by it count, which no link leaves: the box at the top left of figure 3. Words without a
+link at the border may be in it or not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,7 +61,31 @@ def gold_pair(
     )
     if found.reachable or not found:
         return GoldPair(whole, " ".join(words), found.forest, True, found.limit_hit)
-    part = whole.prefix(found.source_words)
-    beginnings = [words[:end] for end in range(1, found.target_words + 1)]
-    again = force(decoder, part, *beginnings, max_states=max_states)
-    return GoldPair(part, " ".join(beginnings[-1]), again.forest, False, again.limit_hit)
+    gave_up = found.limit_hit
+    for source, targets in _beginnings(whole, len(words), found.source_words, found.target_words):
+        if source < (prefixes or SHORTEST_PREFIX):
+            break
+        part = whole.prefix(source)
+        texts = [words[:end] for end in targets]
+        again = force(decoder, part, *texts, max_states=max_states)
+        gave_up |= again.limit_hit
+        if again:
+            return GoldPair(part, " ".join(texts[-1]), again.forest, False, gave_up)
+    return GoldPair(whole, " ".join(words), Forest(), True, gave_up)
+
+
+def _beginnings(
+    sentence: Sentence, target_words: int, longest: int, longest_target: int
+) -> Iterator[tuple[int, range]]:
+    """Numbers of source words, falling, each with the numbers of target words that belong to it.
+
+    `longest`: of any beginning that can be derived, with `longest_target` words at most.
+    """
+    if sentence.links is None:
+        yield longest, range(1, longest_target + 1)
+        return
+    for source in range(longest, 0, -1):
+        within = max((t + 1 for s, t in sentence.links if s < source), default=0)
+        beyond = min((t for s, t in sentence.links if s >= source), default=target_words)
+        if 0 < within <= beyond:
+            yield source, range(within, beyond + 1)

@@ -1,0 +1,70 @@
+"""gold_pair(): whole pairs, their beginnings, and beginnings that belong together."""
+
+from __future__ import annotations
+
+import pytest
+from phrase_small import SmallModel
+
+from hopefear.decode import PhraseOptions, Sentence
+from hopefear.decode.gold import GoldPair, gold_pair
+from hopefear.forest import kbest
+from hopefear.weights import Weights
+
+pytestmark = pytest.mark.engine
+
+HALF = (0.5,) * 10
+TABLE = {
+    ("a",): {("A",): HALF},
+    ("b",): {("B",): HALF, ("B", "x"): HALF},
+    ("c",): {("C",): HALF, ("x",): HALF},  # x: wrong, but it leads further
+    ("d",): {("Y",): HALF},
+}
+LINKS = ((0, 0), (1, 1), (2, 4), (3, 3))  # x has none; no phrase is "z"
+TARGET = "A B x Y C z"
+
+
+@pytest.fixture(scope="module")
+def model() -> SmallModel:
+    return SmallModel(TABLE)
+
+
+def learn(
+    model: SmallModel, sentence: Sentence, target: str = TARGET, shortest: int = 1
+) -> GoldPair:
+    decoder = model.decoder(PhraseOptions(distortion_limit=0, long_sentence=0))
+    return gold_pair(decoder, sentence, target, prefixes=shortest)
+
+
+def strings(found: GoldPair) -> set[str]:
+    return {one.text for one in kbest(found.forest, Weights(), 100)}
+
+
+def test_any_beginning_that_can_be_derived(model: SmallModel) -> None:
+    found = learn(model, Sentence(tuple("abcd")))
+    assert (len(found.sentence.words), found.complete) == (4, False)
+    assert strings(found) == {"A B x Y"}
+
+
+def test_beginnings_that_no_link_leaves(model: SmallModel) -> None:
+    found = learn(model, Sentence(tuple("abcd"), links=LINKS))
+    assert (len(found.sentence.words), found.complete) == (2, False)
+    assert found.target == "A B x"
+    assert strings(found) == {"A B", "A B x"}, "x has no link"
+
+
+def test_a_shorter_one_if_the_longest_box_has_no_derivation(model: SmallModel) -> None:
+    # All four words belong together, and "C" would come too late.
+    found = learn(model, Sentence(tuple("abcd"), links=LINKS), "A B Y C")
+    assert (len(found.sentence.words), strings(found)) == (2, {"A B"})
+
+
+def test_none_is_long_enough(model: SmallModel) -> None:
+    found = learn(model, Sentence(tuple("abcd"), links=LINKS), shortest=3)
+    assert found.forest.nodes == 0
+
+
+def test_links_do_not_matter_if_the_whole_pair_is_derived(model: SmallModel) -> None:
+    crossing = ((0, 2), (1, 1), (2, 0))
+    found = learn(model, Sentence(tuple("abc"), links=crossing), "A B C")
+    assert found.complete
+    assert strings(found) == {"A B C"}
