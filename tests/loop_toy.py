@@ -57,9 +57,7 @@ class ToyDecoder(Decoder):
         forest = builder.finish(node)
         return forest if target is None else intersect(forest, target).forest
 
-    def gold(
-        self, sentence: Any, target: str, *, prefixes: int | None = None, max_states: int = 0
-    ) -> ToyPair:
+    def gold(self, sentence: Any, target: str, *, prefixes: int | None = None, **_: Any) -> ToyPair:
         """The pair if it can be derived; else, with `prefixes`, its first right words."""
         forest = self.decode(sentence, Weights(), target)
         if forest.nodes or prefixes is None:

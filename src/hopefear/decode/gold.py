@@ -18,12 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hopefear._engine import Forest
 from hopefear.decode.decoder import Sentence, Tokens
-from hopefear.decode.forced import MAX_STATES, SHORTEST_PREFIX, force
+from hopefear.decode.forced import MAX_STATES, SHORTEST_PREFIX
+from hopefear.decode.forced import force as decode_by_force
 from hopefear.text.tokenizers.plain import split_words
+from hopefear.weights import Weights
 
 if TYPE_CHECKING:
     from hopefear.decode.phrase import PhraseDecoder
@@ -47,17 +50,26 @@ def gold_pair(
     *,
     prefixes: int | None = None,
     max_states: int = MAX_STATES,
+    table_limit: int = 0,
+    weights: Weights | None = None,
 ) -> GoldPair:
-    """`prefixes`: where the pair has no derivation, its longest prefix of so many source words."""
+    """`prefixes`: where the pair has no derivation, its longest prefix of so many source words.
+    `table_limit`, `weights`: as `force` takes them.
+    """
+    force = partial(
+        decode_by_force,
+        decoder,
+        max_states=max_states,
+        table_limit=table_limit,
+        weights=weights,
+    )
     whole = Sentence.of(sentence)
     words = split_words(target) if isinstance(target, str) else list(target)
     found = force(
-        decoder,
         whole,
         words,
         prefix=prefixes is not None,
         shortest_prefix=prefixes or SHORTEST_PREFIX,
-        max_states=max_states,
     )
     if found.reachable or not found:
         return GoldPair(whole, " ".join(words), found.forest, True, found.limit_hit)
@@ -67,7 +79,7 @@ def gold_pair(
             break
         part = whole.prefix(source)
         texts = [words[:end] for end in targets]
-        again = force(decoder, part, *texts, max_states=max_states)
+        again = force(part, *texts)
         gave_up |= again.limit_hit
         if again:
             return GoldPair(part, " ".join(texts[-1]), again.forest, False, gave_up)

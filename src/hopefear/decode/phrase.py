@@ -206,9 +206,19 @@ class PhraseDecoder(Decoder):
         *,
         prefixes: int | None = None,
         max_states: int = MAX_STATES,
+        table_limit: int = 0,
+        weights: Weights | None = None,
     ) -> GoldPair:
         """The pair to learn from, with all derivations: see `decode/gold.py`."""
-        return gold_pair(self, sentence, target, prefixes=prefixes, max_states=max_states)
+        return gold_pair(
+            self,
+            sentence,
+            target,
+            prefixes=prefixes,
+            max_states=max_states,
+            table_limit=table_limit,
+            weights=weights,
+        )
 
     def prefix(self, sentence: Sentence | Tokens, words: int) -> Sentence:
         """The first words of a sentence, as `gold` takes them for a prefix."""

@@ -115,7 +115,7 @@ class OnlineLoop(BaseLoop):
         self.shares: list[list[int]] = []
         self.decoders: list[Decodes] = []
         if not first.wants_gold:
-            for name in ("prefixes", "max_states"):
+            for name in ("prefixes", "gold_phrases", "max_states"):
                 if getattr(self.training_options, name) is not None:
                     raise OptionError(
                         f"--{name.replace('_', '-')}: {first.name} does not decode by force; leave "
@@ -151,6 +151,7 @@ class OnlineLoop(BaseLoop):
                 self.training,
                 self.directory.pool,
                 self.training_options,
+                self.start,
                 seed=self.options.seed,
                 threads=self.threads,
                 advance=step.advance,

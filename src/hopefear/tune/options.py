@@ -79,6 +79,12 @@ class TrainingOptions:
         help="decode each pair of --train with the rules and the language model that leave its "
         "fold out; of a model that was trained with --folds, on that text",
     )
+    gold_phrases: int | None = option(
+        None,
+        min=1,
+        help="forced decoding has so many phrases for a source phrase, the best by the weights to "
+        "start from; if not given all, also those that the decoder's table_limit never takes",
+    )
     max_states: int | None = option(
         None,
         min=1,

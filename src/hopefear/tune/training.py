@@ -27,7 +27,7 @@ from hopefear.threads import in_order
 from hopefear.tune.base_loop import is_empty
 from hopefear.tune.judge import TuningSet
 from hopefear.tune.options import TrainingOptions
-from hopefear.weights import FeatureNames
+from hopefear.weights import FeatureNames, Weights
 
 FORESTS = "gold.bin"
 PAIRS = "gold.json"  # written last
@@ -55,7 +55,14 @@ class Forces(Protocol):
     names: FeatureNames
 
     def gold(
-        self, sentence: Any, target: str, *, prefixes: int | None, max_states: int
+        self,
+        sentence: Any,
+        target: str,
+        *,
+        prefixes: int | None,
+        max_states: int,
+        table_limit: int,
+        weights: Weights,
     ) -> GoldPair: ...
 
     def prefix(self, sentence: Any, words: int) -> Any: ...
@@ -99,14 +106,18 @@ def reachable(
     data: TuningSet,
     folder: Path,
     options: TrainingOptions,
+    weights: Weights,
     *,
     seed: int,
     threads: int = 1,
     advance: Callable[[], None] = lambda: None,
 ) -> Lessons:
-    """The pairs with a derivation, in random order; taken up from the folder if they are there."""
+    """The pairs with a derivation, in random order; taken up from the folder if they are there.
+
+    `weights` say which phrases of the table are the best, where not all are taken.
+    """
     if not (folder / PAIRS).is_file():
-        _select(decoder, data, folder, options, seed, threads, advance)
+        _select(decoder, data, folder, options, weights, seed, threads, advance)
     state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
     kept = [_Kept(*line) for line in state["pairs"]]
     forests = Pool(folder / FORESTS)
@@ -131,6 +142,7 @@ def _select(
     data: TuningSet,
     folder: Path,
     options: TrainingOptions,
+    weights: Weights,
     seed: int,
     threads: int,
     advance: Callable[[], None],
@@ -155,6 +167,8 @@ def _select(
             text,
             prefixes=options.prefixes,
             max_states=options.max_states or MAX_STATES,
+            table_limit=options.gold_phrases or 0,
+            weights=weights,
         )
 
     def forests() -> Iterator[Forest]:

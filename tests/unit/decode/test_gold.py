@@ -68,3 +68,12 @@ def test_links_do_not_matter_if_the_whole_pair_is_derived(model: SmallModel) -> 
     found = learn(model, Sentence(tuple("abc"), links=crossing), "A B C")
     assert found.complete
     assert strings(found) == {"A B C"}
+
+
+def test_only_the_phrases_that_search_takes(model: SmallModel) -> None:
+    decoder = model.decoder(PhraseOptions(distortion_limit=0, long_sentence=0))
+    weights = Weights({"words": 1.0}, names=decoder.names)
+    found = gold_pair(decoder, "a b", "A B", table_limit=1, weights=weights)
+    assert found.forest.nodes == 0, "'B x' is the better one"
+    found = gold_pair(decoder, "a b", "A B x", table_limit=1, weights=weights)
+    assert strings(found) == {"A B x"}
