@@ -43,7 +43,7 @@ def gold_pair(
     max_states: int = MAX_STATES,
 ) -> GoldPair:
     """`prefixes`: where the pair has no derivation, its longest prefix of so many source words."""
-    whole = Sentence.of(sentence)
+    whole = decoder.tagged(sentence)  # a prefix has the tags that its words have there
     words = split_words(target) if isinstance(target, str) else list(target)
     found = force(
         decoder,

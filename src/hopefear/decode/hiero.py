@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from hopefear._engine import ChartDecoder, Forest
 from hopefear.config import option
-from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
+from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens, tagger_for
 from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
@@ -33,6 +33,7 @@ from hopefear.lm import LanguageModel
 from hopefear.registry import register
 from hopefear.rules.cdec import read_grammar
 from hopefear.rules.table import RuleTable
+from hopefear.text.taggers import SentenceTags
 from hopefear.weights import FeatureNames, Weights
 
 # The features of our own models, besides language models and the columns of the table. Thesis,
@@ -108,6 +109,7 @@ class HieroDecoder(Decoder):
         templates: Iterable[Feature] = (),
         lists: WordLists | None = None,
         names: FeatureNames | None = None,
+        tagger: Callable[[], SentenceTags] | None = None,
         warn: Callable[[str], None] = warnings.warn,
     ) -> None:
         """`rules`: of the model; None if every sentence has a grammar of its own.
@@ -115,7 +117,7 @@ class HieroDecoder(Decoder):
         `lms`: by the name of their feature. `features`: the features of the model and how it calls
         them, by our names for them (`OWN_FEATURES`, the default); "lm" says the unit of the
         language models, "unknown.NAME" counts the words that the language model NAME does not know.
-        `lists`: the words that templates know.
+        `lists`: the words that templates know; `tagger`: what tags a sentence for them.
         """
         self.options = options if options is not None else HieroOptions()
         self.names = names if names is not None else FeatureNames()
@@ -134,6 +136,7 @@ class HieroDecoder(Decoder):
                 )
         factor = self._lm_unit = self._features.get("lm", FeatureSpec("lm")).factor
         made = [template.make(lists or WordLists()) for template in self.templates]
+        self.tagger = tagger_for(made, tagger)
         for template in made:
             if template.left_to_right_only:
                 raise OptionError(
@@ -173,6 +176,7 @@ class HieroDecoder(Decoder):
             features=parts.features,
             templates=templates,
             lists=parts.lists,
+            tagger=parts.tagger,
         )
 
     @property
@@ -189,15 +193,15 @@ class HieroDecoder(Decoder):
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
     ) -> Forest:
         """Everything that cube pruning kept; with a target all of its derivations."""
-        sentence = Sentence.of(sentence)
+        sentence = self.tagged(sentence)
         grammar = self._grammar(sentence)
-        words, id = sentence.words, sentence.id
+        text = (sentence.words, sentence.tags, sentence.id)
         if target is None:
             beam = self.options.pop_limit if self.options.search == "cube" else 0
-            made = self._engine.decode(words, id, weights.table, grammar, beam)
+            made = self._engine.decode(*text, weights.table, grammar, beam)
         else:
             wanted = target.split() if isinstance(target, str) else list(target)
-            made = self._engine.constrain(words, id, weights.table, grammar, wanted)
+            made = self._engine.constrain(*text, weights.table, grammar, wanted)
         return self._forest(sentence, made)
 
     def parse(
@@ -209,10 +213,10 @@ class HieroDecoder(Decoder):
         `target_features` also those that count target words, as `decode` has them. The weights
         choose which rules of a source side are kept.
         """
-        sentence = Sentence.of(sentence)
+        sentence = self.tagged(sentence)
         grammar = self._grammar(sentence)
-        words, id = sentence.words, sentence.id
-        made = self._engine.parse(words, id, weights.table, grammar, target_features)
+        text = (sentence.words, sentence.tags, sentence.id)
+        made = self._engine.parse(*text, weights.table, grammar, target_features)
         return self._forest(sentence, made)
 
     def _pair(self, name: str) -> tuple[str, float]:

@@ -29,7 +29,7 @@ Weights must not change while a sentence is being decoded with them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -42,7 +42,7 @@ from hopefear._engine import (
     SparseVector,
 )
 from hopefear.config import option
-from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens
+from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens, tagger_for
 from hopefear.decode.forced import MAX_STATES, force
 from hopefear.decode.gold import GoldPair, gold_pair
 from hopefear.errors import InputError, OptionError, suggestion
@@ -51,6 +51,7 @@ from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.registry import register
 from hopefear.rules.table import RuleTable
+from hopefear.text.taggers import SentenceTags
 from hopefear.weights import FeatureNames, Weights
 
 COUNTS = ("words", "phrases", "distortion", "unknown")  # the order of the engine
@@ -116,9 +117,11 @@ class PhraseDecoder(Decoder):
         lists: WordLists | None = None,
         options: PhraseOptions | None = None,
         names: FeatureNames | None = None,
+        tagger: Callable[[], SentenceTags] | None = None,
     ) -> None:
         """`features`, as in `ModelParts`: which of `COUNTS` there are, by the model's names; the
-        factor of "lm". None: all, by their own names. `lists`: the words that templates know.
+        factor of "lm". None: all, by their own names. `lists`: the words that templates know;
+        `tagger`: what tags a sentence for them.
         """
         self.rules, self.lms = rules, dict(lms)
         self.options = options if options is not None else PhraseOptions()
@@ -135,11 +138,13 @@ class PhraseDecoder(Decoder):
             spec = features.get(name)
             sign = _SIGNS.get(name, 1.0)
             counts.append((spec.name, sign * spec.factor) if spec is not None else ("", 0.0))
+        made = [template.make(lists or WordLists()) for template in self.templates]
+        self.tagger = tagger_for(made, tagger)
         self.engine = PhraseModel(
             table=rules.engine,
             lms=[(lm.engine, name, unit) for name, lm in self.lms.items()],
             counts=counts,
-            templates=[template.make(lists or WordLists()) for template in self.templates],
+            templates=made,
         )
         self.settings = self.options.settings()
         self.name_features = True  # that templates fire; see `name`
@@ -157,6 +162,7 @@ class PhraseDecoder(Decoder):
             features=parts.features,
             templates=templates,
             lists=parts.lists,
+            tagger=parts.tagger,
             options=options,
         )
 
@@ -194,7 +200,7 @@ class PhraseDecoder(Decoder):
 
     def prefix(self, sentence: Sentence | Tokens, words: int) -> Sentence:
         """The first words of a sentence, as `gold` takes them for a prefix."""
-        return Sentence.of(sentence).prefix(words)
+        return self.tagged(sentence).prefix(words)
 
     def decode_with_spans(
         self, sentence: Sentence | Tokens, weights: Weights
@@ -269,13 +275,13 @@ class PhraseDecoder(Decoder):
         ]
         return f"{words} words: searched with {', '.join(changed)}" if changed else None
 
-    @staticmethod
-    def engine_input(text: Sentence | Tokens) -> dict[str, Any]:
+    def engine_input(self, text: Sentence | Tokens) -> dict[str, Any]:
         """A sentence as the engine takes it."""
-        sentence = Sentence.of(text)
+        sentence = self.tagged(text)
         pair = sentence.leave_out
         return {
             "words": sentence.words,
+            "tags": sentence.tags,
             "id": sentence.id,
             "options": [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
             "exclusive": sentence.exclusive,
