@@ -119,8 +119,8 @@ def test_counts_come_back(tmp_path: Path) -> None:
     fired.save(tmp_path / "fired.npz")
     other.load(tmp_path / "fired.npz")
     other.add(1, np.array([5], np.uint64))
-    assert other.at_least(2).tolist() == [3, 5]
-    assert other.at_least(3).tolist() == []
+    assert other.frequent(2, 0, ()).tolist() == [3, 5]
+    assert other.frequent(3, 0, ()).tolist() == []
 
 
 # -- in the loops --
