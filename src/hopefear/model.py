@@ -41,7 +41,7 @@ from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.pipeline import TextPipeline
 
 if TYPE_CHECKING:
-    from hopefear.decode.decoder import Decoder, ModelParts
+    from hopefear.decode.decoder import Decoder, FoldParts, ModelParts
     from hopefear.lm import LanguageModel
     from hopefear.text.taggers import SentenceTags
     from hopefear.weights import Weights
@@ -181,11 +181,17 @@ class Model:
     # -- decoding --
 
     def decoder(
-        self, *, templates: Mapping[str, Mapping[str, Any]] | None = None, **options: Any
+        self,
+        *,
+        templates: Mapping[str, Mapping[str, Any]] | None = None,
+        folds: bool = False,
+        **options: Any,
     ) -> Decoder:
         """The model's decoder; `options` that are not None override those of model.toml.
 
         `templates`: the feature templates that are on and their options, instead of the model's.
+        `folds`: it also decodes sentences of the training text without their fold
+        (`Sentence.fold`).
         """
         cls = self.decoder_class
         fields = {field.name: field for field in config.fields_of(cls.options_class)}
@@ -209,6 +215,8 @@ class Model:
             values[key] = config.convert_value(fields[key], value, key)
         chosen: Any = config.from_mapping(cls.options_class, values)
         parts = self.decoder_parts(templates)
+        if folds:
+            parts = replace(parts, folds=self.fold_parts)
         try:
             return cls.load(parts, chosen)
         except OptionError as error:  # a feature that is not known, for instance
@@ -271,6 +279,36 @@ class Model:
         """Directories with the rules and language models that leave one fold out."""
         count = self.settings.get("training", {}).get("folds", 0)
         return [self.directory / FOLDS / str(number) for number in range(count)]
+
+    def fold_files(self) -> list[Path]:
+        """The engine's files of all folds."""
+        # A language model of another text than that of training is the same for all.
+        steps = self.settings.get("training", {}).get("steps", {})
+        names = [TABLE_FILE, *([LM_FILE] if "lm_tokens" in steps.get("fold 0", {}) else [])]
+        files = [place / name for place in self.folds for name in names]
+        for path in files:
+            if not path.is_file():
+                raise InputError(f"{path}: no such file; copy the whole model directory")
+        return files
+
+    @cached_property
+    def fold_parts(self) -> list[FoldParts]:
+        """Rules and language models that leave one fold out each, mapped."""
+        from hopefear.decode.decoder import FoldParts
+        from hopefear.lm import LanguageModel
+
+        files = self.fold_files()
+        if not files:
+            raise InputError(
+                f"{self.directory}: has no folds; give the same 'hopefear train' again with "
+                "--folds 5, which adds them"
+            )
+        parts = []
+        for place in self.folds:
+            lm = place / LM_FILE
+            lms = {"lm": LanguageModel.load(lm)} if lm in files else self.lms
+            parts.append(FoldParts(RuleTable.open(place / TABLE_FILE), lms))
+        return parts
 
 
 def _feature(cls: type[Any], spec: Any, place: str) -> Any:

@@ -27,6 +27,7 @@ from hopefear.errors import InputError, OptionError
 from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.files import PathLike, open_input, write_text
+from hopefear.folds import SIDES, fold_range
 from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
 from hopefear.progress import Display
 from hopefear.rules.extract import ExtractOptions, extract
@@ -38,7 +39,6 @@ from hopefear.text.pipeline import TextPipeline, casing_name, language_of
 from hopefear.text.taggers import make_tagger
 from hopefear.threads import all_cores
 
-SIDES = ("source", "target")
 # Options that are files which only the step of word classes reads.
 _CLASS_FILES = ("source_clusters", "target_clusters", "source_tags", "target_tags")
 STATE_FILE = "steps.json"
@@ -503,11 +503,6 @@ class _Training:
                 },
             },
         )
-
-
-def fold_range(number: int, folds: int, size: int) -> tuple[int, int]:
-    """The sentences of a fold: blocks, so that neighbours in a document stay together."""
-    return number * size // folds, (number + 1) * size // folds
 
 
 def _counted(lines: Iterable[str], count: Callable[[], None]) -> Iterator[str]:

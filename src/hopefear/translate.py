@@ -65,10 +65,12 @@ class Translator:
         decoder: Mapping[str, Any] | None = None,
         templates: Mapping[str, Mapping[str, Any]] | None = None,
         folders: Sequence[Path] = (Path(),),
+        folds: bool = False,
         warn: Callable[[str], None] = warnings.warn,
     ) -> None:
         """`decoder`: options that override the model's; `templates`: the feature templates that
-        are on and their options, instead of the model's; `folders`: where grammars are.
+        are on and their options, instead of the model's; `folders`: where grammars are; `folds`:
+        as in `Model.decoder`.
         """
         self.model, self.folders = model, folders
         self.options = options or TranslateOptions()
@@ -80,7 +82,7 @@ class Translator:
             weights if isinstance(weights, Weights) else model.weights(weights, warn=warn)
         )
         self.templates = model.templates if templates is None else dict(templates)
-        self.decoder = model.decoder(templates=templates, **(decoder or {}))
+        self.decoder = model.decoder(templates=templates, folds=folds, **(decoder or {}))
         self._scale = self._posterior_scale()
         # A grammar may have features of its own; what they are is not known before it is read.
         closed = model.has_rules and not model.rules.statistics().get("sparse_features", 0)

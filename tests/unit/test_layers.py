@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tune": BASE | {"weights", "text", "forest", "metrics"},
 }
 MAY_IMPORT["model"] = BASE | set(MAY_IMPORT)
+MAY_IMPORT["folds"] = BASE | set(MAY_IMPORT)
 MAY_IMPORT["translate_options"] = BASE
 MAY_IMPORT["translate"] = BASE | set(MAY_IMPORT)
 MAY_IMPORT["serve"] = BASE | set(MAY_IMPORT)

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from hopefear.errors import InputError, OptionError
+from hopefear.folds import fold_range
 from hopefear.model import Model
 from hopefear.text import world
 from hopefear.text.lines import read_lines
-from hopefear.train import TrainOptions, fold_range, train
+from hopefear.train import TrainOptions, train
 
 
 @pytest.fixture(scope="module")

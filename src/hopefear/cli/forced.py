@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +54,11 @@ class Forced(Command):
     )
     leave_out: bool = option(
         False, help="training data: without the rules that the table has from the pair alone"
+    )
+    folds: bool = option(
+        False,
+        help="training data: with the rules that leave the pair's fold out, of a model that was "
+        "trained with --folds",
     )
     union: bool = option(False, help="several targets: all derivations of any of them at once")
     shortest_prefix: int = option(5, min=1, help="source words of a prefix")
@@ -180,6 +185,11 @@ class Forced(Command):
                 check_writable(path)
         if self.figures is not None:
             check_writable(self.figures, directory=True)
+        if self.folds and (self.leave_out or len(self.targets) > 1):
+            raise OptionError(
+                "--folds: is for the text that the model was trained on, with one target, and "
+                "leaves all rules of a pair out; give neither --leave-out nor more targets"
+            )
         if self.weights is not None and not self.table_limit:
             raise OptionError("--weights is for --table-limit; give that, too")
         for limit in self.limits:
@@ -195,7 +205,7 @@ class Forced(Command):
 
         if model.system != "phrase":
             raise OptionError(f"{self.model}: a {model.system} model; forced is for phrase models")
-        decoder = model.decoder(distortion_limit=limit)
+        decoder = model.decoder(distortion_limit=limit, folds=self.folds)
         assert isinstance(decoder, PhraseDecoder)
         return decoder
 
@@ -213,8 +223,19 @@ class Forced(Command):
             leave_out=self.leave_out,
         )
 
-    def _pairs(self, model: Model, console: Console) -> Iterator[tuple[Sentence, list[list[str]]]]:
+    def _pairs(self, model: Model, console: Console) -> Iterable[tuple[Sentence, list[list[str]]]]:
         """Sentences with the targets to derive."""
+        from hopefear.folds import in_folds
+
+        pairs = self._read(model, console)
+        if not self.folds:
+            return pairs
+        every = list(pairs)
+        targets = [wanted for _, wanted in every]
+        found = in_folds(model, ((sentence, wanted[0]) for sentence, wanted in every), self.source)
+        return zip(found, targets, strict=True)
+
+    def _read(self, model: Model, console: Console) -> Iterator[tuple[Sentence, list[list[str]]]]:
         from hopefear.decode import Sentence
         from hopefear.text.bitext import Bitext
         from hopefear.text.pipeline import TextPipeline

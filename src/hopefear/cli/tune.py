@@ -111,6 +111,8 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         training_options = TrainingOptions(**part_of(TrainingOptions, self))
         if training is not None and self.leave_out:
             training = without_own_rules(training)
+        if training is not None and self.folds:
+            training = system.in_folds(training, self.train[0])
         config = {
             "tuner": {"name": self.tuner, **to_mapping(tuner)},
             "metric": {"name": self.metric, **to_mapping(metric)},
@@ -191,8 +193,16 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
         if self.train and len(self.train) != 2:
             raise OptionError(f"--train: {len(self.train)} files; give two, SRC TGT")
-        if self.leave_out and (not self.train or command is not None):
-            raise OptionError("--leave-out: belongs to --train and a model of ours; leave it out")
+        for name in ("leave_out", "folds"):
+            if getattr(self, name) and (not self.train or command is not None):
+                raise OptionError(
+                    f"--{name.replace('_', '-')}: belongs to --train and a model of ours; leave it "
+                    "out"
+                )
+        if self.leave_out and self.folds:
+            raise OptionError(
+                "--leave-out: with --folds nothing comes from a pair itself; leave it out"
+            )
         heldout = [self.heldout] if self.heldout else []
         check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)
 
@@ -252,6 +262,7 @@ class System:
     config: Mapping[str, Any]
     sentence: Callable[[str, str], Any]  # of a source line and its place
     reference: Callable[[str], str]
+    model: Model | None = None  # that the decoder is of
     digests: dict[Path, str] = field(default_factory=dict)  # of the texts that were read
     # What runs as long as there is something to decode.
     running: AbstractContextManager[Any] = field(default_factory=nullcontext)
@@ -273,6 +284,17 @@ class System:
         for path, digest in zip(paths, hashes, strict=True):
             self.digests[path] = digest.hexdigest()[:16]
         return TuningSet(sentences, expected)
+
+    def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
+        """Training data whose sentences are decoded without what their folds gave the model."""
+        from hopefear.folds import in_folds
+        from hopefear.text.tokenizers.plain import split_words
+        from hopefear.tune.loop import TuningSet
+
+        assert self.model is not None
+        targets = (split_words(texts[0]) for texts in data.references)
+        pairs = zip(data.sentences, targets, strict=True)
+        return TuningSet(in_folds(self.model, pairs, place), data.references)
 
 
 def without_own_rules(data: TuningSet) -> TuningSet:
@@ -300,6 +322,7 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
         decoder=overrides,
         templates=chosen_templates(command.templates, model),
         folders=[*(path.parent for path in command.sources), Path()],
+        folds=command.folds,
         warn=console.warn,
     )
     return System(
@@ -309,10 +332,12 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
             "decoder": overrides,
             "templates": {name: dict(values) for name, values in translator.templates.items()},
             "model": _contents(model),
+            **({"folds": _contents_of_folds(model)} if command.folds else {}),
             **({"plugins": plugins} if plugins else {}),
         },
         sentence=lambda line, place: translator.read(line, place)[0],
         reference=_reference_steps(command, model, console),
+        model=model,
     )
 
 
@@ -415,6 +440,12 @@ def _contents(model: Model) -> dict[str, str]:
 
     paths = (model.directory / MODEL_FILE, *model.parts())
     return {path.name: digest_of(path) for path in paths}
+
+
+def _contents_of_folds(model: Model) -> list[str]:
+    from hopefear.tune.run import digest_of
+
+    return [digest_of(path) for path in model.fold_files()]
 
 
 # -- runs in words --

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from hopefear._engine import FeatureTemplate, Forest
 from hopefear.errors import InputError
@@ -50,6 +50,7 @@ class Sentence:
     options: tuple[ForcedOption, ...] = ()  # translations forced by markup
     exclusive: bool = True  # no rule of the table may touch the spans of `options`
     leave_out: TrainingPair | None = None  # rules that the model has from this pair alone
+    fold: int | None = None  # of the training text: decoded with what the others gave the model
     tags: tuple[str, ...] = ()  # parts of speech; none: the model's tagger is asked if it has one
 
     def __post_init__(self) -> None:
@@ -107,6 +108,13 @@ class FeatureSpec:
     factor: float = 1.0
 
 
+class FoldParts(NamedTuple):
+    """What a model has from its training text without one fold."""
+
+    rules: RuleTable
+    lms: Mapping[str, LanguageModel]
+
+
 @dataclass(frozen=True)
 class ModelParts:
     """What a model directory has for its decoder."""
@@ -122,6 +130,7 @@ class ModelParts:
     lists: WordLists = field(default_factory=WordLists)  # what some of them need
     # Makes what tags source words; asked for only where some template looks at tags.
     tagger: Callable[[], SentenceTags] | None = None
+    folds: Sequence[FoldParts] = ()  # for sentences that say which fold they are of
 
 
 class Decoder(ABC):

@@ -94,7 +94,7 @@ def force(
     if leave_out and references:
         sentence = leaving_out(sentence, references[0])
     return Gold(
-        *decoder.engine.force(
+        *decoder.engine_of(sentence).force(
             **decoder.engine_input(sentence),
             references=references,
             weights=(weights if weights is not None else Weights()).table,

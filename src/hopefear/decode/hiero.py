@@ -19,13 +19,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hopefear._engine import ChartDecoder, Forest
+from hopefear._engine import ChartDecoder, FeatureTemplate, Forest
 from hopefear.config import option
-from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens, tagger_for
+from hopefear.decode.decoder import (
+    Decoder,
+    FeatureSpec,
+    FoldParts,
+    ModelParts,
+    Sentence,
+    Tokens,
+    tagger_for,
+)
 from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
@@ -111,13 +119,15 @@ class HieroDecoder(Decoder):
         names: FeatureNames | None = None,
         tagger: Callable[[], SentenceTags] | None = None,
         warn: Callable[[str], None] = warnings.warn,
+        folds: Sequence[FoldParts] = (),
     ) -> None:
         """`rules`: of the model; None if every sentence has a grammar of its own.
 
         `lms`: by the name of their feature. `features`: the features of the model and how it calls
         them, by our names for them (`OWN_FEATURES`, the default); "lm" says the unit of the
         language models, "unknown.NAME" counts the words that the language model NAME does not know.
-        `lists`: the words that templates know; `tagger`: what tags a sentence for them.
+        `lists`: the words that templates know; `tagger`: what tags a sentence for them. `folds`:
+        what sentences are decoded with that say which fold they are of.
         """
         self.options = options if options is not None else HieroOptions()
         self.names = names if names is not None else FeatureNames()
@@ -143,9 +153,19 @@ class HieroDecoder(Decoder):
                     f"the feature template {template.name} needs search from left to right, a "
                     "hierarchical system has none; leave it out"
                 )
-        self._engine = ChartDecoder(
+        self._engine = self._make(rules, self.lms, factor, made)
+        self._folds = [self._make(*fold, factor, made) for fold in folds]
+
+    def _make(
+        self,
+        rules: RuleTable | None,
+        lms: Mapping[str, LanguageModel],
+        factor: float,
+        templates: Sequence[FeatureTemplate],
+    ) -> ChartDecoder:
+        return ChartDecoder(
             tables=[] if rules is None else [rules.engine],
-            lms=[lm.engine for lm in self.lms.values()],
+            lms=[lm.engine for lm in lms.values()],
             lm=[(name, factor) for name in self.lms],
             lm_unknown=[self._pair(f"unknown.{name}") for name in self.lms],
             arity=[self._pair(name) for name in _ARITIES],
@@ -154,7 +174,7 @@ class HieroDecoder(Decoder):
             rules=self._pair("rules"),
             glue_feature=self._pair("glue"),
             pass_through=self._pair("pass-through"),
-            templates=made,
+            templates=templates,
             names=self.names,
             span_limit=self.options.span_limit,
             rule_limit=self.options.rule_limit,
@@ -177,7 +197,11 @@ class HieroDecoder(Decoder):
             templates=templates,
             lists=parts.lists,
             tagger=parts.tagger,
+            folds=parts.folds,
         )
+
+    def _engine_of(self, sentence: Sentence) -> ChartDecoder:
+        return self._engine if sentence.fold is None else self._folds[sentence.fold]
 
     @property
     def dense(self) -> list[str]:
@@ -198,10 +222,10 @@ class HieroDecoder(Decoder):
         text = (sentence.words, sentence.tags, sentence.id)
         if target is None:
             beam = self.options.pop_limit if self.options.search == "cube" else 0
-            made = self._engine.decode(*text, weights.table, grammar, beam)
+            made = self._engine_of(sentence).decode(*text, weights.table, grammar, beam)
         else:
             wanted = target.split() if isinstance(target, str) else list(target)
-            made = self._engine.constrain(*text, weights.table, grammar, wanted)
+            made = self._engine_of(sentence).constrain(*text, weights.table, grammar, wanted)
         return self._forest(sentence, made)
 
     def parse(
@@ -216,7 +240,7 @@ class HieroDecoder(Decoder):
         sentence = self.tagged(sentence)
         grammar = self._grammar(sentence)
         text = (sentence.words, sentence.tags, sentence.id)
-        made = self._engine.parse(*text, weights.table, grammar, target_features)
+        made = self._engine_of(sentence).parse(*text, weights.table, grammar, target_features)
         return self._forest(sentence, made)
 
     def _pair(self, name: str) -> tuple[str, float]:

@@ -42,7 +42,15 @@ from hopefear._engine import (
     SparseVector,
 )
 from hopefear.config import option
-from hopefear.decode.decoder import Decoder, FeatureSpec, ModelParts, Sentence, Tokens, tagger_for
+from hopefear.decode.decoder import (
+    Decoder,
+    FeatureSpec,
+    FoldParts,
+    ModelParts,
+    Sentence,
+    Tokens,
+    tagger_for,
+)
 from hopefear.decode.forced import MAX_STATES, force
 from hopefear.decode.gold import GoldPair, gold_pair
 from hopefear.errors import InputError, OptionError, suggestion
@@ -118,10 +126,12 @@ class PhraseDecoder(Decoder):
         options: PhraseOptions | None = None,
         names: FeatureNames | None = None,
         tagger: Callable[[], SentenceTags] | None = None,
+        folds: Sequence[FoldParts] = (),
     ) -> None:
         """`features`, as in `ModelParts`: which of `COUNTS` there are, by the model's names; the
         factor of "lm". None: all, by their own names. `lists`: the words that templates know;
-        `tagger`: what tags a sentence for them.
+        `tagger`: what tags a sentence for them. `folds`: what sentences are decoded with that say
+        which fold they are of.
         """
         self.rules, self.lms = rules, dict(lms)
         self.options = options if options is not None else PhraseOptions()
@@ -140,11 +150,14 @@ class PhraseDecoder(Decoder):
             counts.append((spec.name, sign * spec.factor) if spec is not None else ("", 0.0))
         made = [template.make(lists or WordLists()) for template in self.templates]
         self.tagger = tagger_for(made, tagger)
-        self.engine = PhraseModel(
-            table=rules.engine,
-            lms=[(lm.engine, name, unit) for name, lm in self.lms.items()],
-            counts=counts,
-            templates=made,
+        self.engine, *self._folds = (
+            PhraseModel(
+                table=part.rules.engine,
+                lms=[(lm.engine, name, unit) for name, lm in part.lms.items()],
+                counts=counts,
+                templates=made,
+            )
+            for part in (FoldParts(rules, self.lms), *folds)
         )
         self.settings = self.options.settings()
         self.name_features = True  # that templates fire; see `name`
@@ -164,7 +177,13 @@ class PhraseDecoder(Decoder):
             lists=parts.lists,
             tagger=parts.tagger,
             options=options,
+            folds=parts.folds,
         )
+
+    def engine_of(self, sentence: Sentence | Tokens) -> PhraseModel:
+        """What a sentence is decoded with: the whole model, or what leaves its fold out."""
+        fold = sentence.fold if isinstance(sentence, Sentence) else None
+        return self.engine if fold is None else self._folds[fold]
 
     @property
     def dense(self) -> list[str]:
@@ -206,7 +225,7 @@ class PhraseDecoder(Decoder):
         self, sentence: Sentence | Tokens, weights: Weights
     ) -> tuple[Forest, BestSpans]:
         """The forest, and the best translation of every span that a derivation may leave open."""
-        forest, spans = self.engine.decode(
+        forest, spans = self.engine_of(sentence).decode(
             **self.engine_input(sentence),
             weights=weights.table,
             settings=self.settings,
@@ -224,7 +243,7 @@ class PhraseDecoder(Decoder):
         `name_features` is off gives forests with the ids alone, and is asked for names when they
         are known to matter.
         """
-        self.engine.name_features(
+        self.engine_of(sentence).name_features(
             **self.engine_input(sentence),
             forest=derivation.forest,
             edges=derivation.edges,
@@ -239,7 +258,7 @@ class PhraseDecoder(Decoder):
         with the sentence: future costs, and the strings of search-aware tuning (Liu & Huang 2014,
         algorithm 1). By default all that search needs: as wide as the distortion limit.
         """
-        return self.engine.best_spans(
+        return self.engine_of(sentence).best_spans(
             **self.engine_input(sentence),
             weights=weights.table,
             settings=self.settings,
@@ -256,7 +275,7 @@ class PhraseDecoder(Decoder):
             (begin, end, target.split() if isinstance(target, str) else tuple(target))
             for begin, end, target in phrases
         ]
-        return self.engine.score_derivation(
+        return self.engine_of(sentence).score_derivation(
             **self.engine_input(sentence), phrases=uses, names=self.names
         )
 

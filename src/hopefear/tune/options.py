@@ -80,6 +80,11 @@ class TrainingOptions:
     leave_out: bool = option(
         False, help="decode each pair of --train without the rules that come from it alone"
     )
+    folds: bool = option(
+        False,
+        help="decode each pair of --train with the rules and the language model that leave its "
+        "fold out; of a model that was trained with --folds, on that text",
+    )
     max_states: int | None = option(
         None,
         min=1,
