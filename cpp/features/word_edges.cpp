@@ -147,7 +147,7 @@ class WordEdges : public Template {
     target(Edge::kTargetLast, none ? nullptr : &use.target_side.back());
   }
 
-  // The levels that some combination wants. `tag`: of the word in its sentence; empty: not known, take the usual one.
+  // The levels that some combination wants. `tag`: of the word in its sentence, or empty.
   void describe(Edge edge, std::string_view word, const WordClasses& classes, std::string_view tag,
                 Pieces& pieces) const {
     const unsigned wanted = wanted_[static_cast<size_t>(edge)];

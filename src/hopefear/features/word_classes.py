@@ -74,7 +74,7 @@ class WordClasses:
                 if value:
                     kind[word] = value
         sides = {side: SideClasses(*kinds) for side, kinds in found.items()}
-        return cls(**sides, place=display_name(path))
+        return cls(sides["source"], sides["target"], place=display_name(path))
 
 
 def read_lexicon(path: PathLike) -> dict[str, str]:
