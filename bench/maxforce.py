@@ -6,8 +6,9 @@
     python bench/maxforce.py full --run            # the main row: all of the training text
     python bench/maxforce.py where --run           # Liu & Huang 2014, table 6
 
-Each is one command of at most 40 minutes; the same one goes on where it was. --write puts what is
-finished into docs/results.md, and the learning curves beside it.
+Each is one command of at most 40 minutes; the same one goes on where it was (tuners and full take
+a quarter of an hour for each corpus). --write puts what is finished into docs/results.md, and the
+learning curves beside it.
 
 MAXFORCE learns from pairs of the training text that forced decoding derives, 5,000 at random unless
 a table says otherwise, and from the longest prefix of 5 words or more where there is none.
@@ -44,7 +45,7 @@ from hopefear.plot import line_plot
 LEARNING = ("eta=0.01", "rate=fixed", "average=updates")
 #: Whether it begins with the weights of MERT (same seed) or with the model's own.
 FROM_MERT = True
-ITERATIONS = 10
+ITERATIONS = 8  # ten minutes of a core with all features and 5,000 pairs
 SEARCH = ("--beam", "30", "--pop-limit", "60")
 #: Which pairs.
 EXAMPLES = ("--max-examples", "5000", "--prefixes", "5")
