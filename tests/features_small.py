@@ -244,6 +244,8 @@ def word_edges(use: RuleUse, lists: WordLists, only: str = "wcb64ty") -> Fired:
         if 0 <= place < len(use.source):
             left = name in ("s0", "sn")
             edges[name] = levels(use.source[place], lists.classes.source, left)
+            if use.tags:
+                edges[name]["t"] = use.tags[place]
         else:
             edges[name] = dict.fromkeys("wcb64ty", "<s>" if place < 0 else "</s>")
     for name, symbol in (("t0", use.target_side[0]), ("t1", use.target_side[-1])):

@@ -102,6 +102,16 @@ class Setting:
     start: Setting | None = None  # whose weights to begin with
     iterations: int | None = None  # other than the study's
     train: tuple[str, ...] = ()  # more words for `hopefear train`
+    learn_from: str | None = None  # a part to learn from ("train"); the dev set only judges
+    dev: str = "dev"  # the part that is --dev
+    threads: int = 1  # of `hopefear tune`
+
+    def newer(self) -> list[Any]:
+        """What is not by default of the fields that folders of before do not know."""
+        given = {"learn_from": self.learn_from, "dev": self.dev, "threads": self.threads}
+        usual = {"learn_from": None, "dev": "dev", "threads": 1}
+        changed = {name: value for name, value in given.items() if value != usual[name]}
+        return [changed] if changed else []
 
 
 #: For `mert` beside others, of which the best iteration is the result, too.
@@ -147,6 +157,7 @@ class Study:
     # More columns, of a row's finished runs; "first" and others of `COLUMNS` by name.
     columns: Sequence[str] = ()
     text: str = ""  # below the title
+    jobs: int = 2  # runs at a time; 1 where seconds are compared
 
 
 @dataclass
@@ -225,6 +236,8 @@ class Bench:
 
     def part(self, corpus: Corpus, part: str) -> list[Path]:
         """The beginning of a part, in files of their own; the alignment last, if there is one."""
+        if part in DERIVED:
+            return DERIVED[part](self, corpus)
         sources = list(corpus.files[part])
         if part == "train" and corpus.align is not None:
             sources.append(corpus.align)
@@ -265,7 +278,8 @@ class Bench:
         def key(one: Setting) -> list[Any]:
             rounds = one.iterations or self.study.iterations
             start = None if one.start is None else key(one.start)
-            return [one.tuner, one.options, one.tune, one.decode, one.train, rounds, start]
+            every = [one.tuner, one.options, one.tune, one.decode, one.train, rounds, start]
+            return every + one.newer()
 
         sizes = [self.study.sizes.of(part) for part in ("train", "dev", "test")]
         name = _name("-".join([setting.tuner, *setting.options]), [sizes, key(setting)])
@@ -282,14 +296,16 @@ class Bench:
             if setting.start is not None:
                 start = self.run(corpus, system, setting.start, seed)
                 more += ["--weights", start / "weights.tsv"]
+            if setting.learn_from is not None:
+                more += ["--train", *self.part(corpus, setting.learn_from)[:2]]
             model = self.model(corpus, system, setting.train)
-            source, *references = self.part(corpus, "dev")
+            source, *references = self.part(corpus, setting.dev)
             plain = ["--tokenized"] if corpus.tokenized else []
             said = self.hopefear(
                 "tune", "--model", model, "--dev", source, "--refs", *references, *plain,
                 "--tuner", setting.tuner, "-o", run, "--seed", seed,
                 "--iterations", setting.iterations or self.study.iterations,
-                "--threads", 1, "--json", *setting.tune, *setting.decode, *more,
+                "--threads", setting.threads, "--json", *setting.tune, *setting.decode, *more,
                 *(["--set", *setting.options] if setting.options else []),
                 *(["--resume"] if run.exists() else []), log=_beside(run, "log"),
             )  # fmt: skip
@@ -400,6 +416,10 @@ class Scores:
         return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
+#: Parts that a script makes of others: the source first, then the references.
+DERIVED: dict[str, Callable[[Bench, Corpus], list[Path]]] = {}
+
+
 def _beside(run: Path, kind: str) -> Path:
     return run.parent / f"{run.name}.{kind}"
 
@@ -426,7 +446,7 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
     parser.add_argument("--run", action="store_true", help="run what is not finished")
     parser.add_argument("--write", action="store_true", help="write docs/results.md")
     parser.add_argument("--minutes", type=float, default=40.0, help="when to stop, each table")
-    parser.add_argument("--jobs", type=int, default=2, help="runs at a time, a thread each")
+    parser.add_argument("--jobs", type=int, help="runs at a time; by default the table's")
     parser.add_argument("--seeds", type=int, help="fewer or more than the table's")
     parser.add_argument("--iterations", type=int)
     parser.add_argument("--corpora", nargs="+", choices=CORPORA)
@@ -455,7 +475,7 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
         if a.settings:
             changes["settings"] = [s for s in study.settings if s.label in a.settings]
         study = replace(study, sizes=replace(study.sizes, **given), **changes)
-        bench = Bench(study, a.out, a.minutes, a.jobs)
+        bench = Bench(study, a.out, a.minutes, a.jobs or study.jobs)
         finished = bench.run_all() if a.run else True
         tables = "\n".join(bench.table(corpus, system) for corpus, system in bench.tasks())
         print(f"\n{tables}")

@@ -65,6 +65,23 @@ std::string_view text_of(nb::handle object, nb::object& held) {
   throw nb::type_error("expected str or bytes");
 }
 
+std::vector<std::string> strings_of(nb::handle texts) {
+  std::vector<std::string> result;
+  for (const nb::handle text : texts) {
+    nb::object held;
+    result.emplace_back(text_of(text, held));
+  }
+  return result;
+}
+
+std::vector<std::string> tags_of(nb::handle tags, size_t words) {
+  std::vector<std::string> result = strings_of(tags);
+  if (!result.empty() && result.size() != words) {
+    throw nb::value_error("a tag for each word, or none");
+  }
+  return result;
+}
+
 PythonSource::PythonSource(nb::object file, std::string name)
     : ByteSource(std::move(name)), readinto_(file.attr("readinto")) {}
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/io.hpp"
 
@@ -57,6 +58,9 @@ std::function<void(uint64_t)> progress_callback(nb::object callable);
 // The UTF-8 of a str or bytes; `held` keeps what had to be converted. Bytes that were no UTF-8 and
 // came in by surrogateescape go back to what they were.
 std::string_view text_of(nb::handle object, nb::object& held);
+std::vector<std::string> strings_of(nb::handle texts);
+// Those of a sentence's tokens: none, or one for each of its words.
+std::vector<std::string> tags_of(nb::handle tags, size_t words);
 
 void bind_base(nb::module_& m);
 void bind_lm(nb::module_& m);

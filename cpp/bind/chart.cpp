@@ -36,15 +36,6 @@ void intern_columns(const rules::RuleTable& table, FeatureNames& names) {
   }
 }
 
-std::vector<std::string> words_of(nb::handle words) {
-  std::vector<std::string> result;
-  for (const nb::handle word : words) {
-    nb::object held;
-    result.emplace_back(text_of(word, held));
-  }
-  return result;
-}
-
 // (forest, span limit, beam, nodes and edges before the language model, edges scored, dropped unary
 // rules)
 using Answer = nb::typed<nb::tuple, Forest, size_t, size_t, size_t, size_t, size_t,
@@ -58,15 +49,15 @@ Answer tuple_of(ChartDecoder::Output&& output) {
 
 // Runs `f(input, names)` without the GIL, then hands new names over with it.
 template <typename F>
-Answer run(const ChartDecoder& decoder, nb::handle words, const std::string& id,
+Answer run(const ChartDecoder& decoder, nb::handle words, nb::handle tags, const std::string& id,
            std::shared_ptr<rules::RuleTable> grammar, F&& f) {
-  const std::vector<std::string> text = words_of(words);
+  const std::vector<std::string> text = strings_of(words), text_tags = tags_of(tags, text.size());
   if (grammar != nullptr) intern_columns(*grammar, *decoder.model().names);
   features::NameLog names(decoder.model().recent_names);
   ChartDecoder::Output output;
   {
     const nb::gil_scoped_release release;
-    output = f(ChartDecoder::Input{text, id, std::move(grammar)}, names);
+    output = f(ChartDecoder::Input{text, id, std::move(grammar), text_tags}, names);
   }
   names.move_to(*decoder.model().names);
   return tuple_of(std::move(output));
@@ -112,33 +103,36 @@ void bind_chart(nb::module_& m) {
           "goal_label"_a)
       .def(
           "parse",
-          [](const ChartDecoder& self, nb::handle words, const std::string& id,
+          [](const ChartDecoder& self, nb::handle words, nb::handle tags, const std::string& id,
              const Weights& weights, std::shared_ptr<rules::RuleTable> grammar,
              bool target_features) {
-            return run(self, words, id, std::move(grammar), [&](const auto& input, auto& names) {
-              return self.parse(input, weights, target_features, names);
-            });
+            return run(self, words, tags, id, std::move(grammar),
+                       [&](const auto& input, auto& names) {
+                         return self.parse(input, weights, target_features, names);
+                       });
           },
-          "words"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target_features"_a)
+          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target_features"_a)
       .def(
           "decode",
-          [](const ChartDecoder& self, nb::handle words, const std::string& id,
+          [](const ChartDecoder& self, nb::handle words, nb::handle tags, const std::string& id,
              const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, size_t beam) {
-            return run(self, words, id, std::move(grammar), [&](const auto& input, auto& names) {
-              return self.decode(input, weights, beam, names);
-            });
+            return run(self, words, tags, id, std::move(grammar),
+                       [&](const auto& input, auto& names) {
+                         return self.decode(input, weights, beam, names);
+                       });
           },
-          "words"_a, "id"_a, "weights"_a, "grammar"_a.none(), "beam"_a)
+          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "beam"_a)
       .def(
           "constrain",
-          [](const ChartDecoder& self, nb::handle words, const std::string& id,
+          [](const ChartDecoder& self, nb::handle words, nb::handle tags, const std::string& id,
              const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, nb::handle target) {
-            const std::vector<std::string> wanted = words_of(target);
-            return run(self, words, id, std::move(grammar), [&](const auto& input, auto& names) {
-              return self.constrain(input, weights, wanted, names);
-            });
+            const std::vector<std::string> wanted = strings_of(target);
+            return run(self, words, tags, id, std::move(grammar),
+                       [&](const auto& input, auto& names) {
+                         return self.constrain(input, weights, wanted, names);
+                       });
           },
-          "words"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target"_a);
+          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target"_a);
 }
 
 }  // namespace hopefear::bind

@@ -40,11 +40,13 @@ class PythonTemplate : public Template {
  public:
   // fire(use) gives pairs of a name and a value; `use` is made by calling `make_use`.
   // With `needs_gaps` uses of rules that have nonterminals come with what those cover.
-  PythonTemplate(std::string name, nb::object fire, nb::object make_use, bool needs_gaps)
+  PythonTemplate(std::string name, nb::object fire, nb::object make_use, bool needs_gaps,
+                 bool needs_tags)
       : name_(std::move(name)),
         fire_(std::move(fire)),
         make_use_(std::move(make_use)),
-        needs_gaps_(needs_gaps) {}
+        needs_gaps_(needs_gaps),
+        needs_tags_(needs_tags) {}
   ~PythonTemplate() override {
     const nb::gil_scoped_acquire gil;
     fire_.reset();
@@ -53,6 +55,7 @@ class PythonTemplate : public Template {
   const std::string& name() const override { return name_; }
 
   bool needs_gaps() const override { return needs_gaps_; }
+  bool needs_tags() const override { return needs_tags_; }
 
   void fire(const RuleUse& use, features::Sink& sink) const override {
     const bool has_gaps = std::any_of(use.source_side.begin(), use.source_side.end(),
@@ -74,10 +77,10 @@ class PythonTemplate : public Template {
     const nb::tuple counts = nb::make_tuple(static_cast<double>(use.counts.target),
                                             static_cast<double>(use.counts.source),
                                             static_cast<double>(use.counts.joint));
-    const nb::object seen =
-        make_use_(side(vocabulary, use.source->words), nb::make_tuple(use.span.begin, use.span.end),
-                  side(vocabulary, use.source_side), side(vocabulary, use.target_side),
-                  nb::tuple(links), nb::tuple(gaps), nb::tuple(scores), counts, use.rule);
+    const nb::object seen = make_use_(
+        side(vocabulary, use.source->words), nb::make_tuple(use.span.begin, use.span.end),
+        side(vocabulary, use.source_side), side(vocabulary, use.target_side), nb::tuple(links),
+        nb::tuple(gaps), nb::tuple(scores), counts, use.rule, side(vocabulary, use.source->tags));
     for (const nb::handle pair : fire_(seen)) {
       if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) {
         throw nb::type_error("fire() of a feature gives pairs (name, value)");
@@ -105,7 +108,7 @@ class PythonTemplate : public Template {
 
   std::string name_;
   nb::object fire_, make_use_;
-  bool needs_gaps_;
+  bool needs_gaps_, needs_tags_;
 };
 
 // nanobind has no pointers to const.
@@ -239,15 +242,16 @@ void bind_features(nb::module_& m) {
   nb::class_<Template>(m, "FeatureTemplate", "A feature template of the engine; see features/.")
       .def_prop_ro("name", &Template::name)
       .def_prop_ro("stateful", [](const Template& t) { return t.state_size() > 0; })
-      .def_prop_ro("left_to_right_only", &Template::left_to_right_only);
+      .def_prop_ro("left_to_right_only", &Template::left_to_right_only)
+      .def_prop_ro("needs_tags", &Template::needs_tags);
   m.def(
       "python_template",
-      [](std::string name, nb::object fire, nb::object make_use,
-         bool needs_gaps) -> std::shared_ptr<Template> {
+      [](std::string name, nb::object fire, nb::object make_use, bool needs_gaps,
+         bool needs_tags) -> std::shared_ptr<Template> {
         return std::make_shared<PythonTemplate>(std::move(name), std::move(fire),
-                                                std::move(make_use), needs_gaps);
+                                                std::move(make_use), needs_gaps, needs_tags);
       },
-      "name"_a, "fire"_a, "make_use"_a, "needs_gaps"_a);
+      "name"_a, "fire"_a, "make_use"_a, "needs_gaps"_a, "needs_tags"_a);
   bind_templates(m);
 }
 

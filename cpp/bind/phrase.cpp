@@ -17,24 +17,15 @@ namespace {
 
 using namespace decode;
 
-std::string string_of(nb::handle word) {
-  nb::object held;
-  return std::string(text_of(word, held));
-}
-
-std::vector<std::string> strings_of(nb::handle words) {
-  std::vector<std::string> result;
-  for (const nb::handle word : words) result.push_back(string_of(word));
-  return result;
-}
-
 // options: (begin, end, target words, log probability) each. leave_out: None, or target words and a
 // number, -1 for none.
-PhraseInput input_of(nb::handle words, nb::handle id, nb::handle options, bool exclusive,
-                     nb::handle leave_out) {
+PhraseInput input_of(nb::handle words, nb::handle tags, nb::handle id, nb::handle options,
+                     bool exclusive, nb::handle leave_out) {
   PhraseInput input;
-  input.id = string_of(id);
+  nb::object held;
+  input.id = text_of(id, held);
   input.words = strings_of(words);
+  input.tags = tags_of(tags, input.words.size());
   for (const nb::handle option : options) {
     const auto part = [&](size_t i) { return nb::object(nb::borrow(option)[i]); };
     input.forced.push_back({nb::cast<int32_t>(part(0)), nb::cast<int32_t>(part(1)),
@@ -126,10 +117,10 @@ void bind_phrase(nb::module_& m) {
       .def_prop_ro("dense", &PhraseModel::names)
       .def(
           "decode",
-          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
-             bool exclusive, nb::handle leave_out, const Weights& weights,
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle tags, nb::handle id,
+             nb::handle options, bool exclusive, nb::handle leave_out, const Weights& weights,
              const PhraseSettings& settings, std::shared_ptr<FeatureNames> names, bool named) {
-            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
+            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             features::NameLog log(self->recent_names(names));
             PhraseResult result;
             {
@@ -141,15 +132,16 @@ void bind_phrase(nb::module_& m) {
             log.move_to(*names);
             return std::pair(std::move(result.forest), Spans{self, std::move(result.spans)});
           },
-          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "weights"_a,
-          "settings"_a, "names"_a, "named"_a, "The forest, and the best translation of each span.")
+          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(),
+          "weights"_a, "settings"_a, "names"_a, "named"_a,
+          "The forest, and the best translation of each span.")
       .def(
           "name_features",
-          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
-             bool exclusive, nb::handle leave_out, const Forest& forest,
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle tags, nb::handle id,
+             nb::handle options, bool exclusive, nb::handle leave_out, const Forest& forest,
              const nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig>& edges,
              const SparseVector& wanted, std::shared_ptr<FeatureNames> names) {
-            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
+            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             features::NameLog log(self->recent_names(names));
             {
               const nb::gil_scoped_release release;
@@ -157,17 +149,17 @@ void bind_phrase(nb::module_& m) {
             }
             log.move_to(*names, wanted.ids());
           },
-          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "forest"_a,
+          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "forest"_a,
           nb::arg("edges").noconvert(), "wanted"_a, "names"_a,
           "Names of the wanted features, those that a derivation of the forest has.")
       .def(
           "force",
-          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
-             bool exclusive, nb::handle leave_out, nb::handle references, const Weights& weights,
-             const PhraseSettings& settings, bool prefix, int32_t shortest_prefix,
-             uint64_t most_nodes, size_t table_limit, std::shared_ptr<FeatureNames> names,
-             bool named) {
-            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle tags, nb::handle id,
+             nb::handle options, bool exclusive, nb::handle leave_out, nb::handle references,
+             const Weights& weights, const PhraseSettings& settings, bool prefix,
+             int32_t shortest_prefix, uint64_t most_nodes, size_t table_limit,
+             std::shared_ptr<FeatureNames> names, bool named) {
+            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             std::vector<std::vector<std::string>> targets;
             for (const nb::handle reference : references) targets.push_back(strings_of(reference));
             features::NameLog log(self->recent_names(names));
@@ -182,27 +174,28 @@ void bind_phrase(nb::module_& m) {
             return std::tuple(std::move(result.forest), result.complete, result.source_words,
                               result.target_words, result.nodes, result.too_many);
           },
-          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "references"_a,
-          "weights"_a, "settings"_a, "prefix"_a, "shortest_prefix"_a, "most_nodes"_a,
-          "table_limit"_a, "names"_a, "named"_a,
+          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(),
+          "references"_a, "weights"_a, "settings"_a, "prefix"_a, "shortest_prefix"_a,
+          "most_nodes"_a, "table_limit"_a, "names"_a, "named"_a,
           "All derivations of the references: forest, whether it is of the whole sentence, source "
           "and target words, nodes of the search, whether these were too many.")
       .def(
           "best_spans",
-          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle id, nb::handle options,
-             bool exclusive, nb::handle leave_out, const Weights& weights,
+          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle tags, nb::handle id,
+             nb::handle options, bool exclusive, nb::handle leave_out, const Weights& weights,
              const PhraseSettings& settings, int32_t width) {
-            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
+            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             const nb::gil_scoped_release release;
             return Spans{self, decode::best_spans(*self, weights, input, settings, width)};
           },
-          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "weights"_a,
-          "settings"_a, "width"_a)
+          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(),
+          "weights"_a, "settings"_a, "width"_a)
       .def(
           "score_derivation",
-          [](const PhraseModel& self, nb::handle words, nb::handle id, nb::handle options,
-             bool exclusive, nb::handle leave_out, nb::handle phrases, FeatureNames& names) {
-            const PhraseInput input = input_of(words, id, options, exclusive, leave_out);
+          [](const PhraseModel& self, nb::handle words, nb::handle tags, nb::handle id,
+             nb::handle options, bool exclusive, nb::handle leave_out, nb::handle phrases,
+             FeatureNames& names) {
+            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             std::vector<PhraseUse> uses;
             for (const nb::handle phrase : phrases) {
               const auto part = [&](size_t i) { return nb::object(nb::borrow(phrase)[i]); };
@@ -218,8 +211,8 @@ void bind_phrase(nb::module_& m) {
             log.move_to(names);
             return result;
           },
-          "words"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "phrases"_a,
-          "names"_a);
+          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(),
+          "phrases"_a, "names"_a);
 }
 
 }  // namespace hopefear::bind

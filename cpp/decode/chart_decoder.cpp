@@ -82,7 +82,7 @@ ChartDecoder::ChartDecoder(ChartOptions options, ChartFeatures features,
 
 ChartDecoder::Output ChartDecoder::parse(const Input& input, const Weights& weights,
                                          bool target_features, features::NameLog& names) const {
-  const ChartSentence sentence(model_, input.words, input.id, input.grammar);
+  const ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar);
   ParseOptions options;
   options.target_features = target_features;
   const ChartForest chart = decode::parse(sentence, weights, options, names);
@@ -93,7 +93,7 @@ ChartDecoder::Output ChartDecoder::parse(const Input& input, const Weights& weig
 
 ChartDecoder::Output ChartDecoder::decode(const Input& input, const Weights& weights, size_t beam,
                                           features::NameLog& names) const {
-  const ChartSentence sentence(model_, input.words, input.id, input.grammar);
+  const ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar);
   const ChartForest chart = decode::parse(sentence, weights, {}, names);
   Output output = output_of(sentence, chart);
   expand_into(output, sentence, chart.forest, weights, beam, names);
@@ -103,7 +103,7 @@ ChartDecoder::Output ChartDecoder::decode(const Input& input, const Weights& wei
 ChartDecoder::Output ChartDecoder::constrain(const Input& input, const Weights& weights,
                                              std::span<const std::string> target,
                                              features::NameLog& names) const {
-  ChartSentence sentence(model_, input.words, input.id, input.grammar);
+  ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar);
   std::vector<int32_t> words;
   for (const std::string& word : target) words.push_back(sentence.vocabulary->intern(word));
   sentence.number_lm_words();

@@ -28,6 +28,7 @@ class ChartDecoder {
     std::span<const std::string> words;
     std::string id;
     std::shared_ptr<const rules::RuleTable> grammar;  // of its own, or null
+    std::span<const std::string> tags = {};           // of the words, or empty
   };
   struct Output {
     Forest forest;

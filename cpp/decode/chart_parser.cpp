@@ -404,7 +404,7 @@ ChartForest parse(const ChartSentence& sentence, const Weights& weights,
 }
 
 ChartUse::ChartUse(const ChartSentence& sentence)
-    : sentence_(sentence), source_{sentence.words, sentence.vocabulary.get()} {}
+    : sentence_(sentence), source_{sentence.words, sentence.vocabulary.get(), sentence.tags} {}
 
 const features::RuleUse& ChartUse::of(int64_t rule, SourceSpan span,
                                       std::span<const SourceSpan> tails,

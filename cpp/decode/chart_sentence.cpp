@@ -11,7 +11,7 @@ using rules::RuleTable;
 using rules::RuleView;
 
 ChartSentence::ChartSentence(const ChartModel& m, std::span<const std::string> text,
-                             std::string sentence_id,
+                             std::span<const std::string> text_tags, std::string sentence_id,
                              std::shared_ptr<const rules::RuleTable> grammar)
     : model(m), id(std::move(sentence_id)), vocabulary(std::make_shared<Vocabulary>(m.vocabulary)) {
   for (const auto& table : model.tables) tables.push_back(table.get());
@@ -20,6 +20,7 @@ ChartSentence::ChartSentence(const ChartModel& m, std::span<const std::string> t
     tables.push_back(grammar_.get());
   }
   for (const std::string& word : text) words.push_back(vocabulary->intern(word));
+  for (const std::string& tag : text_tags) tags.push_back(vocabulary->intern(tag));
   for (const ChartTable* table : tables) {
     std::vector<rules::Symbol>& numbers = source.emplace_back();
     for (const std::string& word : text) {

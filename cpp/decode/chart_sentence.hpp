@@ -31,15 +31,16 @@ struct ChartModel {
 };
 
 struct ChartSentence {
-  // `grammar`: the sentence's own, may be null. Its words and labels are numbered on top of the
-  // model's.
-  ChartSentence(const ChartModel& model, std::span<const std::string> text, std::string id,
+  // `text_tags`: of the words, or empty. `grammar`: the sentence's own, may be null. Its words and
+  // labels are numbered on top of the model's.
+  ChartSentence(const ChartModel& model, std::span<const std::string> text,
+                std::span<const std::string> text_tags, std::string id,
                 std::shared_ptr<const rules::RuleTable> grammar);
 
   const ChartModel& model;
   std::string id;
   std::shared_ptr<Vocabulary> vocabulary;
-  std::vector<int32_t> words;
+  std::vector<int32_t> words, tags;
   std::vector<const ChartTable*> tables;
   std::vector<std::vector<rules::Symbol>> source;  // for each table: the words' numbers there
   Label label, glue_label, goal_label;

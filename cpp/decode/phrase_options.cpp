@@ -103,7 +103,8 @@ class OptionCollector {
       t.source_words_.push_back(t.vocabulary_->intern(word));
       symbols_.push_back(words.find(word));
     }
-    t.source_ = {t.source_words_, t.vocabulary_.get()};
+    for (const std::string& tag : input_.tags) t.source_tags_.push_back(t.vocabulary_->intern(tag));
+    t.source_ = {t.source_words_, t.vocabulary_.get(), t.source_tags_};
     own_.emplace(input_.leave_out, *t.vocabulary_);
     t.forward_.push_back({});
     t.weighted_forward_.push_back({});

@@ -34,6 +34,7 @@ struct ForcedPhrase {
 struct PhraseInput {
   std::string id;
   std::vector<std::string> words;
+  std::vector<std::string> tags;  // of the words, or empty
   std::vector<ForcedPhrase> forced;
   bool exclusive = true;                  // no other option for a span that overlaps a forced one
   std::optional<TrainingPair> leave_out;  // what only this pair gave the model
@@ -121,7 +122,7 @@ class OptionTable {
   int32_t length_ = 0, longest_ = 1;
   size_t lms_ = 0;
   std::shared_ptr<Vocabulary> vocabulary_;  // of the sentence, on top of the model's
-  std::vector<int32_t> source_words_;
+  std::vector<int32_t> source_words_, source_tags_;
   features::Source source_;
   std::vector<Range> ranges_;
   std::vector<PhraseOption> options_;

@@ -27,7 +27,8 @@ class Replay {
         dense_(model.names().size(), 0),
         sink_(fired_, &log) {
     for (const std::string& word : input.words) source_words_.push_back(vocabulary_->intern(word));
-    source_ = {source_words_, vocabulary_.get()};
+    for (const std::string& tag : input.tags) source_tags_.push_back(vocabulary_->intern(tag));
+    source_ = {source_words_, vocabulary_.get(), source_tags_};
     covered_.assign(input.words.size(), 0);
     for (const PhraseModel::Stateful& s : model.stateful()) {
       s.feature->begin(states_.emplace_back(s.feature->state_size()).data());
@@ -210,7 +211,7 @@ class Replay {
   const PhraseInput& input_;
   std::shared_ptr<Vocabulary> vocabulary_;
   const OwnRules own_;
-  std::vector<int32_t> source_words_, target_;
+  std::vector<int32_t> source_words_, source_tags_, target_;
   features::Source source_;
   std::vector<char> covered_;
   std::vector<double> dense_;

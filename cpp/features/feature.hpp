@@ -31,6 +31,8 @@ namespace hopefear::features {
 struct Source {
   std::span<const int32_t> words;
   Vocabulary* vocabulary = nullptr;
+  // Parts of speech of the words in this sentence, numbered there too; empty: not tagged.
+  std::span<const int32_t> tags = {};
 };
 
 struct SourceSpan {
@@ -74,6 +76,8 @@ class Template {
   // needs_gaps(). Such features cannot be shared by edges, so fire nothing here that fire() can.
   virtual bool needs_gaps() const { return false; }
   virtual void fire_gaps(const RuleUse& use, Sink& sink) const;
+  // Whether it looks at Source::tags; sentences are tagged only where some template does.
+  virtual bool needs_tags() const { return false; }
 
   // Stateful part; state_size() == 0 means that there is none.
   virtual size_t state_size() const { return 0; }

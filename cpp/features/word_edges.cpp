@@ -77,6 +77,11 @@ class WordEdges : public Template {
     }
   }
   const std::string& name() const override { return name_; }
+  bool needs_tags() const override {
+    const unsigned tag = 1U << static_cast<unsigned>(Level::kTag);
+    return std::any_of(wanted_.begin(), wanted_.begin() + static_cast<size_t>(Edge::kTargetFirst),
+                       [&](unsigned wanted) { return (wanted & tag) != 0; });
+  }
 
   // Every combination is a name of its own that rarely comes again: names are put together from
   // pieces that are found once for the use, hashed, and looked up in one go, so that the look-ups
@@ -121,7 +126,10 @@ class WordEdges : public Template {
       }
       const std::string_view word =
           source.vocabulary->word(source.words[static_cast<size_t>(place)]);
-      describe(edge, word, source_, pieces);
+      const std::string_view tag =
+          source.tags.empty() ? std::string_view()
+                              : source.vocabulary->word(source.tags[static_cast<size_t>(place)]);
+      describe(edge, word, source_, tag, pieces);
     };
     at(Edge::kBefore, use.span.begin - 1);
     at(Edge::kFirst, use.span.begin);
@@ -131,7 +139,7 @@ class WordEdges : public Template {
       if (symbol == nullptr || *symbol < 0) {
         pieces.missing |= 1U << static_cast<unsigned>(edge);
       } else {
-        describe(edge, source.vocabulary->word(*symbol), target_, pieces);
+        describe(edge, source.vocabulary->word(*symbol), target_, {}, pieces);
       }
     };
     const bool none = use.target_side.empty();
@@ -139,8 +147,8 @@ class WordEdges : public Template {
     target(Edge::kTargetLast, none ? nullptr : &use.target_side.back());
   }
 
-  // The levels that some combination wants.
-  void describe(Edge edge, std::string_view word, const WordClasses& classes,
+  // The levels that some combination wants. `tag`: of the word in its sentence, or empty.
+  void describe(Edge edge, std::string_view word, const WordClasses& classes, std::string_view tag,
                 Pieces& pieces) const {
     const unsigned wanted = wanted_[static_cast<size_t>(edge)];
     auto& of = pieces.of[static_cast<size_t>(edge)];
@@ -162,6 +170,7 @@ class WordEdges : public Template {
     const WordClasses::Entry* entry = classes.find(word);
     for (const Level level : {Level::kCluster, Level::kPrefix6, Level::kPrefix4, Level::kTag})
       piece(level) = class_at(entry, level);
+    if (!tag.empty()) piece(Level::kTag) = tag;
   }
 
   std::string name_;

@@ -11,7 +11,8 @@ folds/0/ …            rules and language models that leave a part of the train
 work/                 prepared text, its alignment and the state of training; only a later run
 of `hopefear train` needs it
 
-Tables of model.toml: `[text.source]`, `[text.target]`; `[decoder]`, the decoder's options where
+Tables of model.toml: `[text.source]`, `[text.target]`; `[tagger]`, the name of what tags source
+words, and the tools it was trained with; `[decoder]`, the decoder's options where
 they are not its defaults, and in `[decoder.features]` the names and units of an imported model's
 features; `[lms]`, feature names and files of the language models (default: lm = "lm.bin");
 `[features.NAME]`, a registered feature template that is on, with its options (docs/features.md);
@@ -42,6 +43,7 @@ from hopefear.text.pipeline import TextPipeline
 if TYPE_CHECKING:
     from hopefear.decode.decoder import Decoder, FoldParts, ModelParts
     from hopefear.lm import LanguageModel
+    from hopefear.text.taggers import SentenceTags
     from hopefear.weights import Weights
 
 FORMAT = 1
@@ -76,7 +78,7 @@ class Model:
         for key in ("system", "text"):
             if key not in settings:
                 raise InputError(f"{path}: {key!r} is missing; train it again")
-        for key in ("decoder", "lms", "features", "training", "imported"):
+        for key in ("decoder", "lms", "features", "tagger", "training", "imported"):
             if not isinstance(settings.get(key, {}), dict):
                 raise InputError(f"{path}: {key} is {settings[key]!r}, expected a table [{key}]")
         model = cls(directory, settings)
@@ -123,7 +125,7 @@ class Model:
         """The words that feature templates tell apart; models of before had none."""
         classes = self.directory / CLASSES_FILE
         known = WordClasses.load(classes) if classes.is_file() else WordClasses()
-        known = replace(known, place=str(self.directory))
+        known = replace(known, tagger="tagger" in self.settings, place=str(self.directory))
         path = self.directory / LISTS_FILE
         if path.is_file():
             return replace(WordLists.load(path), classes=known)
@@ -133,6 +135,29 @@ class Model:
             else "give the same 'hopefear train' again, which makes only these"
         )
         return WordLists(place=str(self.directory), remedy=remedy, classes=known)
+
+    @cached_property
+    def tags(self) -> SentenceTags:
+        """What tags the words of source sentences, by the model's tagger."""
+        from hopefear.text.taggers import SentenceTags, make_tagger
+
+        place, given = f"{self.directory / MODEL_FILE}: tagger", self.settings["tagger"]
+        name, tools = given.get("name"), given.get("tools", {})
+        if not isinstance(name, str) or not isinstance(tools, dict):
+            raise InputError(f'{place}: found {given!r}, expected name = "…" and tools = {{…}}')
+        language = str(self.settings["text"]["source"].get("language", "en"))
+        try:
+            tagger = make_tagger(name, language, self.lists.classes.source.tags)
+        except OptionError as error:
+            raise InputError(f"{place}: {error}") from None
+        for tool, version in tagger.versions().items():
+            if tools.get(tool, version) != version:
+                warnings.warn(
+                    f"{place}: made with {tool} {tools[tool]}, but {version} is installed; tags "
+                    "may be others than in tuning",
+                    stacklevel=2,
+                )
+        return SentenceTags(tagger, name)
 
     @property
     def templates(self) -> dict[str, Mapping[str, Any]]:
@@ -223,6 +248,7 @@ class Model:
             features=features,
             templates=self.templates if templates is None else templates,
             lists=self.lists,
+            tagger=(lambda: self.tags) if "tagger" in self.settings else None,
         )
 
     def weights(

@@ -14,6 +14,8 @@ from html import escape
 COLOURS = ("#1b6ca8", "#d1495b", "#2e8b57", "#e29b1f", "#7b4ea3", "#444444", "#18a0a0", "#a0522d")
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 320, 240, 46, 30, 42, 110
 _LABELS = 12  # on the x axis
+_APART = 24  # what a label needs there
+_LETTER = 6  # width of a letter, about
 
 Series = Mapping[str, Sequence[tuple[float, float]]]  # name -> (x, y)
 
@@ -36,7 +38,8 @@ def line_plot(
     if log_y:
         low, high = max(low, 1e-300), max(high, 1e-299)
     axes = _Axes(xs, _Scale(xs[0], xs[-1], log_x), _Scale(low, high, log_y), x_label, y_label)
-    width = len(panels) * (WIDTH + LEFT) + LEGEND
+    longest = max(map(len, names), default=0)
+    width = len(panels) * (WIDTH + LEFT) + max(LEGEND, 40 + _LETTER * longest)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{HEIGHT + TOP + BOTTOM}" '
         f'font-family="sans-serif" font-size="11">',
@@ -114,8 +117,12 @@ def _panel(
         y = at(axes.xs[0], value)[1]
         parts.append(f'<path d="M{left} {y:.1f}h{WIDTH - 8}" stroke="#ddd"/>')
         parts.append(f'<text x="{left - 4}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
+    before = -math.inf
     for x in axes.xs[:: math.ceil(len(axes.xs) / _LABELS)]:
         px = at(x, axes.y.low)[0]
+        if px < before + _APART:
+            continue
+        before = px
         parts.append(f'<path d="M{px:.1f} {bottom}v4" stroke="#888"/>')
         parts.append(f'<text x="{px:.1f}" y="{bottom + 16}" text-anchor="middle">{x:g}</text>')
     for name, points in series.items():

@@ -23,6 +23,7 @@ C = TypeVar("C", bound=type)
 PACKAGES = {
     "command": "hopefear.cli",
     "tokenizer": "hopefear.text.tokenizers",
+    "tagger": "hopefear.text.taggers",
     "metric": "hopefear.metrics",
     "feature": "hopefear.features",
     "decoder": "hopefear.decode",

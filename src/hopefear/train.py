@@ -36,6 +36,7 @@ from hopefear.text.clean import CleanRules, clean_files
 from hopefear.text.clusters import MOST_CLUSTERS, cluster
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
 from hopefear.text.pipeline import TextPipeline, casing_name, language_of
+from hopefear.text.taggers import make_tagger
 from hopefear.threads import all_cores
 
 # Options that are files which only the step of word classes reads.
@@ -82,6 +83,13 @@ class TrainOptions(CleanRules, ExtractOptions):
         None, help="parts of speech, a line 'word<TAB>tag' for each word, for the same templates"
     )
     target_tags: Path | None = option(None, help="likewise")
+    source_tagger: str | None = option(
+        None,
+        metavar="NAME",
+        help="what tags the words of source sentences while decoding, for the same templates: "
+        "jieba (Chinese; pip install 'hopefear[zh]'), lexicon (--source-tags and guesses for other "
+        "words), or one of --plugin",
+    )
     folds: int = option(
         0,
         min=0,
@@ -150,6 +158,7 @@ class _Training:
     def run(self) -> dict[str, Any]:
         started = time.monotonic()
         # What cannot be read and what is not known is said before anything is written.
+        tagger = self._tagger()
         steps = self._steps(self._hash_inputs())
         self._prepare_directory()
         state = self._read_state()
@@ -172,7 +181,7 @@ class _Training:
             report["steps"][step.name] = {**result, "reused": False}
         self._forget_folds()
         self._forget_classes()
-        self._finish(report)
+        self._finish(report, tagger)
         report["seconds"] = round(time.monotonic() - started, 3)
         return report
 
@@ -463,7 +472,16 @@ class _Training:
                     return
         Weights(wanted).save(path)
 
-    def _finish(self, report: dict[str, Any]) -> None:
+    def _tagger(self) -> dict[str, Any]:
+        """For model.toml; that it can be made is known before anything is."""
+        name = self.options.source_tagger
+        if name is None:
+            return {}
+        lexicon = SideClasses.read(None, self.options.source_tags).tags
+        tools = make_tagger(name, self._language("source"), lexicon).versions()
+        return {"tagger": {"name": name, "tools": tools}}
+
+    def _finish(self, report: dict[str, Any], tagger: dict[str, Any]) -> None:
         steps = report["steps"]
         self._write_weights()
         write_settings(
@@ -472,6 +490,7 @@ class _Training:
                 "system": self.options.system,
                 "made_by": f"hopefear {hopefear.__version__}",
                 "text": self._texts(),
+                **tagger,
                 "training": {
                     "source": self.inputs["source"].name,
                     "target": self.inputs["target"].name,

@@ -35,3 +35,18 @@ def test_shares_stay_in_their_panel() -> None:
 @pytest.mark.parametrize("series", [{}, {"a": []}, {"a": [(5, 1.0)]}, {"a": [(1, 3.0), (2, 3.0)]}])
 def test_few_points(series: dict, log: bool) -> None:
     ET.fromstring(line_plot({"T": series}, "x", "y", log_x=log, log_y=log, y_range=None))
+
+
+def test_labels_do_not_overlap() -> None:
+    points = [(x, 0.5) for x in (0.0, 0.1, 5.0, 5.1, 10.0)]
+    svg = line_plot({"": {"a": points}}, "x", "y", log_x=False)
+    shown = [text for text in ("0.1", "5", "5.1", "10") if f">{text}</text>" in svg]
+    assert shown == ["5", "10"]
+
+
+def test_the_legend_has_room_for_its_names() -> None:
+    short, long = (
+        float(ET.fromstring(line_plot({"": {name: [(1, 1.0)]}}, "x", "y")).attrib["width"])
+        for name in ("a", "a" * 40)
+    )
+    assert long > short

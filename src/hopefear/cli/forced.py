@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, table
+from hopefear.cli.translate import load_plugins
 from hopefear.config import argument, option
 from hopefear.errors import OptionError
 from hopefear.files import check_one_stdin, check_writable, write_text
@@ -67,6 +68,9 @@ class Forced(Command):
     )
     weights: Path | None = option(None, help="for --table-limit; by default those of the model")
     tokenized: bool = option(False, help="the texts are words between blanks: take them so")
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files with what the model has of your own"
+    )
     threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
     output: Path | None = option(
         None,
@@ -96,6 +100,7 @@ class Forced(Command):
         from hopefear.threads import all_cores
 
         self._check(console)
+        load_plugins(self.plugin)
         model = Model.load(self.model)
         decoder = self._decoder(model, self.distortion_limit)
         options = self._options(model, console)

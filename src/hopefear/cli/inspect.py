@@ -63,7 +63,7 @@ class Inspect(Command):
         "by default those of the model",
     )
     plugin: list[Path] = option(
-        [], metavar="FILE.py", help="Python files with feature templates of your own"
+        [], metavar="FILE.py", help="Python files with feature templates and taggers of your own"
     )
     tokenized: bool = option(False, help="the sentence is words between blanks: take it so")
     top: int = option(10, min=1, help="how many of the heaviest weights or best translations")
@@ -145,6 +145,7 @@ class Inspect(Command):
             "system": model.system,
             "made_by": model.settings.get("made_by", "an unknown version"),
             "text": model.settings["text"],
+            "tagger": model.settings.get("tagger", {}).get("name"),
             "steps": training.get("steps", {}),
             "lms": {name: _lm(lm) for name, lm in model.lms.items()},
             "rules": self._rules(model.rules) if model.has_rules else None,
@@ -227,7 +228,10 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
     )
     for side in ("source", "target"):
         steps = text[side]
-        console.print(f"{side} text     tokenizer {steps['tokenizer']}, casing {steps['casing']}")
+        tagger = f", tagger {report['tagger']}" if side == "source" and report["tagger"] else ""
+        console.print(
+            f"{side} text     tokenizer {steps['tokenizer']}, casing {steps['casing']}{tagger}"
+        )
     if "text" in report["steps"]:
         cleaned = report["steps"]["text"]
         dropped = cleaned["pairs"] - cleaned["kept"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.cli.command import Command, Console, table
+from hopefear.cli.translate import load_plugins
 from hopefear.config import argument, option, part_of
 from hopefear.progress import duration
 from hopefear.registry import register
@@ -36,10 +37,12 @@ class Train(TrainOptions, Command):
     source: Path = argument(metavar="SRC", help="source text, one sentence per line")
     target: Path = argument(metavar="TGT", help="its translation, line by line")
     model: Path = option(metavar="DIR", help="the model directory to make")
+    plugin: list[Path] = option([], metavar="FILE.py", help="Python files with taggers of your own")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.train import train
 
+        load_plugins(self.plugin)
         options = TrainOptions(**part_of(TrainOptions, self))
         return train(
             self.source,

@@ -51,7 +51,7 @@ class DecoderOverrides:
         "those of the model ([features.NAME] in its model.toml)",
     )
     plugin: list[Path] = option(
-        [], metavar="FILE.py", help="Python files with feature templates of your own"
+        [], metavar="FILE.py", help="Python files with feature templates and taggers of your own"
     )
 
     def overrides(self, options_class: type) -> dict[str, Any]:

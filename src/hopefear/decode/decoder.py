@@ -21,16 +21,18 @@ A decoder is registered under the name of its system and made from the parts of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from hopefear._engine import Forest
+from hopefear._engine import FeatureTemplate, Forest
+from hopefear.errors import InputError
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.rules.table import RuleTable
+from hopefear.text.taggers import SentenceTags
 from hopefear.text.tokenizers.plain import split_words
 from hopefear.threads import in_order
 from hopefear.weights import FeatureNames, Weights
@@ -50,6 +52,14 @@ class Sentence:
     leave_out: TrainingPair | None = None  # rules that the model has from this pair alone
     fold: int | None = None  # of the training text: decoded with what the others gave the model
     links: tuple[tuple[int, int], ...] | None = None  # of its words with those of its translation
+    tags: tuple[str, ...] = ()  # parts of speech; none: the model's tagger is asked if it has one
+
+    def __post_init__(self) -> None:
+        if self.tags and len(self.tags) != len(self.words):
+            raise InputError(
+                f"sentence {self.id!r}: {len(self.tags)} tags for {len(self.words)} words; give "
+                "one for each word, or none"
+            )
 
     @classmethod
     def of(cls, text: Sentence | Tokens, id: str = "") -> Sentence:
@@ -60,7 +70,7 @@ class Sentence:
     def prefix(self, words: int) -> Sentence:
         """Its first words, as a sentence."""
         within = tuple(option for option in self.options if option.end <= words)
-        return replace(self, words=self.words[:words], options=within)
+        return replace(self, words=self.words[:words], options=within, tags=self.tags[:words])
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,8 @@ class ModelParts:
     # Registered feature templates that are on, with their options.
     templates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     lists: WordLists = field(default_factory=WordLists)  # what some of them need
+    # Makes what tags source words; asked for only where some template looks at tags.
+    tagger: Callable[[], SentenceTags] | None = None
     folds: Sequence[FoldParts] = ()  # for sentences that say which fold they are of
 
 
@@ -130,6 +142,7 @@ class Decoder(ABC):
     # search-aware tuning needs.
     has_bins: ClassVar[bool] = False
     names: FeatureNames  # of the features that its forests have
+    tagger: SentenceTags | None = None  # if a template looks at tags
 
     @classmethod
     def load(cls, parts: ModelParts, options: Any) -> Decoder:
@@ -146,6 +159,13 @@ class Decoder(ABC):
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
     ) -> Forest:
         """Everything that search kept; with a target all of its derivations."""
+
+    def tagged(self, text: Sentence | Tokens) -> Sentence:
+        """The sentence with the tags of its words, if templates look at them."""
+        sentence = Sentence.of(text)
+        if self.tagger is None or sentence.tags or not sentence.words:
+            return sentence
+        return replace(sentence, tags=self.tagger(sentence.words))
 
     def for_learner(self, number: int) -> Decoder:
         """What this learner of several uses; decoders with a state for each of them differ."""
@@ -173,3 +193,10 @@ class Decoder(ABC):
         wanted: Iterable[Tokens | None] = repeat(None) if targets is None else targets
         pairs = zip(sentences, wanted, strict=False)
         yield from in_order(lambda pair: self.decode(pair[0], weights, pair[1]), pairs, threads)
+
+
+def tagger_for(
+    templates: Iterable[FeatureTemplate], make: Callable[[], SentenceTags] | None
+) -> SentenceTags | None:
+    """The model's tagger, if some template looks at tags."""
+    return make() if make is not None and any(one.needs_tags for one in templates) else None

@@ -63,7 +63,7 @@ def gold_pair(
         table_limit=table_limit,
         weights=weights,
     )
-    whole = Sentence.of(sentence)
+    whole = decoder.tagged(sentence)  # a prefix has the tags that its words have there
     words = split_words(target) if isinstance(target, str) else list(target)
     found = force(
         whole,

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hopefear._engine import ChartDecoder, Forest
+from hopefear._engine import ChartDecoder, FeatureTemplate, Forest
 from hopefear.config import option
 from hopefear.decode.decoder import (
     Decoder,
@@ -32,6 +32,7 @@ from hopefear.decode.decoder import (
     ModelParts,
     Sentence,
     Tokens,
+    tagger_for,
 )
 from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
@@ -40,6 +41,7 @@ from hopefear.lm import LanguageModel
 from hopefear.registry import register
 from hopefear.rules.cdec import read_grammar
 from hopefear.rules.table import RuleTable
+from hopefear.text.taggers import SentenceTags
 from hopefear.weights import FeatureNames, Weights
 
 # The features of our own models, besides language models and the columns of the table. Thesis,
@@ -115,6 +117,7 @@ class HieroDecoder(Decoder):
         templates: Iterable[Feature] = (),
         lists: WordLists | None = None,
         names: FeatureNames | None = None,
+        tagger: Callable[[], SentenceTags] | None = None,
         warn: Callable[[str], None] = warnings.warn,
         folds: Sequence[FoldParts] = (),
     ) -> None:
@@ -123,8 +126,8 @@ class HieroDecoder(Decoder):
         `lms`: by the name of their feature. `features`: the features of the model and how it calls
         them, by our names for them (`OWN_FEATURES`, the default); "lm" says the unit of the
         language models, "unknown.NAME" counts the words that the language model NAME does not know.
-        `lists`: the words that templates know. `folds`: what sentences are decoded with that say
-        which fold they are of.
+        `lists`: the words that templates know; `tagger`: what tags a sentence for them. `folds`:
+        what sentences are decoded with that say which fold they are of.
         """
         self.options = options if options is not None else HieroOptions()
         self.names = names if names is not None else FeatureNames()
@@ -142,23 +145,24 @@ class HieroDecoder(Decoder):
                     f"{suggestion(name, known)}"
                 )
         factor = self._lm_unit = self._features.get("lm", FeatureSpec("lm")).factor
-        self._engine = self._make(rules, self.lms, factor, lists or WordLists())
-        self._folds = [self._make(*fold, factor, lists or WordLists()) for fold in folds]
-
-    def _make(
-        self,
-        rules: RuleTable | None,
-        lms: Mapping[str, LanguageModel],
-        factor: float,
-        lists: WordLists,
-    ) -> ChartDecoder:
-        made = [template.make(lists) for template in self.templates]
+        made = [template.make(lists or WordLists()) for template in self.templates]
+        self.tagger = tagger_for(made, tagger)
         for template in made:
             if template.left_to_right_only:
                 raise OptionError(
                     f"the feature template {template.name} needs search from left to right, a "
                     "hierarchical system has none; leave it out"
                 )
+        self._engine = self._make(rules, self.lms, factor, made)
+        self._folds = [self._make(*fold, factor, made) for fold in folds]
+
+    def _make(
+        self,
+        rules: RuleTable | None,
+        lms: Mapping[str, LanguageModel],
+        factor: float,
+        templates: Sequence[FeatureTemplate],
+    ) -> ChartDecoder:
         return ChartDecoder(
             tables=[] if rules is None else [rules.engine],
             lms=[lm.engine for lm in lms.values()],
@@ -170,7 +174,7 @@ class HieroDecoder(Decoder):
             rules=self._pair("rules"),
             glue_feature=self._pair("glue"),
             pass_through=self._pair("pass-through"),
-            templates=made,
+            templates=templates,
             names=self.names,
             span_limit=self.options.span_limit,
             rule_limit=self.options.rule_limit,
@@ -192,6 +196,7 @@ class HieroDecoder(Decoder):
             features=parts.features,
             templates=templates,
             lists=parts.lists,
+            tagger=parts.tagger,
             folds=parts.folds,
         )
 
@@ -212,15 +217,15 @@ class HieroDecoder(Decoder):
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
     ) -> Forest:
         """Everything that cube pruning kept; with a target all of its derivations."""
-        sentence = Sentence.of(sentence)
+        sentence = self.tagged(sentence)
         grammar = self._grammar(sentence)
-        words, id = sentence.words, sentence.id
+        text = (sentence.words, sentence.tags, sentence.id)
         if target is None:
             beam = self.options.pop_limit if self.options.search == "cube" else 0
-            made = self._engine_of(sentence).decode(words, id, weights.table, grammar, beam)
+            made = self._engine_of(sentence).decode(*text, weights.table, grammar, beam)
         else:
             wanted = target.split() if isinstance(target, str) else list(target)
-            made = self._engine_of(sentence).constrain(words, id, weights.table, grammar, wanted)
+            made = self._engine_of(sentence).constrain(*text, weights.table, grammar, wanted)
         return self._forest(sentence, made)
 
     def parse(
@@ -232,10 +237,10 @@ class HieroDecoder(Decoder):
         `target_features` also those that count target words, as `decode` has them. The weights
         choose which rules of a source side are kept.
         """
-        sentence = Sentence.of(sentence)
+        sentence = self.tagged(sentence)
         grammar = self._grammar(sentence)
-        words, id = sentence.words, sentence.id
-        made = self._engine_of(sentence).parse(words, id, weights.table, grammar, target_features)
+        text = (sentence.words, sentence.tags, sentence.id)
+        made = self._engine_of(sentence).parse(*text, weights.table, grammar, target_features)
         return self._forest(sentence, made)
 
     def _pair(self, name: str) -> tuple[str, float]:

@@ -29,7 +29,7 @@ Weights must not change while a sentence is being decoded with them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -49,6 +49,7 @@ from hopefear.decode.decoder import (
     ModelParts,
     Sentence,
     Tokens,
+    tagger_for,
 )
 from hopefear.decode.forced import MAX_STATES, force
 from hopefear.decode.gold import GoldPair, gold_pair
@@ -58,6 +59,7 @@ from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.registry import register
 from hopefear.rules.table import RuleTable
+from hopefear.text.taggers import SentenceTags
 from hopefear.weights import FeatureNames, Weights
 
 COUNTS = ("words", "phrases", "distortion", "unknown")  # the order of the engine
@@ -123,11 +125,13 @@ class PhraseDecoder(Decoder):
         lists: WordLists | None = None,
         options: PhraseOptions | None = None,
         names: FeatureNames | None = None,
+        tagger: Callable[[], SentenceTags] | None = None,
         folds: Sequence[FoldParts] = (),
     ) -> None:
         """`features`, as in `ModelParts`: which of `COUNTS` there are, by the model's names; the
-        factor of "lm". None: all, by their own names. `lists`: the words that templates know.
-        `folds`: what sentences are decoded with that say which fold they are of.
+        factor of "lm". None: all, by their own names. `lists`: the words that templates know;
+        `tagger`: what tags a sentence for them. `folds`: what sentences are decoded with that say
+        which fold they are of.
         """
         self.rules, self.lms = rules, dict(lms)
         self.options = options if options is not None else PhraseOptions()
@@ -144,12 +148,14 @@ class PhraseDecoder(Decoder):
             spec = features.get(name)
             sign = _SIGNS.get(name, 1.0)
             counts.append((spec.name, sign * spec.factor) if spec is not None else ("", 0.0))
+        made = [template.make(lists or WordLists()) for template in self.templates]
+        self.tagger = tagger_for(made, tagger)
         self.engine, *self._folds = (
             PhraseModel(
                 table=part.rules.engine,
                 lms=[(lm.engine, name, unit) for name, lm in part.lms.items()],
                 counts=counts,
-                templates=[template.make(lists or WordLists()) for template in self.templates],
+                templates=made,
             )
             for part in (FoldParts(rules, self.lms), *folds)
         )
@@ -169,6 +175,7 @@ class PhraseDecoder(Decoder):
             features=parts.features,
             templates=templates,
             lists=parts.lists,
+            tagger=parts.tagger,
             options=options,
             folds=parts.folds,
         )
@@ -222,7 +229,7 @@ class PhraseDecoder(Decoder):
 
     def prefix(self, sentence: Sentence | Tokens, words: int) -> Sentence:
         """The first words of a sentence, as `gold` takes them for a prefix."""
-        return Sentence.of(sentence).prefix(words)
+        return self.tagged(sentence).prefix(words)
 
     def decode_with_spans(
         self, sentence: Sentence | Tokens, weights: Weights
@@ -297,13 +304,13 @@ class PhraseDecoder(Decoder):
         ]
         return f"{words} words: searched with {', '.join(changed)}" if changed else None
 
-    @staticmethod
-    def engine_input(text: Sentence | Tokens) -> dict[str, Any]:
+    def engine_input(self, text: Sentence | Tokens) -> dict[str, Any]:
         """A sentence as the engine takes it."""
-        sentence = Sentence.of(text)
+        sentence = self.tagged(text)
         pair = sentence.leave_out
         return {
             "words": sentence.words,
+            "tags": sentence.tags,
             "id": sentence.id,
             "options": [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
             "exclusive": sentence.exclusive,

@@ -55,6 +55,8 @@ class RuleUse:
     scores: tuple[float, ...] = ()  # the table's columns; empty for a rule that is in no table
     counts: Counts = field(default=Counts(0, 0, 0))
     rule: int = -1  # its number in the table, -1: in none (passed through, or from markup)
+    # Of the sentence's words, if a template `needs_tags` and the model has a tagger.
+    tags: tuple[str, ...] = ()
 
 
 class Feature(ABC):
@@ -74,6 +76,7 @@ class PythonFeature(Feature):
 
     # Whether `use.gaps` matters: then rules with nonterminals are asked about at each edge.
     needs_gaps: ClassVar[bool] = False
+    needs_tags: ClassVar[bool] = False  # whether `use.tags` matters
 
     @abstractmethod
     def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]:
@@ -89,13 +92,15 @@ class PythonFeature(Feature):
             assert feature is not None, "the decoder keeps its features"
             return feature.fire(use)
 
-        return python_template(self.label, fire, _make_use, self.needs_gaps)
+        return python_template(self.label, fire, _make_use, self.needs_gaps, self.needs_tags)
 
 
 FireFunction = Callable[[RuleUse], Iterable[tuple[str, float]]]
 
 
-def feature(name: str, *, needs_gaps: bool = False) -> Callable[[FireFunction], FireFunction]:
+def feature(
+    name: str, *, needs_gaps: bool = False, needs_tags: bool = False
+) -> Callable[[FireFunction], FireFunction]:
     """Decorator: registers a function as the template `name`.
 
     The function gives pairs of a part and a value; the feature is called `name:part`.
@@ -112,6 +117,7 @@ def feature(name: str, *, needs_gaps: bool = False) -> Callable[[FireFunction], 
             "__qualname__": function.__qualname__,
             "label": name,
             "needs_gaps": needs_gaps,
+            "needs_tags": needs_tags,
             "fire": fire,
         }
         cls: type = dataclass(frozen=True)(type(function.__name__, (PythonFeature,), members))
@@ -159,7 +165,8 @@ def _make_use(
     scores: tuple[float, ...],
     counts: tuple[float, float, float],
     rule: int,
+    tags: tuple[str, ...],
 ) -> RuleUse:
     """How the engine's thread makes a use."""
     joint = Counts(*counts)
-    return RuleUse(source, span, source_side, target_side, links, gaps, scores, joint, rule)
+    return RuleUse(source, span, source_side, target_side, links, gaps, scores, joint, rule, tags)

@@ -5,7 +5,8 @@ one file of the model directory, `word-classes.tsv` with a line `side<TAB>word<T
 each word (path or tag may be empty). `hopefear train --clusters 200` makes it. Templates that back
 off from words to classes read it.  [yu2013]
 
-A lexicon has a line `word<TAB>tag` for each word: its most frequent tag.
+A lexicon has a line `word<TAB>tag` for each word: its most frequent tag. Where the model has a
+tagger (`hopefear train --source-tagger`) source words have the tags of their sentence instead.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class WordClasses:
 
     source: SideClasses = field(default_factory=SideClasses)
     target: SideClasses = field(default_factory=SideClasses)
+    tagger: bool = False  # whether source words are tagged in their sentence
     place: str = "this model"
 
     def save(self, path: PathLike) -> None:
@@ -72,7 +74,7 @@ class WordClasses:
                 if value:
                     kind[word] = value
         sides = {side: SideClasses(*kinds) for side, kinds in found.items()}
-        return cls(**sides, place=display_name(path))
+        return cls(sides["source"], sides["target"], place=display_name(path))
 
 
 def read_lexicon(path: PathLike) -> dict[str, str]:

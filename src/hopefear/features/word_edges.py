@@ -14,8 +14,9 @@ each of them at a level of back-off, with the budget of the paper's table 1:
 A combination is `s0.w+t0.w`; where it fires the feature is `word-edges:s0.w+t0.w|maison|house`. The
 budgets of a combination add up to no more than `budget`. All combinations would be 27,012 for each
 rule use: a chosen list is taken, `combinations()` below, or a file with one on each line. The
-template itself is cpp/features/word_edges.cpp; clusters and tags are in the model directory
-(`hopefear train --clusters 200`).
+template itself is cpp/features/word_edges.cpp. Clusters are in the model directory (`hopefear train
+--clusters 200`), and so are the most frequent tags of words; a source word has its tag in this
+sentence if the model has a tagger.
 
 Differs: errata 4.1: a list instead of all combinations; the length costs nothing.
 """
@@ -141,6 +142,7 @@ class WordEdges(Feature):
             for side in rows
             for column, what in ((1, "clusters"), (2, "tags"))
         }
+        known["source tags"] |= classes.tagger
         chosen = []
         for text in self.combinations():
             atoms = parse_combination(text, self.budget)

@@ -1,8 +1,9 @@
 """Fewer features: those that fire in enough sentences, and the strongest over all learners.
 
 By frequency: with `--min-sentences N` only features that occur in the translations of N sentences
-or more are learned, in all that was decoded so far; the others keep the weights that they have.
-What the model calls its own (dense features) is always learned.
+or more are learned, in all that was decoded so far; with `--most-frequent K` only the K that occur
+in the most sentences [yu2013]; the others keep the weights that they have. What the model calls its
+own (dense features) is always learned and not counted.
 
 By strength, for online learning: with `top` = k, after each iteration the k features with the
 largest l2 norm over the learners' weights stay, all others become 0, and then the learners are
@@ -38,10 +39,10 @@ class FiredIn:
     def add(self, sentence: int, ids: Ids) -> None:
         self._ids[sentence] = np.union1d(self._ids[sentence], ids)
 
-    def at_least(self, sentences: int) -> Ids:
-        """Features that occur in so many sentences or more, ascending."""
-        ids, counts = np.unique(np.concatenate(self._ids), return_counts=True)
-        return ids[counts >= sentences]
+    def frequent(self, sentences: int, most: int, keep: Iterable[int]) -> Ids:
+        """See `frequent_features`."""
+        ids, counts = np.unique(_concatenated(self._ids), return_counts=True)
+        return frequent_features(ids, counts, sentences, most, keep)
 
     def save(self, path: Path) -> None:
         sizes = np.array([len(ids) for ids in self._ids], np.int64)
@@ -60,9 +61,24 @@ def fired_in(derivations: Sequence[Derivation]) -> Ids:
     return np.unique(ids[values != 0])
 
 
-def rare_features(pool: Pool, sentences: int, keep: Iterable[int]) -> frozenset[int]:
-    """Features of a pool that occur in fewer sentences than that, without those of `keep`."""
-    if sentences <= 1:
+def frequent_features(
+    ids: Ids, counts: NDArray[np.int64], sentences: int, most: int, keep: Iterable[int]
+) -> Ids:
+    """Features that occur in so many sentences, at most so many of them (0: all), and `keep`.
+
+    The most frequent ones, of equal ones the smaller id; ascending. `ids` are ascending.
+    """
+    always = np.array(sorted(keep), np.uint64)
+    chosen = (counts >= sentences) & ~np.isin(ids, always)
+    ids, counts = ids[chosen], counts[chosen]
+    if most:
+        ids = ids[np.argsort(-counts, kind="stable")[:most]]
+    return np.union1d(ids, always)
+
+
+def rare_features(pool: Pool, sentences: int, keep: Iterable[int], most: int = 0) -> frozenset[int]:
+    """Features of a pool that are not among `frequent_features`."""
+    if sentences <= 1 and not most:
         return frozenset()
     if pool.candidates is not None:
         ids, counts = _counts(pool.candidates)
@@ -70,7 +86,9 @@ def rare_features(pool: Pool, sentences: int, keep: Iterable[int]) -> frozenset[
         assert pool.forests is not None
         every = [np.unique(_concatenated(f.feature_ids for f in fs)) for fs in pool.forests]
         ids, counts = np.unique(_concatenated(every), return_counts=True)
-    return frozenset(ids[counts < sentences].tolist()) - frozenset(keep)
+    order = np.argsort(ids)
+    frequent = frequent_features(ids[order], counts[order], sentences, most, keep)
+    return frozenset(ids[~np.isin(ids, frequent)].tolist())
 
 
 def _counts(candidates: Candidates) -> tuple[Ids, NDArray[np.int64]]:

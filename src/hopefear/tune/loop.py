@@ -102,4 +102,6 @@ class Loop(BaseLoop):
         intern = FeatureNames().intern
         held = self.restriction.fixed | {intern(n) for names in useless.values() for n in names}
         own = {intern(name) for name in self.dense}
-        return held | rare_features(pool, self.options.min_sentences, own)
+        return held | rare_features(
+            pool, self.options.min_sentences, own, self.options.most_frequent
+        )

@@ -98,9 +98,11 @@ class OnlineLoop(BaseLoop):
             raise OptionError(f"--tie: {first.name} cannot tie weights; take a batch tuner")
         if options.keep_pool:
             raise OptionError(f"--keep-pool: {first.name} has no pool; leave it out")
-        if options.min_sentences > 1 and training is not None:
+        chosen = "--min-sentences" if options.min_sentences > 1 else "--most-frequent"
+        selects = options.min_sentences > 1 or options.most_frequent > 0
+        if selects and training is not None:
             raise OptionError(
-                "--min-sentences: counts in the development set, from which nothing is learned "
+                f"{chosen}: counts in the development set, from which nothing is learned "
                 "with --train; leave one of them out"
             )
         super().__init__(tuner=first, **more)
@@ -139,7 +141,7 @@ class OnlineLoop(BaseLoop):
         self.counted = 0.0  # what the mean is over
         self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
         judged = len(self.judge.data.sentences)
-        self.fired = FiredIn(judged) if options.min_sentences > 1 else None
+        self.fired = FiredIn(judged) if selects else None
 
     def _open(self) -> None:
         if not self.tuner.wants_gold:
@@ -280,8 +282,9 @@ class OnlineLoop(BaseLoop):
             advance = _Advance(step)
             learnable = None
             if self.fired is not None:
-                frequent = self.fired.at_least(self.options.min_sentences)
-                learnable = np.union1d(frequent, self.own)
+                learnable = self.fired.frequent(
+                    self.options.min_sentences, self.options.most_frequent, self.own.tolist()
+                )
 
             def one(number: int) -> Pass:
                 return self._pass(number, advance, learnable)

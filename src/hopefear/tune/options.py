@@ -55,6 +55,12 @@ class LoopOptions:
         help="learn only features that occur in the translations of so many sentences; those of "
         "the model itself always",
     )
+    most_frequent: int = option(
+        0,
+        min=0,
+        help="of these learn so many, which occur in the translations of the most sentences; those "
+        "of the model itself are not counted; 0: all",
+    )
     keep_pool: bool = option(False, help="keep the pool of candidates when the run is finished")
 
 

@@ -21,6 +21,7 @@ from features_small import (
 from features_small import named as named_by
 from phrase_small import SmallModel, named, random_model, random_weights
 
+from hopefear.decode.decoder import Sentence
 from hopefear.decode.phrase import PhraseOptions
 from hopefear.errors import InputError, OptionError
 from hopefear.features.feature import make_feature, parse_templates
@@ -29,7 +30,9 @@ from hopefear.forest import kbest
 
 pytestmark = pytest.mark.engine
 
-SENTENCES = ["d", "neu", "d e f", "e d f u d", "u neu f d e d"]
+# Tags of words in this sentence.
+TAGGED = Sentence(tuple("dedufd"), tags=("N1", "V1", "N2", "X", "F", "N3"))
+SENTENCES = ["d", "neu", "d e f", "e d f u d", "u neu f d e d", TAGGED]
 OPTIONS = PhraseOptions(beam=20, pop_limit=100, distortion_limit=3)
 IDS = ["-".join([name, *map(str, options.values())]) for name, options, _ in DEFINITIONS]
 

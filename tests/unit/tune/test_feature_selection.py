@@ -18,7 +18,14 @@ from hopefear.metrics import create
 from hopefear.tune.base_loop import BaseLoop, TuningSet
 from hopefear.tune.batch_mira import BatchMira
 from hopefear.tune.candidate_builder import CandidateBuilder
-from hopefear.tune.feature_selection import FiredIn, fired_in, rare_features, restricted, strongest
+from hopefear.tune.feature_selection import (
+    FiredIn,
+    fired_in,
+    frequent_features,
+    rare_features,
+    restricted,
+    strongest,
+)
 from hopefear.tune.loop import Loop
 from hopefear.tune.mira import Mira
 from hopefear.tune.online import OnlineLoop
@@ -93,7 +100,7 @@ def test_rare_features_of_a_pool(least: int) -> None:
     for number, best in enumerate(lists):
         fired.add(number, fired_in(best[:2]))
         fired.add(number, fired_in(best))
-    frequent = {decoder.names.name(id) for id in fired.at_least(least).tolist()}
+    frequent = {decoder.names.name(id) for id in fired.frequent(least, 0, ()).tolist()}
     assert frequent == {name for name, count in counts.items() if count >= least}
 
 
@@ -112,8 +119,8 @@ def test_counts_come_back(tmp_path: Path) -> None:
     fired.save(tmp_path / "fired.npz")
     other.load(tmp_path / "fired.npz")
     other.add(1, np.array([5], np.uint64))
-    assert other.at_least(2).tolist() == [3, 5]
-    assert other.at_least(3).tolist() == []
+    assert other.frequent(2, 0, ()).tolist() == [3, 5]
+    assert other.frequent(3, 0, ()).tolist() == []
 
 
 # -- in the loops --
@@ -238,6 +245,33 @@ def test_rare_features_are_not_learned(kind: str, tmp_path: Path) -> None:
     assert not learned[99]
     weights = Weights.load(tmp_path / "99" / "iterations" / "03.tsv")
     assert weights["right"] != np.float32(NEAR["right"]), "the model's own are learned"
+
+
+@pytest.mark.parametrize("kind", ["batch", "online"])
+def test_the_most_frequent_features_are_learned(kind: str, tmp_path: Path) -> None:
+    for most in (0, 3):
+        decoder = ToyDecoder(sparse=True)
+        loop = batch(DATA, decoder) if kind == "batch" else online(Mira, DATA, decoder)
+        go(tmp_path / str(most), loop, most_frequent=most, iterations=1)
+    every, learned = (set(templates(tmp_path / str(most), 1)) for most in (0, 3))
+    assert len(every) > 3
+    assert 0 < len(learned) <= 3
+    assert not any(name[-1] in "78" for name in learned)
+    weights = Weights.load(tmp_path / "3" / "iterations" / "01.tsv")
+    assert weights["right"] != np.float32(NEAR["right"]), "the model's own are learned"
+
+
+def test_frequent_features() -> None:
+    ids, counts = np.array([2, 3, 5, 7, 9], np.uint64), np.array([1, 4, 2, 4, 3])
+    for sentences, most, wanted in [
+        (1, 0, [2, 3, 5, 7, 9]),
+        (3, 0, [3, 7, 9]),
+        (1, 1, [3]),
+        (1, 3, [3, 7, 9]),
+        (4, 3, [3, 7]),
+    ]:
+        assert frequent_features(ids, counts, sentences, most, ()).tolist() == wanted
+    assert frequent_features(ids, counts, 1, 1, (3, 11)).tolist() == [3, 7, 11]
 
 
 def test_a_tuner_that_knows_nothing_of_selection_is_held_back(tmp_path: Path) -> None:

@@ -1,0 +1,140 @@
+"""Tags of source words reach the templates that look at them: by a tagger, or given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import pytest
+from features_small import SmallHiero, fired_by
+from features_small import named as named_by
+from phrase_small import SmallModel, named, random_weights
+
+from hopefear.decode.decoder import Decoder, Sentence
+from hopefear.decode.hiero import HieroDecoder
+from hopefear.decode.phrase import PhraseDecoder
+from hopefear.errors import InputError
+from hopefear.features.feature import Feature, PythonFeature, RuleUse
+from hopefear.features.word_classes import WordClasses
+from hopefear.features.word_edges import WordEdges
+from hopefear.features.word_lists import WordLists
+from hopefear.forest import kbest
+from hopefear.text.taggers import SentenceTags, Tagger
+
+pytestmark = pytest.mark.engine
+
+PAIRS = {("d",): {("a",): (0.5,) * 10}, ("e",): {("b",): (0.5,) * 10}}
+LISTS = WordLists(classes=WordClasses(tagger=True))
+
+
+class Numbers(Tagger):
+    """Each word's place in its sentence, from the end: no two words have the same tag."""
+
+    def __init__(self) -> None:
+        super().__init__("en", {})
+        self.asked: list[str] = []
+
+    def tag(self, words: Sequence[str]) -> list[str]:
+        self.asked.append(" ".join(words))
+        return [f"{word}{len(words) - i}" for i, word in enumerate(words)]
+
+
+class Tagged(PythonFeature):
+    """The tags of the words that a rule covers."""
+
+    label = "tagged"
+    needs_tags = True
+
+    def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]:
+        yield "tagged:" + "_".join(use.tags[slice(*use.span)]), 1.0
+
+
+def phrase_decoder(features: Iterable[Feature], tagger: Tagger) -> PhraseDecoder:
+    model = SmallModel(PAIRS)
+    made = lambda: SentenceTags(tagger)  # noqa: E731
+    return PhraseDecoder(
+        model.rules, {"lm": model.lm}, templates=features, lists=LISTS, tagger=made
+    )
+
+
+def fired(decoder: PhraseDecoder, text: str | Sentence, label: str) -> set[str]:
+    weights = random_weights(1, SmallModel(PAIRS))
+    forest = decoder.decode(text, weights)
+    return {
+        name
+        for derivation in kbest(forest, weights, 50)
+        for name in fired_by(named(derivation.features, decoder), label)
+    }
+
+
+def test_a_feature_has_the_tag_of_the_word_in_its_sentence(tmp_path: object) -> None:
+    tagger = Numbers()
+    decoder = phrase_decoder([WordEdges(levels="t"), Tagged()], tagger)
+    found = fired(decoder, "d e d", "word-edges")
+    assert {"sp.t+s0.t|<s>|d3", "sp.t+s0.t|d3|e2", "sp.t+s0.t|e2|d1"} <= found
+    assert "s1.t+sn.t|d1|</s>" in found
+    assert fired(decoder, "d e d", "tagged") == {"d3", "e2", "d1"}
+    # Tags that came with the sentence are taken; the target side has no tags here.
+    given = Sentence(("d", "e"), tags=("N", "V"))
+    assert fired(decoder, given, "tagged") == {"N", "V"}
+    assert tagger.asked == ["d e d"]
+    assert not any("t0" in name or "t1" in name for name in found)
+
+
+def test_hierarchical_search_asks_too() -> None:
+    small = SmallHiero()
+    tagger = Numbers()
+    decoder = HieroDecoder(
+        small.rules, {"lm": small.lm}, templates=[Tagged()], tagger=lambda: SentenceTags(tagger)
+    )
+    weights = small.weights()
+    forests = [decoder.decode("d e", weights), decoder.parse("d e", weights)]
+    forests.append(decoder.decode("d e", weights, "a b"))
+    for forest in forests:
+        (best, *_) = kbest(forest, weights, 5)
+        names = fired_by(named_by(best.features, decoder), "tagged")
+        assert "_".join(names).split("_") != []
+        assert set("_".join(names).split("_")) == {"d2", "e1"}
+    assert tagger.asked == ["d e"]
+
+
+@pytest.mark.parametrize("make", [phrase_decoder])
+def test_nobody_is_asked_for_tags_that_no_template_wants(
+    make: Callable[[Iterable[Feature], Tagger], Decoder],
+) -> None:
+    tagger = Numbers()
+    decoder = make([WordEdges(levels="wcy")], tagger)
+    assert decoder.tagger is None
+    decoder.decode("d e", random_weights(1, SmallModel(PAIRS)))
+    assert tagger.asked == []
+
+
+def test_a_prefix_keeps_the_tags_of_its_sentence() -> None:
+    decoder = phrase_decoder([Tagged()], Numbers())
+    assert decoder.prefix("d e d", 2).tags == ("d3", "e2")
+    # The reference lacks the last word: the gold derivations are of the first two.
+    pair = decoder.gold("d e x", "a b y", prefixes=1)
+    assert not pair.complete
+    assert pair.sentence == Sentence(("d", "e"), tags=("d3", "e2"))
+    vector = next(iter(kbest(pair.forest, random_weights(1, SmallModel(PAIRS)), 1))).features
+    assert set(fired_by(named(vector, decoder), "tagged")) == {"d3", "e2"}
+
+
+def test_derivations_are_scored_and_named_with_tags() -> None:
+    decoder = phrase_decoder([Tagged()], Numbers())
+    vector = decoder.score_derivation("d e", [(0, 1, "a"), (1, 2, "b")])
+    assert set(fired_by(named(vector, decoder), "tagged")) == {"d2", "e1"}
+    quiet = phrase_decoder([Tagged()], Numbers())
+    quiet.name_features = False
+    weights = random_weights(1, SmallModel(PAIRS))
+    (best, *_) = kbest(quiet.decode("d e", weights), weights, 1)
+    quiet.name("d e", best, best.features)
+    assert set(fired_by(named(best.features, quiet), "tagged")) == {"d2", "e1"}
+
+
+def test_as_many_tags_as_words() -> None:
+    with pytest.raises(InputError, match=r"'7': 1 tags for 2 words"):
+        Sentence(("d", "e"), "7", tags=("N",))
+    sentence = Sentence(("d", "e"), tags=("N", "V"))
+    assert replace(sentence, id="8").tags == ("N", "V")
+    assert sentence.prefix(1) == Sentence(("d",), tags=("N",))
