@@ -19,13 +19,14 @@ using namespace decode;
 
 // options: (begin, end, target words, log probability) each. leave_out: None, or target words and a
 // number, -1 for none.
-PhraseInput input_of(nb::handle words, nb::handle tags, nb::handle id, nb::handle options,
-                     bool exclusive, nb::handle leave_out) {
+void make_input(PhraseInput* self, nb::handle words, nb::handle after, nb::handle tags,
+                nb::handle id, nb::handle options, bool exclusive, nb::handle leave_out) {
   PhraseInput input;
   nb::object held;
   input.id = text_of(id, held);
   input.words = strings_of(words);
-  input.tags = tags_of(tags, input.words.size());
+  input.after = strings_of(after);
+  input.tags = tags_of(tags, input.words.size() + input.after.size());
   for (const nb::handle option : options) {
     const auto part = [&](size_t i) { return nb::object(nb::borrow(option)[i]); };
     input.forced.push_back({nb::cast<int32_t>(part(0)), nb::cast<int32_t>(part(1)),
@@ -36,7 +37,7 @@ PhraseInput input_of(nb::handle words, nb::handle tags, nb::handle id, nb::handl
     const auto part = [&](size_t i) { return nb::object(nb::borrow(leave_out)[i]); };
     input.leave_out = TrainingPair{strings_of(part(0)), nb::cast<int64_t>(part(1))};
   }
-  return input;
+  new (self) PhraseInput(std::move(input));
 }
 
 using LmTuple = std::tuple<std::shared_ptr<lm::Model>, std::string, double>;
@@ -112,15 +113,17 @@ void bind_phrase(nb::module_& m) {
           },
           "begin"_a, "end"_a, nb::sig("def words(self, begin: int, end: int) -> list[str]"));
 
+  nb::class_<PhraseInput>(m, "PhraseInput", "A sentence for phrase search.")
+      .def("__init__", make_input, "words"_a, "after"_a, "tags"_a, "id"_a, "options"_a,
+           "exclusive"_a, "leave_out"_a.none());
+
   nb::class_<PhraseModel>(m, "PhraseModel", "What phrase search needs of a model.")
       .def("__init__", make_model, "table"_a, "lms"_a, "counts"_a, "templates"_a)
       .def_prop_ro("dense", &PhraseModel::names)
       .def(
           "decode",
-          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle tags, nb::handle id,
-             nb::handle options, bool exclusive, nb::handle leave_out, const Weights& weights,
+          [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Weights& weights,
              const PhraseSettings& settings, std::shared_ptr<FeatureNames> names, bool named) {
-            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             features::NameLog log(self->recent_names(names));
             PhraseResult result;
             {
@@ -132,16 +135,13 @@ void bind_phrase(nb::module_& m) {
             log.move_to(*names);
             return std::pair(std::move(result.forest), Spans{self, std::move(result.spans)});
           },
-          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(),
-          "weights"_a, "settings"_a, "names"_a, "named"_a,
+          "input"_a, "weights"_a, "settings"_a, "names"_a, "named"_a,
           "The forest, and the best translation of each span.")
       .def(
           "name_features",
-          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle tags, nb::handle id,
-             nb::handle options, bool exclusive, nb::handle leave_out, const Forest& forest,
+          [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Forest& forest,
              const nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig>& edges,
              const SparseVector& wanted, std::shared_ptr<FeatureNames> names) {
-            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             features::NameLog log(self->recent_names(names));
             {
               const nb::gil_scoped_release release;
@@ -149,17 +149,14 @@ void bind_phrase(nb::module_& m) {
             }
             log.move_to(*names, wanted.ids());
           },
-          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(), "forest"_a,
-          nb::arg("edges").noconvert(), "wanted"_a, "names"_a,
+          "input"_a, "forest"_a, nb::arg("edges").noconvert(), "wanted"_a, "names"_a,
           "Names of the wanted features, those that a derivation of the forest has.")
       .def(
           "force",
-          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle tags, nb::handle id,
-             nb::handle options, bool exclusive, nb::handle leave_out, nb::handle references,
+          [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, nb::handle references,
              const Weights& weights, const PhraseSettings& settings, bool prefix,
              int32_t shortest_prefix, uint64_t most_nodes, size_t table_limit,
              std::shared_ptr<FeatureNames> names, bool named) {
-            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             std::vector<std::vector<std::string>> targets;
             for (const nb::handle reference : references) targets.push_back(strings_of(reference));
             features::NameLog log(self->recent_names(names));
@@ -174,28 +171,22 @@ void bind_phrase(nb::module_& m) {
             return std::tuple(std::move(result.forest), result.complete, result.source_words,
                               result.target_words, result.nodes, result.too_many);
           },
-          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(),
-          "references"_a, "weights"_a, "settings"_a, "prefix"_a, "shortest_prefix"_a,
+          "input"_a, "references"_a, "weights"_a, "settings"_a, "prefix"_a, "shortest_prefix"_a,
           "most_nodes"_a, "table_limit"_a, "names"_a, "named"_a,
           "All derivations of the references: forest, whether it is of the whole sentence, source "
           "and target words, nodes of the search, whether these were too many.")
       .def(
           "best_spans",
-          [](std::shared_ptr<PhraseModel> self, nb::handle words, nb::handle tags, nb::handle id,
-             nb::handle options, bool exclusive, nb::handle leave_out, const Weights& weights,
+          [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Weights& weights,
              const PhraseSettings& settings, int32_t width) {
-            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             const nb::gil_scoped_release release;
             return Spans{self, decode::best_spans(*self, weights, input, settings, width)};
           },
-          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(),
-          "weights"_a, "settings"_a, "width"_a)
+          "input"_a, "weights"_a, "settings"_a, "width"_a)
       .def(
           "score_derivation",
-          [](const PhraseModel& self, nb::handle words, nb::handle tags, nb::handle id,
-             nb::handle options, bool exclusive, nb::handle leave_out, nb::handle phrases,
+          [](const PhraseModel& self, const PhraseInput& input, nb::handle phrases,
              FeatureNames& names) {
-            const PhraseInput input = input_of(words, tags, id, options, exclusive, leave_out);
             std::vector<PhraseUse> uses;
             for (const nb::handle phrase : phrases) {
               const auto part = [&](size_t i) { return nb::object(nb::borrow(phrase)[i]); };
@@ -211,8 +202,7 @@ void bind_phrase(nb::module_& m) {
             log.move_to(names);
             return result;
           },
-          "words"_a, "tags"_a, "id"_a, "options"_a, "exclusive"_a, "leave_out"_a.none(),
-          "phrases"_a, "names"_a);
+          "input"_a, "phrases"_a, "names"_a);
 }
 
 }  // namespace hopefear::bind

@@ -103,6 +103,9 @@ class OptionCollector {
       t.source_words_.push_back(t.vocabulary_->intern(word));
       symbols_.push_back(words.find(word));
     }
+    for (const std::string& word : input_.after) {
+      t.source_words_.push_back(t.vocabulary_->intern(word));
+    }
     for (const std::string& tag : input_.tags) t.source_tags_.push_back(t.vocabulary_->intern(tag));
     t.source_ = {t.source_words_, t.vocabulary_.get(), t.source_tags_};
     own_.emplace(input_.leave_out, *t.vocabulary_);

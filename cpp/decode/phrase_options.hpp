@@ -34,7 +34,8 @@ struct ForcedPhrase {
 struct PhraseInput {
   std::string id;
   std::vector<std::string> words;
-  std::vector<std::string> tags;  // of the words, or empty
+  std::vector<std::string> after;  // what follows: templates see it, it is not translated
+  std::vector<std::string> tags;   // of the words and of what follows, or empty
   std::vector<ForcedPhrase> forced;
   bool exclusive = true;                  // no other option for a span that overlaps a forced one
   std::optional<TrainingPair> leave_out;  // what only this pair gave the model

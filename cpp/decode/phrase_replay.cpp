@@ -27,6 +27,7 @@ class Replay {
         dense_(model.names().size(), 0),
         sink_(fired_, &log) {
     for (const std::string& word : input.words) source_words_.push_back(vocabulary_->intern(word));
+    for (const std::string& word : input.after) source_words_.push_back(vocabulary_->intern(word));
     for (const std::string& tag : input.tags) source_tags_.push_back(vocabulary_->intern(tag));
     source_ = {source_words_, vocabulary_.get(), source_tags_};
     covered_.assign(input.words.size(), 0);

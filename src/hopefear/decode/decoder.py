@@ -52,13 +52,17 @@ class Sentence:
     leave_out: TrainingPair | None = None  # rules that the model has from this pair alone
     fold: int | None = None  # of the training text: decoded with what the others gave the model
     links: tuple[tuple[int, int], ...] | None = None  # of its words with those of its translation
-    tags: tuple[str, ...] = ()  # parts of speech; none: the model's tagger is asked if it has one
+    # What follows: feature templates of phrase search see it, it is not translated.
+    after: tuple[str, ...] = ()
+    # Parts of speech, of what follows, too; none: the model's tagger is asked if it has one.
+    tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.tags and len(self.tags) != len(self.words):
+        words = len(self.words) + len(self.after)
+        if self.tags and len(self.tags) != words:
             raise InputError(
-                f"sentence {self.id!r}: {len(self.tags)} tags for {len(self.words)} words; give "
-                "one for each word, or none"
+                f"sentence {self.id!r}: {len(self.tags)} tags for {words} words; give one for each "
+                "word, or none"
             )
 
     @classmethod
@@ -68,9 +72,10 @@ class Sentence:
         return cls(tuple(split_words(text) if isinstance(text, str) else text), id)
 
     def prefix(self, words: int) -> Sentence:
-        """Its first words, as a sentence."""
+        """Its first words, as a sentence; the others are what follows."""
         within = tuple(option for option in self.options if option.end <= words)
-        return replace(self, words=self.words[:words], options=within, tags=self.tags[:words])
+        after = (*self.words[words:], *self.after)
+        return replace(self, words=self.words[:words], options=within, after=after)
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,7 @@ class Decoder(ABC):
         sentence = Sentence.of(text)
         if self.tagger is None or sentence.tags or not sentence.words:
             return sentence
-        return replace(sentence, tags=self.tagger(sentence.words))
+        return replace(sentence, tags=self.tagger((*sentence.words, *sentence.after)))
 
     def for_learner(self, number: int) -> Decoder:
         """What this learner of several uses; decoders with a state for each of them differ."""

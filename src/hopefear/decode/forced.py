@@ -95,7 +95,7 @@ def force(
         sentence = leaving_out(sentence, references[0])
     return Gold(
         *decoder.engine_of(sentence).force(
-            **decoder.engine_input(sentence),
+            decoder.engine_input(sentence),
             references=references,
             weights=(weights if weights is not None else Weights()).table,
             settings=decoder.settings,

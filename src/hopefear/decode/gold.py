@@ -4,8 +4,8 @@ Goes in: a phrase decoder, a sentence and its translation. Comes out: a `GoldPai
 if it has a derivation; else, if asked for, the longest beginning of the sentence that has one, as a
 sentence of its own.
 
-Both the gold forest and every later search for such a beginning see its words alone, so that a
-feature that looks at what follows has the same value in both. Good is whatever yields a beginning
+Neither the gold forest nor a later search for such a beginning translates more than its words; but
+features that look at what follows see it, as they will when a sentence is translated. Good is whatever yields a beginning
 of the translation and covers all of these words; there may be several.
 
 Such a beginning need not be a translation: phrases that are wrong but rare reach further than right
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class GoldPair:
     """What there is to learn from."""
 
-    sentence: Sentence  # of a prefix its words alone
+    sentence: Sentence  # of a prefix its words, the others as what follows
     target: str  # of a prefix the longest one
     forest: Forest  # no nodes: there is no derivation
     complete: bool  # False: a prefix

@@ -37,6 +37,7 @@ from hopefear._engine import (
     BestSpans,
     Derivation,
     Forest,
+    PhraseInput,
     PhraseModel,
     PhraseSettings,
     SparseVector,
@@ -236,7 +237,7 @@ class PhraseDecoder(Decoder):
     ) -> tuple[Forest, BestSpans]:
         """The forest, and the best translation of every span that a derivation may leave open."""
         forest, spans = self.engine_of(sentence).decode(
-            **self.engine_input(sentence),
+            self.engine_input(sentence),
             weights=weights.table,
             settings=self.settings,
             names=self.names,
@@ -254,7 +255,7 @@ class PhraseDecoder(Decoder):
         are known to matter.
         """
         self.engine_of(sentence).name_features(
-            **self.engine_input(sentence),
+            self.engine_input(sentence),
             forest=derivation.forest,
             edges=derivation.edges,
             wanted=wanted,
@@ -269,7 +270,7 @@ class PhraseDecoder(Decoder):
         algorithm 1). By default all that search needs: as wide as the distortion limit.
         """
         return self.engine_of(sentence).best_spans(
-            **self.engine_input(sentence),
+            self.engine_input(sentence),
             weights=weights.table,
             settings=self.settings,
             width=-1 if width is None else width,
@@ -286,7 +287,7 @@ class PhraseDecoder(Decoder):
             for begin, end, target in phrases
         ]
         return self.engine_of(sentence).score_derivation(
-            **self.engine_input(sentence), phrases=uses, names=self.names
+            self.engine_input(sentence), phrases=uses, names=self.names
         )
 
     def note(self, sentence: Sentence | Tokens) -> str | None:
@@ -304,20 +305,21 @@ class PhraseDecoder(Decoder):
         ]
         return f"{words} words: searched with {', '.join(changed)}" if changed else None
 
-    def engine_input(self, text: Sentence | Tokens) -> dict[str, Any]:
+    def engine_input(self, text: Sentence | Tokens) -> PhraseInput:
         """A sentence as the engine takes it."""
         sentence = self.tagged(text)
         pair = sentence.leave_out
-        return {
-            "words": sentence.words,
-            "tags": sentence.tags,
-            "id": sentence.id,
-            "options": [(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
-            "exclusive": sentence.exclusive,
-            "leave_out": None
+        return PhraseInput(
+            words=sentence.words,
+            after=sentence.after,
+            tags=sentence.tags,
+            id=sentence.id,
+            options=[(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
+            exclusive=sentence.exclusive,
+            leave_out=None
             if pair is None
             else (pair.target, -1 if pair.number is None else pair.number),
-        }
+        )
 
 
 def _check(features: Mapping[str, FeatureSpec]) -> None:

@@ -38,7 +38,9 @@ class GoldPair(Protocol):
     """What forced decoding makes of a sentence pair (`decode.GoldPair` is one)."""
 
     @property
-    def sentence(self) -> Any: ...  # as the decoder takes it; of a prefix its words alone
+    def sentence(
+        self,
+    ) -> Any: ...  # as the decoder takes it; of a prefix its words, what follows beside them
     @property
     def target(self) -> str: ...
     @property

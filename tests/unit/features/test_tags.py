@@ -109,13 +109,18 @@ def test_nobody_is_asked_for_tags_that_no_template_wants(
     assert tagger.asked == []
 
 
-def test_a_prefix_keeps_the_tags_of_its_sentence() -> None:
-    decoder = phrase_decoder([Tagged()], Numbers())
-    assert decoder.prefix("d e d", 2).tags == ("d3", "e2")
+def test_a_prefix_knows_what_follows() -> None:
+    decoder = phrase_decoder([Tagged(), WordEdges(levels="wt")], Numbers())
+    part = decoder.prefix("d e d", 2)
+    assert (part.words, part.after, part.tags) == (("d", "e"), ("d",), ("d3", "e2", "d1"))
+    found = fired(decoder, part, "word-edges")
+    assert {"s1.t+sn.t|e2|d1", "s1.w+sn.w|e|d"} <= found
+    assert not any("</s>" in name for name in found)
+    assert fired(decoder, part, "tagged") == {"d3", "e2"}, "it is not translated"
     # The reference lacks the last word: the gold derivations are of the first two.
     pair = decoder.gold("d e x", "a b y", prefixes=1)
     assert not pair.complete
-    assert pair.sentence == Sentence(("d", "e"), tags=("d3", "e2"))
+    assert pair.sentence == Sentence(("d", "e"), after=("x",), tags=("d3", "e2", "x1"))
     vector = next(iter(kbest(pair.forest, random_weights(1, SmallModel(PAIRS)), 1))).features
     assert set(fired_by(named(vector, decoder), "tagged")) == {"d3", "e2"}
 
@@ -137,4 +142,4 @@ def test_as_many_tags_as_words() -> None:
         Sentence(("d", "e"), "7", tags=("N",))
     sentence = Sentence(("d", "e"), tags=("N", "V"))
     assert replace(sentence, id="8").tags == ("N", "V")
-    assert sentence.prefix(1) == Sentence(("d",), tags=("N",))
+    assert sentence.prefix(1) == Sentence(("d",), after=("e",), tags=("N", "V"))
