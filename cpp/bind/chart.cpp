@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "bind/forest_arrays.hpp"
@@ -55,11 +56,15 @@ Answer run(const ChartDecoder& decoder, nb::handle words, nb::handle tags, const
   if (grammar != nullptr) intern_columns(*grammar, *decoder.model().names);
   features::NameLog names(decoder.model().recent_names);
   ChartDecoder::Output output;
+  std::vector<FeatureId> kept;  // templates fire for every rule, but search keeps few
   {
     const nb::gil_scoped_release release;
     output = f(ChartDecoder::Input{text, id, std::move(grammar), text_tags}, names);
+    const auto ids = output.forest.arrays().feature_ids;
+    kept.assign(ids.begin(), ids.end());
+    std::sort(kept.begin(), kept.end());
   }
-  names.move_to(*decoder.model().names);
+  names.move_to(*decoder.model().names, kept);
   return tuple_of(std::move(output));
 }
 

@@ -19,10 +19,12 @@ ChartDecoder::Output output_of(const ChartSentence& sentence, const ChartForest&
   return output;
 }
 
+// `place_scores`: what parse() left out of the edges' features; empty if nothing.
 void expand_into(ChartDecoder::Output& output, const ChartSentence& sentence, const Forest& forest,
-                 const Weights& weights, size_t beam, features::NameLog& names) {
-  const std::vector<double> scores = edge_scores(forest, weights);
-  ChartScorer scorer(sentence, forest, weights, names);
+                 std::span<const double> place_scores, const Weights& weights, size_t beam,
+                 features::Memo& memo, features::NameLog& names) {
+  std::vector<double> scores = edge_scores(forest, weights);
+  for (size_t e = 0; e < place_scores.size(); ++e) scores[e] += place_scores[e];
   ExpandOptions options;
   options.beam = beam;
   // An edge with its states takes about 150 bytes, so ten million of them are 1.5 GB.
@@ -33,6 +35,7 @@ void expand_into(ChartDecoder::Output& output, const ChartSentence& sentence, co
   options.eager = true;
   while (true) {
     try {
+      ChartScorer scorer(sentence, forest, weights, !place_scores.empty(), memo, names);
       Expanded expanded = expand(forest, scores, scorer, options);
       output.forest = std::move(expanded.forest);
       output.scored = expanded.scored;
@@ -85,7 +88,8 @@ ChartDecoder::Output ChartDecoder::parse(const Input& input, const Weights& weig
   const ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar);
   ParseOptions options;
   options.target_features = target_features;
-  const ChartForest chart = decode::parse(sentence, weights, options, names);
+  features::Memo memo(&weights);
+  const ChartForest chart = decode::parse(sentence, weights, options, memo, names);
   Output output = output_of(sentence, chart);
   output.forest = chart.forest;
   return output;
@@ -94,9 +98,12 @@ ChartDecoder::Output ChartDecoder::parse(const Input& input, const Weights& weig
 ChartDecoder::Output ChartDecoder::decode(const Input& input, const Weights& weights, size_t beam,
                                           features::NameLog& names) const {
   const ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar);
-  const ChartForest chart = decode::parse(sentence, weights, {}, names);
+  ParseOptions options;
+  options.record_places = false;
+  features::Memo memo(&weights);
+  const ChartForest chart = decode::parse(sentence, weights, options, memo, names);
   Output output = output_of(sentence, chart);
-  expand_into(output, sentence, chart.forest, weights, beam, names);
+  expand_into(output, sentence, chart.forest, chart.place_scores, weights, beam, memo, names);
   return output;
 }
 
@@ -109,10 +116,11 @@ ChartDecoder::Output ChartDecoder::constrain(const Input& input, const Weights& 
   sentence.number_lm_words();
   ParseOptions options;
   options.target = &words;
-  const ChartForest chart = decode::parse(sentence, weights, options, names);
+  features::Memo memo(&weights);
+  const ChartForest chart = decode::parse(sentence, weights, options, memo, names);
   Output output = output_of(sentence, chart);
   const Forest matched = derivations_of(chart.forest, words);
-  expand_into(output, sentence, matched, weights, 0, names);
+  expand_into(output, sentence, matched, {}, weights, 0, memo, names);
   return output;
 }
 

@@ -1,6 +1,7 @@
 #include "decode/chart_parser.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 #include "base/error.hpp"
@@ -19,7 +20,7 @@ struct TooManyEdges {};
 class Parser {
  public:
   Parser(const ChartSentence& sentence, const Weights& weights, const ParseOptions& options,
-         int32_t span_limit, features::NameLog& names)
+         int32_t span_limit, features::Memo& memo, features::NameLog& names)
       : sentence_(sentence),
         model_(sentence.model),
         size_(sentence.size()),
@@ -27,21 +28,18 @@ class Parser {
         builder_(sentence.vocabulary, model_.names),
         rules_(sentence, weights, builder_, options.target, options.target_features),
         use_(sentence),
+        templates_(model_.templates),
+        templates_by_(templates_),
+        sums_places_(!options.record_places && templates_by_.depend_on_place()),
         sink_(fired_, &names),
+        sum_(memo, nullptr, nullptr),
         target_(options.target),
         cells_(static_cast<size_t>(size_) * limit_),
         heads_(static_cast<size_t>(sentence.vocabulary->size()), {0, 0}),
         glue_nodes_(size_ + 1, kNoNode),
-        completed_(limit_ + 1) {
-    if (options.templates) {
-      for (const auto& each : model_.templates) {
-        (each->needs_span() ? per_span_ : per_rule_).push_back(each.get());
-        if (each->needs_gaps()) per_edge_.push_back(each.get());
-      }
-    }
-  }
+        completed_(limit_ + 1) {}
 
-  Forest run() {
+  ChartForest run() {
     for (begin_ = size_ - 1; begin_ >= 0; --begin_) {
       poll_interrupt();
       for (auto& list : completed_) list.clear();
@@ -59,7 +57,12 @@ class Parser {
     if (model_.options.glue) {
       for (int32_t end = limit_ + 1; end <= size_; ++end) glue(end);
     }
-    return builder_.finish(goal(), sentence_.id);
+    ChartForest made = {builder_.finish(goal(), sentence_.id), 0, {}};
+    if (sums_places_) {
+      made.place_scores.reserve(place_scores_.size());
+      for (const uint32_t e : builder_.edge_order()) made.place_scores.push_back(place_scores_[e]);
+    }
+    return made;
   }
 
  private:
@@ -184,89 +187,85 @@ class Parser {
   }
   // `child`: of unary rules.
   void add_edges(ChartRules::Range range, std::span<const uint32_t> tails, const Label* child) {
+    if (!templates_.empty()) {
+      gaps_.clear();
+      for (const uint32_t tail : tails) gaps_.push_back(spans_[tail]);
+    }
     for (uint32_t i = range.begin; i < range.end; ++i) {
       ChartRules::Option& option = rules_.options[i];
       if (child != nullptr && sentence_.unaries.dropped(*child, option.head)) continue;
       const int64_t rule = int64_t{option.table} << kTableShift | option.rule;
       const std::span<const int32_t> target = rules_.target(option);
       own_.clear();
-      if (per_span_.empty() && per_rule_.empty()) {
+      double added = 0;
+      if (templates_.empty()) {
         if (option.row == kNoRow) option.row = row_of(option);
       } else {
-        row_at(i, rule, tails, target);
+        added = fire_at(i, rule, target);
       }
-      add_edge(head(option.head), tails, target, option.row, rule);
+      add_edge(head(option.head), tails, target, option.row, rule, added);
     }
   }
   void add_edge(uint32_t head_node, std::span<const uint32_t> tails,
-                std::span<const int32_t> target, uint32_t row, int64_t rule) {
+                std::span<const int32_t> target, uint32_t row, int64_t rule, double added = 0) {
     if (builder_.edges() >= model_.options.edge_limit) throw TooManyEdges();
     builder_.add_edge(head_node, tails, target, row, own_, rule);
+    if (sums_places_) place_scores_.push_back(added);
   }
   uint32_t row_of(const ChartRules::Option& option) {
     entries_scratch_.clear();
     rules_.features(option, entries_scratch_);
     return builder_.add_row(entries_scratch_);
   }
-  // What a rule fires wherever it is used, with its dense features: a rule with nonterminals is
-  // used at hundreds of spans.
-  struct RuleRow {
-    uint32_t stamp = 0;           // of the cell where it was used last; 0: nowhere yet
-    uint32_t begin = 0, end = 0;  // in rule_entries_
-    uint32_t row = kNoRow;        // with nothing that depends on the span
+  // A rule with nonterminals is used at hundreds of spans, so what it is costs once only.
+  struct KnownUse {
+    features::RuleUse use;
+    uint32_t stamp = 0;  // of the cell where it was used last; 0: nowhere yet
+    double at_span = 0;  // the score of what depends on that span
   };
-  // The row of a rule at this span, made at its first use there, and the edge's own features.
-  void row_at(uint32_t number, int64_t rule, std::span<const uint32_t> tails,
-              std::span<const int32_t> target) {
-    if (rule_rows_.size() < rules_.options.size()) rule_rows_.resize(rules_.options.size());
-    RuleRow& known = rule_rows_[number];
-    const bool has_gaps = !tails.empty() && !per_edge_.empty();
-    const bool is_here = known.stamp == stamp_ || (known.row != kNoRow && per_span_.empty());
-    if (is_here && !has_gaps) return;
-    gaps_.clear();
-    for (const uint32_t tail : tails) gaps_.push_back(spans_[tail]);
-    const features::RuleUse& use = use_.of(rule, {begin_, end_}, gaps_, target);
-    if (!is_here) {
-      if (known.stamp == 0) keep_rule(number, use);
-      known.stamp = stamp_;
-      fire(per_span_, use);
-      rules_.options[number].row = fired_.empty() ? shared_row(known) : row_with_fired(known);
+  // Makes the row of a rule at its first use; then the features of this place, whose tails are in
+  // gaps_: into own_, or summed.
+  double fire_at(uint32_t number, int64_t rule, std::span<const int32_t> target) {
+    if (known_.size() < rules_.options.size()) known_.resize(rules_.options.size());
+    KnownUse& known = known_[number];
+    if (known.stamp == 0) {
+      known.use = use_.of(rule, {begin_, end_}, gaps_, target);
+      sides_.emplace_back(known.use.source_side.begin(), known.use.source_side.end());
+      known.use.source_side = sides_.back();
+      known.use.gaps = {};
+      make_row(number, known.use);
     }
-    if (!has_gaps) return;
-    fired_.clear();
-    for (const features::Template* each : per_edge_) each->fire_gaps(use, sink_);
-    keep_fired(own_);
+    const bool again = known.stamp == stamp_;
+    known.stamp = stamp_;
+    if (!templates_by_.depend_on_place()) return 0;
+    known.use.span = {begin_, end_};
+    known.use.target_side = target;
+    if (!sums_places_) {
+      known.use.gaps = gaps_;
+      fired_.clear();
+      templates_by_.fire_place(known.use, sink_);
+      keep_fired(own_);
+      return 0;
+    }
+    if (!again) {
+      known.use.gaps = {};
+      sum_.reset();
+      for (const features::Template* each : templates_by_.per_span) each->fire(known.use, sum_);
+      known.at_span = sum_.score();
+    }
+    if (gaps_.empty() || templates_by_.per_gaps.empty()) return known.at_span;
+    known.use.gaps = gaps_;
+    sum_.reset();
+    for (const features::Template* each : templates_by_.per_gaps) each->fire_gaps(known.use, sum_);
+    return known.at_span + sum_.score();
   }
-  void keep_rule(uint32_t number, const features::RuleUse& use) {
+  void make_row(uint32_t number, const features::RuleUse& use) {
     entries_scratch_.clear();
     rules_.features(rules_.options[number], entries_scratch_);
-    fire(per_rule_, use);
-    keep_fired(entries_scratch_);
-    sort_by_feature(entries_scratch_);
-    RuleRow& known = rule_rows_[number];
-    known.begin = static_cast<uint32_t>(rule_entries_.size());
-    rule_entries_.insert(rule_entries_.end(), entries_scratch_.begin(), entries_scratch_.end());
-    known.end = static_cast<uint32_t>(rule_entries_.size());
-  }
-  std::span<const FeatureEntry> entries_of(const RuleRow& known) const {
-    return std::span(rule_entries_).subspan(known.begin, known.end - known.begin);
-  }
-  uint32_t shared_row(RuleRow& known) {
-    if (known.row == kNoRow) known.row = builder_.add_row(entries_of(known));
-    return known.row;
-  }
-  uint32_t row_with_fired(const RuleRow& known) {
-    const auto entries = entries_of(known);
-    entries_scratch_.assign(entries.begin(), entries.end());
-    keep_fired(entries_scratch_);
-    return builder_.add_row(entries_scratch_);
-  }
-  // What does not depend on the nonterminals' places, into fired_.
-  void fire(std::span<const features::Template* const> templates, const features::RuleUse& use) {
-    features::RuleUse seen = use;
-    seen.gaps = {};
     fired_.clear();
-    for (const features::Template* each : templates) each->fire(seen, sink_);
+    for (const features::Template* each : templates_by_.per_rule) each->fire(use, sink_);
+    keep_fired(entries_scratch_);
+    rules_.options[number].row = builder_.add_row(entries_scratch_);
   }
   void keep_fired(std::vector<FeatureEntry>& entries) {
     for (const features::Fired& f : fired_) entries.push_back({builder_.feature(f.id), f.value});
@@ -292,9 +291,11 @@ class Parser {
     rules_.features(0, 1, side, entries_scratch_);
     add(model_.features.pass_through);
     own_.clear();
-    for (const auto* templates : {&per_rule_, &per_span_}) {
-      if (templates->empty()) continue;
-      fire(*templates, use_.of(kNoRule, {begin_, end_}, {}, side));
+    if (!templates_.empty()) {
+      const features::RuleUse& use = use_.of(kNoRule, {begin_, end_}, {}, side);
+      fired_.clear();
+      for (const features::Template* each : templates_by_.per_rule) each->fire(use, sink_);
+      templates_by_.fire_place(use, sink_);
       keep_fired(entries_scratch_);
     }
     add_edge(head(sentence_.label), {}, side, builder_.share_row(entries_scratch_), kNoRule);
@@ -367,9 +368,11 @@ class Parser {
   ChartRules rules_;
   ChartUse use_;
   std::vector<features::Fired> fired_;
-  features::Sink sink_;
+  const features::Templates& templates_;
+  const ChartTemplates templates_by_;
+  const bool sums_places_;
+  features::Sink sink_, sum_;
   const std::vector<int32_t>* target_;
-  std::vector<const features::Template*> per_rule_, per_span_, per_edge_;
   std::vector<Cell> cells_;
   std::vector<Entry> entries_;                        // of all cells
   std::vector<std::pair<uint32_t, uint32_t>> heads_;  // by label: stamp of the cell, node
@@ -378,9 +381,10 @@ class Parser {
   // By width: first and last option of a source side, then a node for each of its nonterminals.
   std::vector<std::vector<uint32_t>> completed_;
   std::vector<uint32_t> tails_;             // of the item that grows
-  std::vector<RuleRow> rule_rows_;          // by option
-  std::vector<FeatureEntry> rule_entries_;  // of all of them
-  std::vector<SourceSpan> gaps_;
+  std::vector<KnownUse> known_;             // by option
+  std::deque<std::vector<int32_t>> sides_;  // source sides of these
+  std::vector<SourceSpan> gaps_;            // of the edges that are being made
+  std::vector<double> place_scores_;        // by edge
   std::vector<FeatureEntry> entries_scratch_, own_;
   int32_t begin_ = 0, end_ = 0, last_ = 0;
   uint32_t stamp_ = 0, first_row_ = kNoRow, second_row_ = kNoRow;
@@ -388,12 +392,28 @@ class Parser {
 
 }  // namespace
 
+ChartTemplates::ChartTemplates(const features::Templates& templates) {
+  for (const auto& each : templates) {
+    (each->needs_span() ? per_span : per_rule).push_back(each.get());
+    if (each->needs_gaps()) per_gaps.push_back(each.get());
+  }
+}
+
+void ChartTemplates::fire_place(const features::RuleUse& use, features::Sink& sink) const {
+  features::RuleUse without = use;
+  without.gaps = {};
+  for (const features::Template* each : per_span) each->fire(without, sink);
+  if (use.gaps.empty()) return;
+  for (const features::Template* each : per_gaps) each->fire_gaps(use, sink);
+}
+
 ChartForest parse(const ChartSentence& sentence, const Weights& weights,
-                  const ParseOptions& options, features::NameLog& names) {
+                  const ParseOptions& options, features::Memo& memo, features::NameLog& names) {
   for (int32_t limit = sentence.model.options.span_limit; limit > 0; limit /= 2) {
     try {
-      Parser parser(sentence, weights, options, limit, names);
-      return {parser.run(), limit};
+      ChartForest made = Parser(sentence, weights, options, limit, memo, names).run();
+      made.span_limit = limit;
+      return made;
     } catch (const TooManyEdges&) {
     }
   }

@@ -20,20 +20,33 @@ struct ParseOptions {
   // With the features of target words (words, unknown ones), which belong to the language model's
   // part; without them a forest has the features of its grammar only.
   bool target_features = true;
-  bool templates = true;
+  // With the features that depend on where a rule is used. Otherwise their sums are in
+  // ChartForest::place_scores, and ChartScorer records them for the edges that search keeps: one in
+  // ten.
+  bool record_places = true;
 };
 
 struct ChartForest {
   Forest forest;
   // Smaller than asked for where that would have made more edges than the limit allows.
   int32_t span_limit = 0;
+  std::vector<double> place_scores;  // of each edge; empty if there are none
+};
+
+// Templates by what their features depend on; a template may have several parts.
+struct ChartTemplates {
+  explicit ChartTemplates(const features::Templates& templates);
+  std::vector<const features::Template*> per_rule, per_span, per_gaps;
+  bool depend_on_place() const { return !per_span.empty() || !per_gaps.empty(); }
+  // What the place of a rule adds; `use` has its gaps.
+  void fire_place(const features::RuleUse& use, features::Sink& sink) const;
 };
 
 // Edges of rule r of table t have rule number t * 2^32 + r; words that pass through, glue and the
-// goal have none. Rows are shared by all uses of a rule at a span, and by all spans if no template
-// fires. Templates' new names go to `names`.
+// goal have none. Rows are shared by all uses of a rule; what templates fire for one place is the
+// edge's own. The memo has these weights. Templates' new names go to `names`.
 ChartForest parse(const ChartSentence& sentence, const Weights& weights,
-                  const ParseOptions& options, features::NameLog& names);
+                  const ParseOptions& options, features::Memo& memo, features::NameLog& names);
 
 inline constexpr unsigned kTableShift = 32;
 

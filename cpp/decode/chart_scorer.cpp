@@ -10,15 +10,16 @@ size_t aligned(size_t bytes) { return (bytes + 7) / 8 * 8; }
 }  // namespace
 
 ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
-                         const Weights& weights, features::NameLog& names)
+                         const Weights& weights, bool record_places, features::Memo& memo,
+                         features::NameLog& names)
     : sentence_(sentence),
       forest_(forest),
       a_(forest.arrays()),
       goal_(forest.goal().has_value() ? int64_t{*forest.goal()} : -1),
-      memo_(&weights),
-      sum_(memo_, nullptr, nullptr),
-      recorder_(memo_, &fired_, &names),
-      use_(sentence) {
+      sum_(memo, nullptr, nullptr),
+      recorder_(memo, &fired_, &names),
+      use_(sentence),
+      templates_by_(sentence.model.templates) {
   const ChartModel& model = sentence.model;
   for (size_t k = 0; k < model.lms.size(); ++k) {
     const ChartFeature& feature = model.features.lm[k];
@@ -34,6 +35,7 @@ ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
     state_size_ += aligned(each->state_size());
   }
   scratch_.resize(state_size_);
+  if (record_places && templates_by_.depend_on_place()) places_.resize(forest.edges());
 }
 
 float ChartScorer::lm_score(const Lm& part, uint32_t edge, std::span<const std::byte* const> tails,
@@ -83,22 +85,23 @@ double ChartScorer::score(uint32_t edge, std::span<const std::byte* const> tails
   return sum;
 }
 
+const features::RuleUse& ChartScorer::use_of(uint32_t edge) {
+  const auto span_of = [&](uint32_t node) {
+    return features::SourceSpan{a_.spans[2 * node], a_.spans[2 * node + 1]};
+  };
+  gaps_.clear();
+  for (const uint32_t tail : forest_.tails(edge)) gaps_.push_back(span_of(tail));
+  return use_.of(a_.rules[edge], span_of(a_.heads[edge]), gaps_, forest_.target(edge));
+}
+
 void ChartScorer::step_templates(uint32_t edge, std::span<const std::byte* const> tails,
                                  features::Sink& sink, std::byte* state) {
-  const uint32_t head = a_.heads[edge];
-  const bool goal = head == goal_;
+  const bool goal = a_.heads[edge] == goal_;
   features::Step step;
   step.source = &use_.source();
   step.target = forest_.target(edge);
   const bool has_rule = a_.rules[edge] != kNoRule || (tails.empty() && !step.target.empty());
-  if (has_rule && steps_need_use_) {
-    gaps_.clear();
-    for (const uint32_t tail : forest_.tails(edge)) {
-      gaps_.push_back({a_.spans[2 * tail], a_.spans[2 * tail + 1]});
-    }
-    step.use =
-        &use_.of(a_.rules[edge], {a_.spans[2 * head], a_.spans[2 * head + 1]}, gaps_, step.target);
-  }
+  if (has_rule && steps_need_use_) step.use = &use_of(edge);
   tail_states_.resize(tails.size());
   for (const Stateful& each : templates_) {
     for (size_t i = 0; i < tails.size(); ++i) tail_states_[i] = tails[i] + each.offset;
@@ -124,10 +127,27 @@ void ChartScorer::record(uint32_t edge, std::span<const std::byte* const> tails,
       own.push_back({features.feature(lm.feature.id), natural * lm.feature.factor});
     }
   }
+  if (!places_.empty() && a_.rules[edge] != kNoRule) record_place(edge, features, own);
   if (templates_.empty()) return;
   fired_.clear();
   step_templates(edge, tails, recorder_, scratch_.data());
   for (const features::Fired& f : fired_) own.push_back({features.feature(f.id), f.value});
+}
+
+// An edge is kept once for each choice of its tails' states, but fires only once.
+void ChartScorer::record_place(uint32_t edge, FeatureNumbers& features,
+                               std::vector<FeatureEntry>& own) {
+  Place& place = places_[edge];
+  if (place.begin == kUnasked) {
+    fired_.clear();
+    templates_by_.fire_place(use_of(edge), recorder_);
+    place.begin = static_cast<uint32_t>(place_entries_.size());
+    for (const features::Fired& f : fired_) {
+      place_entries_.push_back({features.feature(f.id), f.value});
+    }
+    place.end = static_cast<uint32_t>(place_entries_.size());
+  }
+  own.insert(own.end(), place_entries_.begin() + place.begin, place_entries_.begin() + place.end);
 }
 
 }  // namespace hopefear::decode

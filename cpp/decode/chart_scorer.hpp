@@ -18,10 +18,11 @@ namespace hopefear::decode {
 // gave.
 class ChartScorer : public EdgeScorer {
  public:
-  // Nothing is owned. `forest`: what parse() made of the sentence, or a part of it. `names` gets
-  // the names that templates compose while recording.
+  // Nothing is owned. `forest`: what parse() made of the sentence, or a part of it;
+  // `record_places`: if that left the features of places to this. The memo has these weights.
+  // `names` gets the names that templates compose while recording. For one expand() only.
   ChartScorer(const ChartSentence& sentence, const Forest& forest, const Weights& weights,
-              features::NameLog& names);
+              bool record_places, features::Memo& memo, features::NameLog& names);
 
   size_t state_size() const override { return state_size_; }
   size_t payload_size() const override { return payload_size_; }
@@ -44,6 +45,9 @@ class ChartScorer : public EdgeScorer {
   };
   float lm_score(const Lm& part, uint32_t edge, std::span<const std::byte* const> tails,
                  std::byte* state);
+  // The rule of an edge where it is used.
+  const features::RuleUse& use_of(uint32_t edge);
+  void record_place(uint32_t edge, FeatureNumbers& features, std::vector<FeatureEntry>& own);
   // Steps all templates; the states of the head go behind `state`.
   void step_templates(uint32_t edge, std::span<const std::byte* const> tails, features::Sink& sink,
                       std::byte* state);
@@ -56,7 +60,6 @@ class ChartScorer : public EdgeScorer {
   std::vector<Lm> lms_;
   std::vector<Stateful> templates_;
   bool steps_need_use_ = false;
-  features::Memo memo_;  // of both sinks
   features::Sink sum_;
   std::vector<features::Fired> fired_;
   features::Sink recorder_;
@@ -64,6 +67,14 @@ class ChartScorer : public EdgeScorer {
   std::vector<features::SourceSpan> gaps_;
   std::vector<const std::byte*> tail_states_;
   std::vector<std::byte> scratch_;
+  // Features of places: of each edge that was asked for, where they are in place_entries_.
+  struct Place {
+    uint32_t begin = kUnasked, end = 0;
+  };
+  static constexpr uint32_t kUnasked = 0xffffffff;
+  const ChartTemplates templates_by_;
+  std::vector<Place> places_;  // empty if there are none to record
+  std::vector<FeatureEntry> place_entries_;
 };
 
 }  // namespace hopefear::decode

@@ -408,18 +408,53 @@ class Expander {
     out_.own_begin.push_back(static_cast<uint32_t>(out_.own_features.size()));
   }
 
+  // Only rows and features that a kept edge has: a chart's parse has twenty times as many.
+  void keep_rows() {
+    std::vector<uint32_t> numbers(old_.rows(), kNoRow);
+    const size_t columns = a_.row_columns.size();
+    out_.row_columns.assign(a_.row_columns.begin(), a_.row_columns.end());
+    out_.row_begin = {0};
+    for (uint32_t& row : out_.rows) {
+      if (row == kNoRow) continue;
+      uint32_t& number = numbers[row];
+      if (number == kNoRow) {
+        number = static_cast<uint32_t>(out_.row_begin.size() - 1);
+        const auto dense = a_.row_dense.subspan(row * columns, columns);
+        out_.row_dense.insert(out_.row_dense.end(), dense.begin(), dense.end());
+        for (uint32_t i = a_.row_begin[row]; i < a_.row_begin[row + 1]; ++i) {
+          out_.row_features.push_back(a_.row_features[i]);
+          out_.row_values.push_back(a_.row_values[i]);
+        }
+        out_.row_begin.push_back(static_cast<uint32_t>(out_.row_features.size()));
+      }
+      row = number;
+    }
+  }
+  // Their order stays, so that what is sorted stays so.
+  void keep_features() {
+    const std::span<const FeatureId> ids = features_.ids();
+    std::vector<uint32_t> numbers(ids.size(), 0);
+    const auto in_all = [&](auto&& f) {
+      for (auto* list : {&out_.row_columns, &out_.row_features, &out_.own_features}) {
+        for (uint32_t& feature : *list) f(feature);
+      }
+    };
+    in_all([&](uint32_t feature) { numbers[feature] = 1; });
+    for (size_t f = 0; f < ids.size(); ++f) {
+      if (numbers[f] == 0) continue;
+      numbers[f] = static_cast<uint32_t>(out_.feature_ids.size());
+      out_.feature_ids.push_back(ids[f]);
+    }
+    in_all([&](uint32_t& feature) { feature = numbers[feature]; });
+  }
+
   Expanded finish(std::optional<uint32_t> goal) {
     for (const size_t size : {out_.target.size(), out_.tails.size(), out_.own_features.size()}) {
       if (size >= 0xffffffffu) throw std::length_error("forest with 2^32 entries or more");
     }
     out_.node_edges.insert(out_.node_edges.begin(), 0);
-    const auto copy = [](const auto& from, auto& to) { to.assign(from.begin(), from.end()); };
-    copy(a_.row_columns, out_.row_columns);
-    copy(a_.row_dense, out_.row_dense);
-    copy(a_.row_begin, out_.row_begin);
-    copy(a_.row_features, out_.row_features);
-    copy(a_.row_values, out_.row_values);
-    copy(features_.ids(), out_.feature_ids);
+    keep_rows();
+    keep_features();
     make_dense(out_.own_begin, out_.own_features, out_.own_values, out_.feature_ids.size(),
                out_.edge_columns, out_.edge_dense);
     const auto made = std::make_shared<ForestStorage>(std::move(out_));

@@ -97,7 +97,7 @@ struct Expanded {
 // `scores` are those of the edges without the scorer. Nodes without a derivation disappear; the
 // others come in the order of the old ones, and those of one old node best first. Edges of a node
 // are in the order in which they were popped; ties go to what was queued first, seeds in the order
-// of edges.
+// of edges. Rows and features that no new edge has are left out.
 Expanded expand(const Forest& forest, Scores scores, EdgeScorer& scorer,
                 const ExpandOptions& options);
 

@@ -341,6 +341,7 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
             continue
         if field.is_list:
             extra["nargs"] = "*" if field.option.may_be_empty else "+"
+            extra["action"] = "extend"  # given twice, all of them count
         extra["metavar"] = field.option.metavar or _metavar(field)
         parser.add_argument(*names, dest=field.name, type=_TextType(field, field.flag), **extra)
 

@@ -41,6 +41,10 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
+def test_a_list_that_is_given_twice_is_one_list() -> None:
+    assert parse(*_words("a --prune 0 --order 5 --prune 0 1")).prune == [0, 0, 1]
+
+
 def test_defaults_and_values() -> None:
     assert parse("a.txt") == Example(text=Path("a.txt"))
     assert parse(

@@ -404,6 +404,22 @@ def test_templates_with_a_state_decide(tmp_path: Path, lm: LanguageModel) -> Non
     assert best.score == pytest.approx(max(scores), abs=1e-4)
 
 
+@pytest.mark.parametrize("feature", ["phrase-length:1x1", "structural-distortion:reordered|1"])
+def test_what_depends_on_the_place_decides_in_a_narrow_beam(
+    tmp_path: Path, lm: LanguageModel, feature: str
+) -> None:
+    name = feature.partition(":")[0]
+    made = templated(tmp_path, lm, name, pop_limit=1)
+    counts = []
+    for weight in (-50.0, 50.0):
+        weights = Weights({**WEIGHTS, feature: weight})
+        best = viterbi(made.decode("u v u z", weights), weights)
+        assert best is not None
+        assert weights.dot(best.features) == pytest.approx(best.score, abs=1e-4)
+        counts.append(fired(made, best, name).get(feature, 0.0))
+    assert counts[0] < counts[1]
+
+
 def test_templates_without_a_state_fire_once_per_rule(tmp_path: Path, lm: LanguageModel) -> None:
     made = templated(tmp_path, lm, "phrase-length")
     weights = Weights({**WEIGHTS, "phrase-length:2x2": 3.0})
