@@ -247,6 +247,13 @@ class Stream(Decoder):
         if cut is None and not first:
             return values
         found = math.fsum(weights[name] * value for name, value in values.items())
+        if values and weights.active and not any(weights[name] for name in values):
+            some = ", ".join(repr(name[:40]) for name in list(values)[:3])
+            self._shared.warn_once(
+                "names",
+                f"none of its features ({some} …) has a weight, and what has one is not among "
+                "them; are the names in --weights those of this decoder?",
+            )
         if cut is None:
             if not _near(found, entry.score):
                 self._shared.warn_once(

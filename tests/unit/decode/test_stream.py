@@ -316,6 +316,19 @@ def test_other_weights_than_we_think_are_noticed_once() -> None:
     assert "scores 1 what its features and the weights score 3" in warnings[0]
 
 
+def test_other_names_than_we_have_weights_for_are_noticed_once() -> None:
+    warnings: list[str] = []
+    vector = encode([("LanguageModel", 1.0)])
+    command = answering(f"1\\n0 ||| 1 ||| a ||| {vector} ||| 0\\n")
+    with stream(command, warn=warnings.append) as decoder:
+        decoder.decode(Sentence(("a",), "0"), Weights({"words": 0.0}))  # from 0 on purpose
+        assert warnings == []
+        for _ in range(2):
+            decoder.decode(Sentence(("a",), "0"), Weights({"words": 1.0}))
+    assert len(warnings) == 1
+    assert "none of its features ('LanguageModel' …) has a weight" in warnings[0]
+
+
 def test_a_cut_value_is_restored_from_the_score() -> None:
     raw = base64.b64decode(encode([("words", 1.0), ("lm2", -13.25)])).rstrip(b"\0")
     assert len(raw) % 3 == 2
