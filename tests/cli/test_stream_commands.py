@@ -152,6 +152,12 @@ def test_a_decoder_of_nonsense(folder: Path, tmp_path: Path, hopefear: Run) -> N
     assert done.returncode == 2
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("hopefear: ")]
     assert "'no licence', expected the number of entries; its last line: no licence" in line
+    none = "echo no grammar >&2; while read l; do echo 0; done"
+    done = hopefear(*command(folder, tmp_path / "run1", *more, none))
+    assert done.returncode == 2
+    assert f"gave no translation at all, of {SENTENCES} sentences" in done.stderr
+    assert "its last line: no grammar" in done.stderr
+    assert not (tmp_path / "run1" / "weights.tsv").exists()
     late = ["echo loading >&2; sleep 60", "--options", "start_timeout=0.5"]
     done = hopefear(*command(folder, tmp_path / "run2", *more, *late))
     assert done.returncode == 2

@@ -29,14 +29,16 @@ CASES = [*BATCH_CASES, ("lattice-svm", "decoded once"), *((name, "online") for n
 OPTIONS: dict[str, dict[str, Any]] = {"violation": {"eta": 1.0}, "maxforce": {"eta": 1.0}}
 
 
-def run(name: str, space: str, directory: Path, **options: Any) -> dict[str, Any]:
+def run(
+    name: str, space: str, directory: Path, *, start: Weights | None = None, **options: Any
+) -> dict[str, Any]:
     def loop(place: RunDirectory, chosen: LoopOptions) -> BaseLoop:
         cls = ALL[name]
         shared: dict[str, Any] = {
             "decoder": ToyDecoder(sparse=True),
             "metric": create("bleu"),
             "data": toy_set(20),
-            "start": Weights(NEAR),
+            "start": Weights(NEAR) if start is None else start,
             "directory": place,
             "options": chosen,
             "threads": 2,
@@ -64,6 +66,13 @@ def test_it_learns_the_toy(name: str, space: str, tmp_path: Path) -> None:
     weights = Weights.load(tmp_path / "run" / "weights.tsv")
     assert report["dev_bleu"] > 40, "the start weights have 0"
     assert weights["always"] == -1.0, "it decides nothing, and is left alone"
+
+
+@pytest.mark.parametrize(("name", "space"), CASES)
+def test_it_learns_from_weights_of_zero(name: str, space: str, tmp_path: Path) -> None:
+    report = run(name, space, tmp_path / "run", start=Weights(dict.fromkeys(NEAR, 0.0)))
+    assert report["iterations"] > 0
+    assert report["dev_bleu"] > 20, "the start has 0"
 
 
 @pytest.mark.parametrize(("name", "space"), CASES)

@@ -6,8 +6,9 @@
     peer.close()
 
 The command runs in a shell, in the current directory and a session of its own. While we write we
-read, so neither side can wait for the other for ever; what it says on stderr is kept as far as
-somebody may want its last line. Whatever goes wrong ends the process with all it started, and is
+read, so neither side can wait for the other for ever, and when the process has ended nobody waits
+for what its children may write; what it says on stderr is kept as far as somebody may want its last
+line. Whatever goes wrong ends the process with all it started, and is
 an `InputError` with that line.
 """
 
@@ -69,7 +70,7 @@ class Peer:
         self._output = bytearray()  # that nobody took yet
         self._looked = 0  # so much of it has no end of a line
         self._said = b""  # the end of stderr
-        self._last = b""  # the last line that was taken
+        self._last = b""  # the last line that was taken and has something in it
 
     def send(self, line: str, deadline: Deadline) -> None:
         """Write a line. What the peer wrote without being asked is a fault."""
@@ -80,6 +81,8 @@ class Peer:
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
         try:
             while left:
+                if self._process.poll() is not None:
+                    raise self._ended()
                 if self._look(_LOOK_EVERY):
                     left = left[self._write(left) :]
                 self._check(deadline)
@@ -92,12 +95,18 @@ class Peer:
         while (end := self._output.find(b"\n", self._looked)) < 0:
             self._looked = len(self._output)
             self._check(deadline)
+            # All that it wrote is in the pipe then, which a child of it may hold open for ever.
+            ended = self._process.poll() is not None
             self._look(_LOOK_EVERY)
-        self._last = bytes(self._output[:end])
+            if ended and len(self._output) == self._looked:
+                raise self._ended()
+        line = bytes(self._output[:end])
+        if line.strip():
+            self._last = line
         del self._output[: end + 1]
         self._looked = 0
         try:
-            return self._last.decode("utf-8")
+            return line.decode("utf-8")
         except UnicodeDecodeError:
             raise self.nonsense("bytes that are not UTF-8") from None
 

@@ -14,7 +14,8 @@ speaks Mr. MIRA's protocol (`stream_wire.py`; thesis, 3.6). In it stand
 
 With each sentence goes the change of the weights since the sentence before. Out come forests with
 one node and one edge per entry. Several learners have a process each (`for_learner`), or take
-turns. A decoder that dies, is too late, or answers nonsense is an `InputError` with its last line.
+turns. A decoder that dies, is too late, answers nonsense, or has no translation of anything is an
+`InputError` with its last line; one that has none of some sentences is a warning.
 """
 
 from __future__ import annotations
@@ -92,6 +93,27 @@ class Shared:
             self._said.add(kind)
             self._warn(f"decoder {self.options.command!r}: {text}")
 
+    def warn_missing(self, missing: Missing) -> None:
+        if missing.ids:
+            self.warn_once(
+                "missing",
+                f"gave no translation of {len(missing.ids):,} of {missing.asked:,} sentences "
+                f"(first: {missing.ids[0]}); they count as empty, and nothing is learned from "
+                "them",
+            )
+
+
+class Missing:
+    """The sentences of which a decoder has no translation."""
+
+    def __init__(self) -> None:
+        self.asked, self.ids = 0, list[str]()
+
+    def look(self, forest: Forest) -> None:
+        self.asked += 1
+        if not forest.edges:
+            self.ids.append(forest.id)
+
 
 class Stream(Decoder):
     """One process. Threads take turns."""
@@ -138,7 +160,18 @@ class Stream(Decoder):
         threads: int = 1,
     ) -> Iterator[Forest]:
         """One after the other, whatever the threads."""
-        yield from super().decode_all(sentences, weights, targets=targets)
+        missing = Missing()
+        for forest in super().decode_all(sentences, weights, targets=targets):
+            missing.look(forest)
+            yield forest
+        self._shared.warn_missing(missing)
+
+    def none_at_all(self, sentences: int) -> InputError:
+        """It was asked so often, and has no translation of anything."""
+        what = f"gave no translation at all, of {sentences:,} sentences"
+        if self._peer is None:
+            return InputError(f"decoder {self.options.command!r} {what}")
+        return self._peer.error(what)
 
     def close(self, *, at_once: bool = False) -> None:
         """End the process; `at_once` without waiting for it to end by itself."""
@@ -214,6 +247,13 @@ class Stream(Decoder):
         if cut is None and not first:
             return values
         found = math.fsum(weights[name] * value for name, value in values.items())
+        if values and weights.active and not any(weights[name] for name in values):
+            some = ", ".join(repr(name[:40]) for name in list(values)[:3])
+            self._shared.warn_once(
+                "names",
+                f"none of its features ({some} …) has a weight, and what has one is not among "
+                "them; are the names in --weights those of this decoder?",
+            )
         if cut is None:
             if not _near(found, entry.score):
                 self._shared.warn_once(
@@ -277,9 +317,9 @@ class StreamDecoder(Decoder):
         unless the options say another number.
         """
         self.options = options
-        shared = Shared(options, start, warn)
-        self.names = shared.names
-        self.streams = [Stream(shared) for _ in range(options.processes or learners)]
+        self._shared = Shared(options, start, warn)
+        self.names = self._shared.names
+        self.streams = [Stream(self._shared) for _ in range(options.processes or learners)]
 
     @property
     def dense(self) -> list[str]:
@@ -310,12 +350,13 @@ class StreamDecoder(Decoder):
             number, sentence, target = item
             return many[number % len(many)].decode(sentence, weights, target)
 
-        there = asked = 0
+        missing = Missing()
         for forest in in_order(one, zip(count(), sentences, wanted, strict=False), len(many)):
-            there, asked = there + bool(forest.edges), asked + 1
+            missing.look(forest)
             yield forest
-        if asked and not there:
-            raise InputError(f"decoder {self.options.command!r} gave no translation at all")
+        if missing.asked and len(missing.ids) == missing.asked:
+            raise many[0].none_at_all(missing.asked)
+        self._shared.warn_missing(missing)
 
     def close(self, *, at_once: bool = False) -> None:
         """End the processes."""

@@ -165,6 +165,11 @@ class BaseLoop(ABC):
     # -- the phases --
 
     def _begin(self) -> dict[str, Any]:
+        if nearly_zero(self.start):
+            self.warn(
+                "all weights to start from are 0, so the first translations are chosen by nothing; "
+                "better ones shorten the way"
+            )
         self.directory.save_weights(0, self.start)
         self.directory.save_tuner_state(0, self._state())
         return self._checkpoint("optimised")
@@ -221,6 +226,9 @@ class BaseLoop(ABC):
                 )
             yield forest
             step.advance()
+        # To its end, where a decoder says that nothing had a translation.
+        if next(decoded, None) is not None:
+            raise InputError(f"the decoder gave more than {len(full)} translations")
 
     def _optimise(self) -> None:
         """Weights of the next iteration."""
@@ -260,7 +268,7 @@ class BaseLoop(ABC):
 
     def _reason_to_stop(self) -> str | None:
         record = self.records[self.iteration]
-        if nearly_zero(self.weights):
+        if self.iteration > 0 and nearly_zero(self.weights):  # from 0 there is a way up
             return "weights are nearly 0"
         if self.iteration >= self.options.iterations:
             return "iterations"

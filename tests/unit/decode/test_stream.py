@@ -161,8 +161,12 @@ BAD = [
     (having("a\tb", 1.0), "feature name 'a"),
     (answering("\\377\\376\\n"), "bytes that are not UTF-8"),
     (answering("\\0\\1\\2\\n"), "expected the number of entries"),
-    (answering("0\\n"), "gave no translation at all"),
-    (answering("2\\n\\n\\n"), "gave no translation at all"),
+    (answering("0\\n"), "gave no translation at all, of 1 sentences; its last line: 0$"),
+    (answering("2\\n\\n\\n"), "gave no translation at all, of 1 sentences; its last line: 2$"),
+    ("echo 'no grammar' >&2; " + answering("0\\n"), "at all, .*; its last line: no grammar$"),
+    # A child of it holds the other end of the pipe.
+    ("sleep 60 & read line; echo oops >&2; exit 4", "exit code 4 .*; its last line: oops$"),
+    ("sleep 60 & read line; printf 1; exit 0", "ended with exit code 0 .*; its last line: 1$"),
 ]
 
 
@@ -176,6 +180,33 @@ def test_a_bad_decoder_is_named_with_its_last_line(command: str, message: str) -
     assert repr(command) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1200
+
+
+def test_what_a_decoder_wrote_before_it_ended_counts() -> None:
+    """Also if that is more than a pipe holds, and a child of it lives on."""
+    words = "a " * 200_000
+    command = (
+        f"sleep 60 & read line; printf '1\\n0 ||| 1 ||| {words[:20]}'; "
+        f"yes a | head -n 200000 | tr '\\n' ' '; printf ' ||| {VECTOR} ||| 1\\n'"
+    )
+    with stream(command) as decoder:
+        assert decoder.decode("a", Weights()).edges == 1
+        with pytest.raises(InputError, match="ended with exit code 0 in the middle"):
+            decoder.decode("a", Weights())
+
+
+def test_sentences_without_translation_are_counted_once() -> None:
+    warnings: list[str] = []
+    command = "while read line; do case $line in *b*) printf '0\\n';; "
+    command += f"*) printf '1\\n{RIGHT}';; esac; done"
+    with stream(command, warn=warnings.append) as decoder:
+        sentences = [Sentence((word,), id) for word, id in (("a", "0"), ("b", "7"), ("b", "9"))]
+        for _ in range(2):
+            found = [forest.edges for forest in decoder.decode_all(sentences, Weights({"words": 1}))]
+            assert found == [1, 0, 0]
+        list(decoder.for_learner(0).decode_all(sentences[1:2], Weights({"words": 1})))
+    assert len(warnings) == 1
+    assert "gave no translation of 2 of 3 sentences (first: 7)" in warnings[0]
 
 
 def test_more_lines_than_announced() -> None:
@@ -283,6 +314,19 @@ def test_other_weights_than_we_think_are_noticed_once() -> None:
             decoder.decode(Sentence(("a",), "0"), Weights({"words": 3.0}))
     assert len(warnings) == 1
     assert "scores 1 what its features and the weights score 3" in warnings[0]
+
+
+def test_other_names_than_we_have_weights_for_are_noticed_once() -> None:
+    warnings: list[str] = []
+    vector = encode([("LanguageModel", 1.0)])
+    command = answering(f"1\\n0 ||| 1 ||| a ||| {vector} ||| 0\\n")
+    with stream(command, warn=warnings.append) as decoder:
+        decoder.decode(Sentence(("a",), "0"), Weights({"words": 0.0}))  # from 0 on purpose
+        assert warnings == []
+        for _ in range(2):
+            decoder.decode(Sentence(("a",), "0"), Weights({"words": 1.0}))
+    assert len(warnings) == 1
+    assert "none of its features ('LanguageModel' …) has a weight" in warnings[0]
 
 
 def test_a_cut_value_is_restored_from_the_score() -> None:

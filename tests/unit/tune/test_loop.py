@@ -447,6 +447,14 @@ def test_weights_of_zero_end_a_run_and_are_said(run: Make) -> None:
     assert json.dumps(report["warnings"]).count("nearly so") == 1
 
 
+def test_from_weights_of_zero_a_run_goes_on(run: Make) -> None:
+    said: list[str] = []
+    start = Weights(dict.fromkeys(("likely", "right"), 0.0))
+    report, _ = run(tuner=Scripted(answers=[GOOD]), iterations=1, warn=said.append, start=start)
+    assert (report["iterations"], report["stopped"]) == (1, "iterations")
+    assert sum("all weights to start from are 0" in text for text in said) == 1
+
+
 def test_a_run_that_gained_nothing_says_so(run: Make) -> None:
     said: list[str] = []
     report, _ = run(
