@@ -58,6 +58,7 @@ def compare_systems(stage: Stage) -> dict[str, Any]:
                 "length": scores.length_ratio,
                 "seconds": run["seconds"],
                 "p_value": None if outcome is None else outcome.p_value,
+                "kept_start": run["best_iteration"] == 0 < run["iterations"],
             }
         )
         with write_text(stage.path("runs") / method.run / "test.out") as file:
@@ -104,7 +105,7 @@ def tell_comparison(report: Mapping[str, Any], console: Console) -> None:
     rows = [
         (
             row["model"],
-            row["method"],
+            row["method"] + " *" * row["kept_start"],
             f"{row['dev']:.2f}",
             f"{row['test']:.2f}",
             f"{row['length']:.3f}",
@@ -115,6 +116,12 @@ def tell_comparison(report: Mapping[str, Any], console: Console) -> None:
     ]
     header = ("model", "weights", "dev", "test", "length", "p", "time")
     console.print(textwrap.indent(table(rows, header), "  ") + "\n")
+    if any(row["kept_start"] for row in report["rows"]):
+        text = (
+            "No iteration of those with a star did better on the development set than the weights "
+            "they began with, so these were kept."
+        )
+        console.print(prose(text) + "\n")
     console.print(prose(_conclusion(report["rows"])) + "\n")
     console.print("Three sentences on which the systems differ:")
     for example in report["examples"]:
