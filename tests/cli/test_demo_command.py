@@ -45,7 +45,7 @@ def test_the_story(
         interrupted.setattr(demo_tune, "_tune", changed)
         assert main(["demo", "-o", "demo"]) == 130
     assert "the same command goes on" in capsys.readouterr().err
-    first = tmp_path / "demo" / "runs" / "phrase-mert" / "weights.tsv"
+    first = tmp_path / "demo" / "runs" / "phrase-mert" / "iterations" / "01.tsv"
     written = first.stat().st_mtime_ns
     assert not (tmp_path / "demo" / "report.html").exists()
 
