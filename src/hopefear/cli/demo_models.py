@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Console, table
 from hopefear.cli.demo_stage import Stage, hanging, prose
@@ -13,8 +13,11 @@ from hopefear.cli.world import describe
 from hopefear.files import open_text
 from hopefear.progress import duration
 
+if TYPE_CHECKING:
+    from hopefear.rules.extract import System
+
 #: Source sides that are shown with their translations; those with gaps are the hierarchical model's
-SHOWN = {
+SHOWN: dict[System, tuple[str, ...]] = {
     "phrase": ("huitan", "juxing le huitan", "fensi"),
     "hiero": ("yu [X,1] juxing le [X,2]", "[X,1] de [X,2]", "[X,1] ma ?"),
 }
@@ -63,9 +66,10 @@ def train_models(stage: Stage) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for system in SHOWN:
+        source, target = stage.bitext
         options = TrainOptions(system=system, tokenized=True, order=3)
         display = stage.console.display
-        report = train(*stage.bitext, stage.model(system), options, display=display)
+        report = train(source, target, stage.model(system), options, display=display)
         model = Model.load(stage.model(system))
         rules = {
             side: [" ".join(rule.target) for rule in model.rules.lookup(side.split())[:3]]
@@ -78,8 +82,8 @@ def train_models(stage: Stage) -> dict[str, Any]:
             stack.enter_context(open_text(work / f"{name}.txt"))
             for name in ("source", "target", "alignment")
         ]
-        source, target, alignment = (next(line) for line in lines)
-    return {"pair": {"source": source, "target": target, "alignment": alignment}, **found}
+        first = [next(line) for line in lines]
+    return {"pair": dict(zip(("source", "target", "alignment"), first, strict=True)), **found}
 
 
 def tell_training(report: Mapping[str, Any], console: Console) -> None:
