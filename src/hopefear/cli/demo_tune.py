@@ -55,7 +55,7 @@ METHODS = (
         "phrase",
         "search-aware",
         "mira",
-        3,
+        2,
         "mira that also learns which beginnings of a translation search should keep",
         # Steps for every beginning of a sentence add up; longer ones forget the start at once.
         settings={"search_aware": "potential", "C": 0.0001},
@@ -73,7 +73,7 @@ METHODS = (
     ),
     Method("hiero", START, "mert", 0, "the weights that every new model has", FAST),
     Method("hiero", "mert", "mert", 4, "as above", FAST),
-    Method("hiero", "rm", "rm", 3, "as above", FAST),
+    Method("hiero", "rm", "rm", 2, "as above", FAST),
 )
 
 
