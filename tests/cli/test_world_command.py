@@ -1,17 +1,13 @@
-"""`hopefear world` and `hopefear demo`: files, reports, bad options."""
+"""`hopefear world`: files, reports, bad options."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
-
-from hopefear.cli import main
-from hopefear.text import world
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SIZES = ("--train", "60", "--dev", "10", "--test", "12")
@@ -75,32 +71,3 @@ def test_a_file_where_the_directory_should_be(hopefear: Run, tmp_path: Path) -> 
     assert str(tmp_path / "w") in done.stderr
     assert done.stderr.count("\n") == 1
     assert (tmp_path / "w").read_text() == "mine"
-
-
-def test_demo_tells_its_story(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(world, "generate", partial(world.generate, train=200, dev=12, test=12))
-    assert main(["demo", "-o", str(tmp_path / "demo")]) == 0
-    told = capsys.readouterr().out
-    assert told.count("Example ") == 3
-    assert told.count("    = ") == 12
-    assert all(f"\n{number}. " in "\n" + told for number in range(1, 6))
-    assert {p.name for p in (tmp_path / "demo" / "world").iterdir()} == FILES
-    first = (tmp_path / "demo" / "world" / "train.zh").read_text(encoding="utf-8").splitlines()[0]
-    assert first == "Bushi yu Shalong juxing le huitan ."
-
-
-def test_demo_as_json(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(world, "generate", partial(world.generate, train=20, dev=30, test=9))
-    assert main(["demo", "-o", str(tmp_path / "demo"), "--json", "--seed", "2"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["steps"]["world"]["seed"] == 2
-    assert report["steps"]["world"]["train"]["sentences"] == 20
-    assert len(report["steps"]["world"]["examples"]) == 3
-    assert report["steps"]["translate"]["sentences"] == 9
-    assert len((tmp_path / "demo" / "test.out").read_text().splitlines()) == 9
-    assert len(report["steps"]["report"]["systems"]) == len(report["steps"]["tune"]["tuners"])
-    assert "</html>" in (tmp_path / "demo" / "report.html").read_text()

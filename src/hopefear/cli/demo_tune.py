@@ -1,150 +1,156 @@
-"""The demo's chapter on tuning: every tuner on the world, on dev and on test.
+"""The demo's chapter on tuning: the same models, their weights learned in several ways.
 
-Goes in: the model of the chapter before. Comes out: a run directory for each tuner, and a table
-with BLEU on both sets, the time, and whether the gain on test is more than chance.
+Goes in: the models of the chapter before. Comes out: a run directory for each row of `METHODS`, as
+`hopefear tune` makes it.
 """
 
 from __future__ import annotations
 
-import shutil
-import textwrap
-import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
-from hopefear.cli.command import Console, table
+from hopefear.cli.command import Console
+from hopefear.cli.demo_stage import Stage, hanging, prose
 from hopefear.cli.tune import Tune
-from hopefear.progress import Display, duration
-
-if TYPE_CHECKING:
-    from hopefear.cli.demo import Stage
-    from hopefear.metrics.metric import Metric, Prepared
-    from hopefear.model import Model
-    from hopefear.weights import Weights
-
-ITERATIONS = 4
-EXAMPLES = 300  # sentence pairs, of tuners that learn from the training text
+from hopefear.errors import OptionError
+from hopefear.progress import Display, Progress, duration
 
 
-def tune_model(stage: Stage) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Method:
+    """A way to learn the weights of a model."""
+
+    model: str
+    name: str
+    tuner: str
+    iterations: int
+    what: str  # in plain words
+    options: Mapping[str, Any] = field(default_factory=dict)  # of `hopefear tune`
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the tuner
+    bitext: bool = False  # learns from the training text
+
+    @property
+    def run(self) -> str:
+        return f"{self.model}-{self.name}"
+
+
+#: Of the hierarchical search: half of its default, to be done in time.
+FAST = {"pop_limit": 100}
+START = "start"  # the name of the weights that nobody learned
+METHODS = (
+    Method("phrase", START, "mert", 0, "the weights that every new model has"),
+    Method("phrase", "mert", "mert", 6, "searches for the best BLEU, one direction after another"),
+    Method(
+        "phrase",
+        "pro",
+        "pro",
+        6,
+        "learns to tell the better of two translations",
+        options={"kbest": 300},
+    ),
+    Method("phrase", "mira", "mira", 5, "sentence by sentence: towards hope, away from fear"),
+    Method("phrase", "rm", "rm", 5, "the same, and holds the scores of a sentence together"),
+    Method(
+        "phrase",
+        "search-aware",
+        "mira",
+        2,
+        "mira that also learns which beginnings of a translation search should keep",
+        # Steps for every beginning of a sentence add up; longer ones forget the start at once.
+        settings={"search_aware": "potential", "C": 0.0001},
+    ),
+    Method(
+        "phrase",
+        "maxforce",
+        "maxforce",
+        3,
+        "learns from the training text where search loses the right translation",
+        options={"max_examples": 1000, "leave_out": True},
+        # The reference is one of many ways to say it, so longer steps unlearn more than they teach.
+        settings={"eta": 0.001},
+        bitext=True,
+    ),
+    Method("hiero", START, "mert", 0, "the weights that every new model has", FAST),
+    Method("hiero", "mert", "mert", 4, "as above", FAST),
+    Method("hiero", "rm", "rm", 2, "as above", FAST),
+)
+
+
+def tune_models(stage: Stage) -> dict[str, Any]:
     """Weights, learned in several ways"""
-    from hopefear import registry
-    from hopefear.metrics import create
-    from hopefear.metrics.significance import paired_bootstrap
-    from hopefear.model import Model
-    from hopefear.text.lines import read_lines
-    from hopefear.threads import all_cores
-    from hopefear.tune.violation import Violation
-    from hopefear.weights import Weights
-
-    world = stage.path("world")
-    references = {
-        part: [world / f"{part}.en.{number}" for number in range(4)] for part in ("dev", "test")
-    }
-    model = Model.load(stage.path("model"))
-    bleu = create("bleu")
-    columns = [list(read_lines(path)) for path in references["test"]]
-    prepared = bleu.prepare(list(zip(*columns, strict=True)))
-    test = _Test(model, list(read_lines(world / "test.zh")), bleu, prepared, all_cores())
-
-    before = test.statistics(model.weights(warn=lambda text: None))
-    tuners = registry.names("tuner")
-    found: dict[str, Any] = {}
-    start = None
-    with stage.console.step("tune", total=len(tuners), unit="tuners") as step:
-        for name in tuners:
-            step.say(name)
-            run = stage.path("runs") / name
-            shutil.rmtree(run, ignore_errors=True)
-            began = time.monotonic()
-            # These learn from pairs that the model can derive, which those of a dev set seldom are.
-            more: dict[str, Any] = {}
-            if issubclass(registry.get("tuner", name), Violation):
-                more["train"] = [world / "train.zh", world / "train.en"]
-                more["max_examples"] = EXAMPLES
-            report = Tune(
-                model=stage.path("model"),
-                dev=world / "dev.zh",
-                refs=references["dev"],
-                tuner=name,
-                output=run,
-                tokenized=True,
-                iterations=ITERATIONS,
-                kbest=100,
-                seed=stage.seed,
-                **more,
-            ).run(_Silent())
-            seconds = time.monotonic() - began
-            after = test.statistics(Weights.load(run / "weights.tsv"))
-            outcome = paired_bootstrap(bleu, [after], [before])
-            start = _start_score(run)
-            found[name] = {
-                "dev": report["dev_bleu"],
-                "test": float(bleu.shown(after.sum(axis=0))),
-                "p_value": outcome.p_value,
-                "seconds": round(seconds, 1),
-                "iterations": report["iterations"],
-            }
+    runs: dict[str, Any] = {}
+    with stage.console.step("tune", total=len(METHODS), unit="runs") as step:
+        for method in METHODS:
+            runs[method.run] = _tune(stage, method, step)
             step.advance()
-    before_test = float(bleu.shown(before.sum(axis=0)))
-    return {"start": {"dev": start, "test": before_test}, "tuners": found}
+        step.say("")
+    return {"runs": runs}
+
+
+def _tune(stage: Stage, method: Method, step: Progress) -> dict[str, Any]:
+    directory = stage.path("runs") / method.run
+    console = _Quiet(step, f"{method.model} {method.name}")
+    command = Tune(
+        model=stage.model(method.model),
+        dev=stage.source("dev"),
+        refs=stage.references("dev"),
+        train=stage.bitext if method.bitext else [],
+        tuner=method.tuner,
+        output=directory,
+        tokenized=True,
+        iterations=method.iterations,
+        seed=stage.seed,
+        resume=True,
+        **method.options,
+    )
+    command.settings = {"tuner": method.settings}
+    try:
+        report = command.run(console)
+    except OptionError as error:
+        raise OptionError(f"{error}; for the demo: remove {stage.directory}") from None
+    return {**report, "notes": console.notes}
 
 
 def tell_tuning(report: Mapping[str, Any], console: Console) -> None:
-    """The table, and how to read it."""
+    """What was done, and how to look at it."""
     text = (
-        "How much is a fluent sentence worth against a faithful one? The weights say. They are "
-        "learned on a development set: translate it, compare many translations with the "
-        "references, change the weights so that the better ones win, and translate again. Each "
-        f"method had {ITERATIONS} rounds. BLEU with four references; p is the chance that the "
-        "difference to the weights at the start, on the test set, is none:"
+        "How much is a fluent sentence worth against a faithful one? The weights of the model say. "
+        "They are learned on a development set: translate it, compare many translations of each "
+        "sentence with the references, change the weights so that the better ones win, and "
+        "translate again. There are many ways to do that:"
     )
-    console.print(textwrap.fill(text, 88) + "\n")
-    start = report["start"]
-    rows = [("(start)", f"{start['dev']:.2f}", f"{start['test']:.2f}", "", "")]
-    rows += [
-        (
-            name,
-            f"{one['dev']:.2f}",
-            f"{one['test']:.2f}",
-            f"{one['p_value']:.3f}",
-            duration(one["seconds"]),
-        )
-        for name, one in report["tuners"].items()
-    ]
-    shown = table(rows, ("tuner", "dev", "test", "p", "time"))
-    console.print(textwrap.indent(shown, "  ") + "\n")
-    console.print("'hopefear inspect' shows the iterations of each run, in runs/.")
+    console.print(prose(text) + "\n")
+    for method in METHODS:
+        if method.model == "phrase":
+            console.print(hanging(f"  {method.name}", method.what, 16))
+    console.print()
+    example = report["runs"]["phrase-mira"]
+    text = (
+        f"For instance, mira raised BLEU on the development set from "
+        f"{report['runs'][f'phrase-{START}']['dev_bleu']:.1f} to {example['dev_bleu']:.1f} in "
+        f"{duration(example['seconds'])}. 'hopefear inspect {example['run']}' shows its iterations."
+    )
+    console.print(prose(text))
 
 
-class _Silent(Console):
-    def __init__(self) -> None:
-        super().__init__(Display(), json=True)
+class _Inside(Display):
+    """Shows the steps of a run as remarks on the step that it is part of."""
+
+    def __init__(self, outer: Progress, label: str) -> None:
+        super().__init__()
+        self.outer, self.label = outer, label
+
+    def refresh(self, step: Progress) -> None:
+        self.outer.say(f"{self.label}, {step.label}")
+
+
+class _Quiet(Console):
+    """Keeps what a run says instead of showing it."""
+
+    def __init__(self, outer: Progress, label: str) -> None:
+        super().__init__(_Inside(outer, label), json=True)
+        self.notes: list[str] = []
 
     def note(self, text: str) -> None:
-        pass
-
-
-class _Test:
-    """The test set, ready to be translated with any weights."""
-
-    def __init__(
-        self, model: Model, lines: list[str], metric: Metric, prepared: Prepared, threads: int
-    ) -> None:
-        self.model, self.lines, self.threads = model, lines, threads
-        self.metric, self.prepared = metric, prepared
-
-    def statistics(self, weights: Weights) -> Any:
-        from hopefear.translate import TranslateOptions, Translator
-
-        translator = Translator(
-            self.model, weights=weights, options=TranslateOptions(tokenized=True)
-        )
-        found = translator.translate(self.lines, threads=self.threads)
-        return self.prepared.statistics([one.text for one in found], threads=self.threads)
-
-
-def _start_score(run: Any) -> float:
-    from hopefear.tune.run import METRICS_FILE, read_metrics
-
-    return float(read_metrics(run / METRICS_FILE)[0]["bleu"])
+        self.notes.append(text)

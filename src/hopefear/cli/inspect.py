@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hopefear.cli.command import Command, Console, format_value, table
 from hopefear.cli.fired import DENSE, heaviest, show_heaviest
 from hopefear.cli.fired import show as show_fired
-from hopefear.cli.translate import chosen_templates, load_plugins
+from hopefear.cli.translate import chosen_templates
 from hopefear.cli.tune import describe_run, is_run, show_run
 from hopefear.config import argument, option
 from hopefear.errors import InputError, OptionError
@@ -63,7 +63,9 @@ class Inspect(Command):
         "by default those of the model",
     )
     plugin: list[Path] = option(
-        [], metavar="FILE.py", help="Python files with feature templates and taggers of your own"
+        [],
+        metavar="FILE.py",
+        help="Python files with templates, taggers, tuners or metrics of your own",
     )
     tokenized: bool = option(False, help="the sentence is words between blanks: take it so")
     top: int = option(10, min=1, help="how many of the heaviest weights or best translations")
@@ -79,7 +81,6 @@ class Inspect(Command):
                 "--weights, --templates, --plugin and --tokenized are for --derivation SENTENCE "
                 "and --features SENTENCE"
             )
-        load_plugins(self.plugin)
         if is_run(self.path):
             if self.phrase is not None or sentence is not None:
                 raise InputError(

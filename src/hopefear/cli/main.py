@@ -16,7 +16,8 @@ import sys
 import textwrap
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import hopefear
@@ -212,16 +213,25 @@ def _parse(
     )
     values: dict[str, Any] = {}
     tables: dict[str, Any] = {}  # of components, by their names
+    _load_plugins(options)  # what the other words name may come from there
     if common.config is not None:
         values, tables = _from_file(common.config, name, cls)
     own = {field.name for field in config.fields_of(cls)}
     pairs: dict[bool, list[str]] = {True: [], False: []}
     for pair in common.set:
-        mine = not cls.components or pair.partition("=")[0].strip().replace("-", "_") in own
-        pairs[mine].append(pair)
-    values.update(config.parse_pairs(cls, pairs[True]))
+        ours = not cls.components or pair.partition("=")[0].strip().replace("-", "_") in own
+        pairs[ours].append(pair)
+    set_values = config.parse_pairs(cls, pairs[True])
+    _load_plugins(set_values)
+    values.update(set_values)
     values.update({key: value for key, value in options.items() if key not in common_names})
     return common, values, _settings(cls, values, tables, pairs[False])
+
+
+def _load_plugins(values: Mapping[str, Any]) -> None:
+    """Make known what the user's files register: templates, tuners, metrics."""
+    for path in values.get("plugin") or ():
+        registry.load_plugin(Path(path))
 
 
 def _settings(
@@ -269,6 +279,8 @@ def _from_file(path: Any, name: str, cls: type[Command]) -> tuple[dict[str, Any]
     if not isinstance(mapping, dict):
         raise OptionError(f"{place}: no table [{name.replace(' ', '.')}] in it; add one")
     fields = {field.name: field for field in config.fields_of(cls)}
+    if "plugin" in mapping and "plugin" in fields:
+        _load_plugins({"plugin": config.convert_value(fields["plugin"], mapping["plugin"], place)})
     kinds = {n: kind for kind in cls.components.values() for n in registry.names(kind)}
     values, tables = {}, {}
     for key, value in mapping.items():

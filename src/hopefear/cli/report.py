@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console
-from hopefear.cli.translate import load_plugins
 from hopefear.config import argument, option
 from hopefear.errors import InputError, OptionError
 from hopefear.registry import register
@@ -56,22 +55,36 @@ class Report(Command):
     top: int = option(20, min=0, help="how many of the heaviest features")
     title: str = option("Tuning report", help="of the page")
     plugin: list[Path] = option(
-        [], metavar="FILE.py", help="Python files with feature templates that the runs used"
+        [],
+        metavar="FILE.py",
+        help="Python files with components that the runs used",
     )
     threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.files import check_writable, write_text
-        from hopefear.report.page import page
-        from hopefear.report.runs import heaviest, read_systems
+        from hopefear.files import check_writable
+        from hopefear.report.runs import read_systems
 
         self._check()
         if str(self.output) == "-" and console.json:
             raise OptionError("-o -: with --json, stdout has the JSON object; give a file")
         check_writable(self.output)
-        load_plugins(self.plugin)
         systems = read_systems(self.run_directories, names=self.names, group=self.runs)
         outputs, notes = self._outputs(systems, console)
+        return self.write(systems, outputs, notes, console)
+
+    def write(
+        self,
+        systems: Sequence[System],
+        outputs: Outputs | None,
+        notes: Sequence[str],
+        console: Console,
+    ) -> dict[str, Any]:
+        """The page of these systems and their translations; returns what there is to report."""
+        from hopefear.files import write_text
+        from hopefear.report.page import page
+        from hopefear.report.runs import heaviest
+
         comparisons = self._comparisons(outputs, console)
         text = page(
             systems,
@@ -99,10 +112,10 @@ class Report(Command):
             raise OptionError("--test and --refs belong together; give both")
         if self.translations and self.test is None:
             raise OptionError("--translations: of what? give --test SRC --refs REF too")
-        if self.translations and (self.model or self.plugin):
-            raise OptionError("--model and --plugin are for translating; --translations is done")
-        if self.no_translations and (self.test or self.model or self.plugin):
-            raise OptionError("--no-translations: then --test, --model and --plugin have no use")
+        if self.translations and self.model:
+            raise OptionError("--model is for translating; --translations is done")
+        if self.no_translations and (self.test or self.model):
+            raise OptionError("--no-translations: then --test and --model have no use")
 
     def _outputs(
         self, systems: Sequence[System], console: Console

@@ -56,6 +56,9 @@ class RerankTune(Command):
     metric: str = option("bleu", help="what is to rise: bleu, ter, chrf …, or given")
     metric_set: list[str] = option([], metavar="KEY=VALUE", help="options of the metric")
     weights: Path | None = option(None, help="weights to start from; if not given, all are 0")
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files with tuners or metrics of your own"
+    )
     fixed: list[str] = option([], metavar="FEATURE", help="features whose weights stay")
     folds: int = option(1, min=1, help="parts for cross-validation; 1: none")
     seed: int = option(1, min=0, help="of the tuner and of the folds")

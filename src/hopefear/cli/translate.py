@@ -51,7 +51,9 @@ class DecoderOverrides:
         "those of the model ([features.NAME] in its model.toml)",
     )
     plugin: list[Path] = option(
-        [], metavar="FILE.py", help="Python files with feature templates and taggers of your own"
+        [],
+        metavar="FILE.py",
+        help="Python files with templates, taggers, tuners or metrics of your own",
     )
 
     def overrides(self, options_class: type) -> dict[str, Any]:
@@ -68,14 +70,6 @@ class DecoderOverrides:
                 raise OptionError(f"--options {name}: is given as --{name.replace('_', '-')} too")
             given[name] = value
         return given
-
-
-def load_plugins(paths: Iterable[Path]) -> None:
-    """Make known what the user's files register."""
-    from hopefear.registry import load_plugin
-
-    for path in paths:
-        load_plugin(path)
 
 
 def chosen_templates(given: list[str] | None, model: Model) -> dict[str, dict[str, Any]] | None:
@@ -138,7 +132,6 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         if self.serve_learner:
             self._prepare_serving()
         self._check_outputs()
-        load_plugins(self.plugin)
         model = Model.load(self.model)
         weights: Path | Weights | None = self.weights
         if self.serve_learner and self.weights is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, table
-from hopefear.cli.translate import DecoderOverrides, chosen_templates, load_plugins
+from hopefear.cli.translate import DecoderOverrides, chosen_templates
 from hopefear.config import fields_of, option, part_of, to_mapping
 from hopefear.errors import InputError, OptionError
 from hopefear.files import check_one_stdin
@@ -106,7 +106,6 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         from hopefear.tune.tuner import OnlineTuner
 
         self._check()
-        load_plugins(self.plugin)
         threads = self.threads or all_cores()
         tuner, metric = self.component("tuner"), self.component("metric")
         system = self._system(console, self.kbest or tuner.kbest, getattr(tuner, "learners", 1))
@@ -194,8 +193,8 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
                 f"{flag} without --model: there are no text steps; prepare the texts and give "
                 "--tokenized"
             )
-        if command is not None and (self.templates is not None or self.plugin):
-            raise OptionError(f"--templates and --plugin are for a decoder of ours, not {flag}")
+        if command is not None and self.templates is not None:
+            raise OptionError(f"--templates: is for a decoder of ours, not {flag}; leave it out")
         if (self.heldout is None) != (not self.heldout_refs):
             raise OptionError("--heldout and --heldout-refs belong together; give both")
         if self.train and len(self.train) != 2:
@@ -216,7 +215,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)
 
     def _check_lattices(self) -> None:
-        overrides = [field.name for field in fields_of(DecoderOverrides)]
+        overrides = [f.name for f in fields_of(DecoderOverrides) if f.name != "plugin"]
         for name in ("dev", "train", "model", "decoder", "stream_decoder", *overrides):
             if getattr(self, name) not in (None, []):
                 raise OptionError(
@@ -240,8 +239,9 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
 
     def _config(self, system: System) -> dict[str, Any]:
         """What makes the run repeatable: files by their content, and where they were."""
-        from hopefear.tune.run import digest_of_weights
+        from hopefear.tune.run import digest_of, digest_of_weights
 
+        plugins = [digest_of(path) for path in self.plugin]
         files: dict[str, Any] = {"dev": self.sources, "refs": self.refs}
         if self.heldout is not None:
             files |= {"heldout": [self.heldout], "heldout_refs": self.heldout_refs}
@@ -255,7 +255,11 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
                 places[key] = str(getattr(self, key))
         contents = {key: [system.digests[p] for p in paths] for key, paths in files.items()}
         return {
-            "system": {"tokenized": self.tokenized, **system.config},
+            "system": {
+                "tokenized": self.tokenized,
+                **system.config,
+                **({"plugins": plugins} if plugins else {}),
+            },
             "contents": {**contents, "start_weights": digest_of_weights(system.weights)},
             "files": places,
         }
@@ -336,10 +340,8 @@ def without_own_rules(data: TuningSet) -> TuningSet:
 def model_system(command: Tune, model: Model, console: Console) -> System:
     """A model directory with its own decoder and text steps."""
     from hopefear.translate import TranslateOptions, Translator
-    from hopefear.tune.run import digest_of
 
     overrides = command.overrides(model.decoder_class.options_class)
-    plugins = [digest_of(path) for path in command.plugin]
     # A model that was never tuned has default weights; this is what we are here for.
     weights = model.weights(command.weights, warn=lambda text: None)
     translator = Translator(
@@ -360,7 +362,6 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
             "templates": {name: dict(values) for name, values in translator.templates.items()},
             "model": _contents(model),
             **({"folds": _contents_of_folds(model)} if command.folds else {}),
-            **({"plugins": plugins} if plugins else {}),
         },
         sentence=lambda line, place: translator.read(line, place)[0],
         reference=_reference_steps(command, model, console),

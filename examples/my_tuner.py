@@ -1,0 +1,50 @@
+"""A tuner of one's own, from a file that is given as --plugin (docs/extending.md).
+
+    hopefear tune --plugin examples/my_tuner.py --tuner batch-perceptron --set passes=20 …
+    hopefear rerank tune --plugin examples/my_tuner.py --tuner batch-perceptron …
+
+A batch tuner gets everything that was decoded so far and returns new weights. Which sentences are
+decoded, when to stop, what goes to disk: all that is the loop's business, not ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hopefear.config import option
+from hopefear.registry import register
+from hopefear.tune.problem import Problem
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
+from hopefear.weights import Weights
+
+
+@register("tuner", "batch-perceptron")
+@dataclass(kw_only=True)
+class BatchPerceptron(BatchTuner):
+    """The averaged structured perceptron: towards the best candidate, away from the chosen one."""
+
+    name: ClassVar[str] = "batch-perceptron"
+
+    # Fields are options: --set passes=20, a config file's [tune.batch-perceptron], --help.
+    passes: int = option(10, min=1, help="passes over the sentences")
+    eta: float = option(0.01, min=0, help="factor of all steps")
+
+    def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        problem = Problem(pool, weights, task)  # candidates in groups, one group per sentence
+        if problem.groups == 0:
+            return Optimized(weights.copy(), problem.corpus_score(problem.start))
+        blocks = problem.blocks()  # the feature vectors of each group
+        oracle = problem.best(problem.gains) - problem.begin  # the best candidate of each group
+        vector, total = problem.start.copy(), np.zeros_like(problem.start)
+        for _ in range(self.passes):
+            for group in task.random.permutation(problem.groups):  # the only source of chance
+                block, good = blocks[group], int(oracle[group])
+                chosen = int(block.dot(vector).argmax())
+                # difference() is 0 for features whose weights are fixed; for equal ones, too.
+                vector[block.columns] += self.eta * block.difference(good, chosen)
+                total += vector
+        mean = total / (self.passes * problem.groups)
+        return Optimized(problem.weights(mean), problem.corpus_score(mean))

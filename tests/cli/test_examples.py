@@ -1,0 +1,96 @@
+"""The scripts in examples/, as a newcomer would run them; plugins among them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def run(name: str, *words: str | Path) -> str:
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def lists(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("neural")
+    told = run("rerank_neural.py", "--work", folder, "--sentences", "60")
+    assert told.count("$ hopefear ") == 3
+    return folder
+
+
+def test_reranking_helps(lists: Path, hopefear: Run) -> None:
+    words = ["score", lists / "reranked.en", "--refs", lists / "test.en", "--json"]
+    report = json.loads(hopefear(*words, "--versus", lists / "test.first.en").stdout)
+    assert report["bleu"] > report["versus"][0]["bleu"] + 5
+    assert report["versus"][0]["p_value"] < 0.05
+
+
+@pytest.mark.parametrize("tuner", ["batch-perceptron", "mert"])
+def test_plugins_in_reranking(tuner: str, lists: Path, hopefear: Run, tmp_path: Path) -> None:
+    words = ["rerank", "tune", "--nbest", lists / "dev.jsonl", "--refs", lists / "dev.en"]
+    words += ["-o", tmp_path / "w.tsv", "--json", "--tuner", tuner, "--metric", "word-f"]
+    words += ["--plugin", EXAMPLES / "my_tuner.py", EXAMPLES / "my_metric.py"]
+    options = ["--metric-set", "beta=2", *(["--set", "passes=5"] if "batch" in tuner else [])]
+    done = hopefear(*words, *options)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["first_best"] < report["tuned"] <= report["oracle"]
+
+
+def test_plugins_are_known_to_config_files(lists: Path, hopefear: Run, tmp_path: Path) -> None:
+    words = ["rerank", "tune", "--nbest", lists / "dev.jsonl", "--refs", lists / "dev.en"]
+    words += ["-o", tmp_path / "w.tsv", "--config", tmp_path / "c.toml"]
+    plugin = f'plugin = ["{EXAMPLES / "my_tuner.py"}"]'
+    text = '[rerank.tune]\ntuner = "batch-perceptron"\n%s\n[rerank.tune.batch-perceptron]\n%s\n'
+    (tmp_path / "c.toml").write_text(text % (plugin, "passes = 2"))
+    assert hopefear(*words).returncode == 0
+    (tmp_path / "c.toml").write_text(text % (plugin, "passes = 0"))
+    assert "passes" in hopefear(*words).stderr
+    (tmp_path / "c.toml").write_text(text % ("", "passes = 2"))
+    done = hopefear(*words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_a_model_of_moses(hopefear: Run, tmp_path: Path) -> None:
+    told = run("tune_moses.py", "--work", tmp_path, "--iterations", "2")
+    assert "TranslationModel0_4" in told
+    assert (tmp_path / "after.out").read_text().count("\n") == 60
+    assert "word-f" not in told
+
+    # The tuner and the metric of the examples, in the loop.
+    words = ["tune", "--model", tmp_path / "model", "--dev", tmp_path / "dev.source", "--tokenized"]
+    words += ["--refs", tmp_path / "dev.reference", "-o", tmp_path / "mine", "--json"]
+    words += ["--tuner", "batch-perceptron", "--metric", "word-f", "--iterations", "2"]
+    words += ["--plugin", EXAMPLES / "my_tuner.py", EXAMPLES / "my_metric.py"]
+    words += ["--set", "eta=0.001", "metric.beta=2", "--beam", "30"]
+    done = hopefear(*words)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["iterations"] == 2
+    page = ["report", tmp_path / "mine", "--no-translations", "-o", tmp_path / "report.html"]
+    assert "unknown metric 'word-f'" in hopefear(*page).stderr
+    done = hopefear(*page, "--plugin", EXAMPLES / "my_metric.py")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.golden
+def test_the_tuned_model_of_moses(shared: Path, tmp_path: Path) -> None:
+    golden = shared / "golden" / "moses" / "decode"
+    files = [golden / name for name in ("moses.ini", "input.fr", "reference.en")]
+    told = run("tune_moses.py", *files, "--work", tmp_path, "--iterations", "1")
+    assert "LexicalReordering0_6" in told
+    assert (tmp_path / "after.out").read_text().count("\n") == 100
