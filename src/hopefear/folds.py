@@ -16,11 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hopefear.decode.decoder import Sentence
 from hopefear.errors import InputError
 from hopefear.model import WORK, Model
 from hopefear.text.lines import read_parallel
+
+if TYPE_CHECKING:
+    from hopefear.decode.decoder import Sentence
 
 SIDES = ("source", "target")
 
