@@ -45,10 +45,14 @@ FeatureRows feature_rows(const Matrix& dense, const InArray<int64_t>& begin,
   return rows;
 }
 
-using IntMatrix = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using ChangedArray = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename Number>
+using NumberMatrix = nb::ndarray<const Number, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using IntMatrix = NumberMatrix<int32_t>;
 
+template <typename Number>
 LineSearch make_search(const InArray<int64_t>& begin, const Matrix& dense,
-                       const IntMatrix& statistics) {
+                       const InArray<int64_t>& moving, const NumberMatrix<Number>& statistics) {
   const auto b = span_of(begin);
   const size_t rows = dense.shape(0);
   if (b.empty() || b.front() != 0 || static_cast<size_t>(b.back()) != rows ||
@@ -56,9 +60,22 @@ LineSearch make_search(const InArray<int64_t>& begin, const Matrix& dense,
       rows >= std::numeric_limits<uint32_t>::max()) {
     throw nb::value_error("begin, features and statistics are not those of the same rows");
   }
-  return LineSearch(b, {dense.data(), dense.size()}, dense.shape(1),
-                    {statistics.data(), statistics.data() + statistics.size()},
-                    statistics.shape(1));
+  for (const int64_t column : span_of(moving)) {
+    if (column < 0 || static_cast<size_t>(column) >= dense.shape(1)) {
+      throw nb::index_error("no such column");
+    }
+  }
+  return LineSearch(
+      b, {dense.data(), dense.size()}, dense.shape(1), span_of(moving),
+      std::vector<Number>(statistics.data(), statistics.data() + statistics.size()),
+      statistics.shape(1));
+}
+
+template <typename Number>
+void construct_search(LineSearch* self, InArray<int64_t> begin, Matrix dense,
+                      InArray<int64_t> moving, NumberMatrix<Number> statistics) {
+  const nb::gil_scoped_release release;
+  new (self) LineSearch(make_search<Number>(begin, dense, moving, statistics));
 }
 
 void check_size(const InArray<double>& array, size_t size) {
@@ -79,13 +96,10 @@ LineSearch::Envelopes envelopes(const LineSearch& search, const InArray<double>&
 
 void bind_line_search(nb::module_& m) {
   nb::class_<LineSearch>(m, "LineSearch", "Exact line search over candidates, for MERT.")
-      .def(
-          "__init__",
-          [](LineSearch* self, InArray<int64_t> begin, Matrix dense, IntMatrix statistics) {
-            const nb::gil_scoped_release release;
-            new (self) LineSearch(make_search(begin, dense, statistics));
-          },
-          "begin"_a.noconvert(), "dense"_a.noconvert(), "statistics"_a.noconvert())
+      .def("__init__", &construct_search<int16_t>, "begin"_a.noconvert(), "dense"_a.noconvert(),
+           "moving"_a.noconvert(), "statistics"_a.noconvert())
+      .def("__init__", &construct_search<int32_t>, "begin"_a.noconvert(), "dense"_a.noconvert(),
+           "moving"_a.noconvert(), "statistics"_a.noconvert())
       .def_prop_ro("rows", &LineSearch::rows)
       .def_prop_ro("columns", &LineSearch::columns)
       .def(
@@ -103,20 +117,18 @@ void bind_line_search(nb::module_& m) {
           "base"_a.noconvert(), "weights"_a.noconvert(), nb::rv_policy::automatic,
           "base + w.f of every row.")
       .def(
-          "moved",
-          [](const LineSearch& search, InArray<double> scores, size_t column, double x,
+          "step",
+          [](const LineSearch& search, ChangedArray scores, size_t column, double x,
              double factor) {
-            check_size(scores, search.rows());
-            if (column >= search.columns()) throw nb::index_error("no such column");
-            std::vector<double> out(search.rows());
-            {
-              const nb::gil_scoped_release release;
-              search.moved(span_of(scores), column, x, factor, out);
+            if (scores.size() != search.rows()) {
+              throw nb::value_error("an array has not the size of the search");
             }
-            return own_array(std::move(out));
+            if (column >= search.columns()) throw nb::index_error("no such column");
+            const nb::gil_scoped_release release;
+            search.step({scores.data(), scores.size()}, column, x, factor);
           },
-          "scores"_a.noconvert(), "column"_a, "x"_a, "factor"_a, nb::rv_policy::automatic,
-          "The scores after a step x along a column, times a factor.")
+          "scores"_a.noconvert(), "column"_a, "x"_a, "factor"_a,
+          "Change scores, in place, to those after a step x along a column, times a factor.")
       .def(
           "slopes",
           [](const LineSearch& search, InArray<double> direction) {

@@ -7,18 +7,22 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <variant>
 #include <vector>
 
 namespace hopefear {
 
 // Groups, statistics and the columns that may move. Owns copies in the layout that the search
-// wants: 4 bytes per row and column for values, as much again for their order. Immutable after
-// construction: any number of threads may search at once.
+// wants: 4 bytes per row and column for values, as much again for their order, 2 or 4 for each
+// statistic. Immutable after construction: any number of threads may search at once.
 class LineSearch {
  public:
-  // `begin`: groups + 1; `dense`: rows x columns; `statistics`: rows x width.
-  LineSearch(std::span<const int64_t> begin, std::span<const float> dense, size_t columns,
-             std::vector<int32_t> statistics, size_t width);
+  // Rows x width. Corners read rows all over memory, and half as wide ones cost a third less.
+  using Statistics = std::variant<std::vector<int16_t>, std::vector<int32_t>>;
+
+  // `begin`: groups + 1; `dense`: rows x `stride`, of which `moving` are the columns of the search.
+  LineSearch(std::span<const int64_t> begin, std::span<const float> dense, size_t stride,
+             std::span<const int64_t> moving, Statistics statistics, size_t width);
 
   size_t rows() const { return rows_; }
   size_t columns() const { return columns_; }
@@ -36,21 +40,25 @@ class LineSearch {
 
   // Summed statistics on the other side of a corner.
   void move(const Corner& corner, int64_t* sums) const {
-    const int32_t *from = statistics(corner.from), *to = statistics(corner.to);
-    for (size_t k = 0; k < width_; ++k) sums[k] += to[k] - from[k];
+    with_statistics([&](const auto& table) {
+      const auto *from = row(table, corner.from), *to = row(table, corner.to);
+      for (size_t k = 0; k < width_; ++k) sums[k] += to[k] - from[k];
+    });
   }
 
   void prefetch(const Corner& corner) const {
-    __builtin_prefetch(statistics(corner.from));
-    __builtin_prefetch(statistics(corner.to));
+    with_statistics([&](const auto& table) {
+      __builtin_prefetch(row(table, corner.from));
+      __builtin_prefetch(row(table, corner.to));
+    });
   }
 
   // scores[r] = base[r] + sum over columns of weights * values. Always summed in the same order.
   void scores(std::span<const double> base, std::span<const double> weights,
               std::span<double> out) const;
-  // The scores after a step x along a column and a scaling: a tenth of the work of `scores`.
-  void moved(std::span<const double> scores, size_t column, double x, double factor,
-             std::span<double> out) const;
+  // Scores become those after a step x along a column and a scaling: a tenth of the work of
+  // `scores`.
+  void step(std::span<double> scores, size_t column, double x, double factor) const;
   // Slopes of all rows along a direction.
   void slopes(std::span<const double> direction, std::span<double> out) const;
 
@@ -65,17 +73,26 @@ class LineSearch {
   Envelopes empty() const;
   // Sums the statistics of the leftmost rows, sorts the corners.
   void finish(std::span<const uint32_t> lefts, Envelopes& out) const;
-  const int32_t* statistics(uint32_t row) const {
-    return statistics_.data() + size_t{row} * width_;
+  // std::visit calls through a table: twice the time where it is done for every corner.
+  template <typename Use>
+  void with_statistics(const Use& use) const {
+    if (const auto* narrow = std::get_if<std::vector<int16_t>>(&statistics_)) {
+      use(*narrow);
+    } else {
+      use(std::get<std::vector<int32_t>>(statistics_));
+    }
+  }
+  template <typename Table>
+  const typename Table::value_type* row(const Table& table, uint32_t number) const {
+    return table.data() + size_t{number} * width_;
   }
 
   size_t rows_, columns_, width_;
   size_t largest_ = 0;  // group
   std::vector<uint32_t> begin_;
   std::vector<float> values_;  // column after column
-  std::vector<int32_t> statistics_;
+  Statistics statistics_;
   std::vector<uint32_t> order_;     // column after column: rows of each group by ascending value
-  std::vector<float> sorted_;       // their values
   std::vector<uint32_t> distinct_;  // column after column: different values of each group
 };
 

@@ -46,9 +46,8 @@ def problems(draw: st.DrawFn) -> tuple[Candidates, Any, Any]:
 
 
 def search_of(candidates: Candidates) -> LineSearch:
-    return LineSearch(
-        candidates.begin, candidates.features.dense, candidates.statistics.astype(np.int32)
-    )
+    dense = candidates.features.dense
+    return LineSearch(candidates.begin, dense, np.arange(dense.shape[1]), candidates.statistics)
 
 
 def all_crossings(candidates: Candidates, scores: Any, slopes: Any) -> Any:
