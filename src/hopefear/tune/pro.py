@@ -11,6 +11,10 @@ brevity penalty of BLEU+1, as the counts of n-grams have one added [nakov2012]; 
 `max_length_difference` are the cut-offs against pairs with a "monster", and `accept=random` takes
 any `kept` of the pairs that are left instead of the most different [nakov2013].
 
+Search-aware, a group is a sentence and a bin. The bins of a sentence share its `samples`, though
+each draws at least `kept`, and each keeps its own `kept`: |x| times as many examples as without
+[liu2014, eq. 9], from about as many draws.
+
 Differs: new and last weights are brought to one length (L2, of the free features) before they are
 mixed, since the classifier's scale says nothing about the direction; unless a fixed feature with a
 weight gives the scale. In the first iteration there is nothing learned to mix with, and
@@ -51,8 +55,10 @@ class Pro(SearchAware, BatchTuner):
     name: ClassVar[str] = "pro"
     kbest: ClassVar[int] = 1500
 
-    samples: int = option(5000, min=1, help="pairs drawn for each sentence (Gamma)")
-    kept: int = option(50, min=1, help="pairs kept of these, at most (Xi)")
+    samples: int = option(
+        5000, min=1, help="pairs drawn for each sentence (Gamma), shared by its bins if there are"
+    )
+    kept: int = option(50, min=1, help="pairs kept of these, at most, in each bin (Xi)")
     threshold: float = option(0.05, min=0, help="smallest difference of gains of a pair (alpha)")
     interpolation: float = option(
         0.1, min=0, max=1, help="share of the new weights, after the first iteration (Psi)"
@@ -89,20 +95,31 @@ class Pro(SearchAware, BatchTuner):
 
     def sample(self, problem: Problem, random: np.random.Generator) -> Pairs:
         """The pairs that are learned from, in the order of their groups."""
-        at_once = max(1, _PAIRS_AT_ONCE // self.samples)
-        found = [
-            self._sample(problem, random, np.arange(first, min(first + at_once, problem.groups)))
-            for first in range(0, problem.groups, at_once)
-        ]
+        counts = self.shares(problem)
+        found = []
+        # Groups that draw equally many, one after the other, are a rectangle of pairs.
+        changes = np.flatnonzero(np.diff(counts)) + 1
+        for same in np.split(np.arange(problem.groups), changes):
+            count = int(counts[same[0]]) if len(same) else 0
+            at_once = max(1, _PAIRS_AT_ONCE // max(1, count))
+            for first in range(0, len(same), at_once):
+                found.append(self._sample(problem, random, same[first : first + at_once], count))
         none = np.zeros(0, np.int64)
         return Pairs(
             np.concatenate([none, *(pairs.better for pairs in found)]),
             np.concatenate([none, *(pairs.worse for pairs in found)]),
         )
 
-    def _sample(self, problem: Problem, random: np.random.Generator, groups: IntArray) -> Pairs:
+    def shares(self, problem: Problem) -> IntArray:
+        """How many pairs each group draws: the bins of a sentence share what it may."""
+        _, which, bins = np.unique(problem.sentences, return_inverse=True, return_counts=True)
+        return np.maximum(self.samples // bins[which], min(self.samples, self.kept))
+
+    def _sample(
+        self, problem: Problem, random: np.random.Generator, groups: IntArray, count: int
+    ) -> Pairs:
         # Everything at once for many groups: one by one costs as much again as learning.
-        drawn = random.random((2, len(groups), self.samples))
+        drawn = random.random((2, len(groups), count))
         drawn *= problem.sizes[groups, None]
         first, second = drawn.astype(np.int64) + problem.begin[groups, None]
         difference = problem.gains[first] - problem.gains[second]
@@ -113,7 +130,7 @@ class Pro(SearchAware, BatchTuner):
         if self.max_length_difference is not None:
             lengths = problem.lengths
             good &= np.abs(lengths[first] - lengths[second]) <= self.max_length_difference
-        if self.accept == "largest" and self.kept < self.samples:
+        if self.accept == "largest" and self.kept < count:
             # Drawn at random, so equal differences are in no order that would matter.
             ranked = np.argpartition(np.where(good, -size, 1.0), self.kept - 1, axis=1)
             kept = np.zeros_like(good)

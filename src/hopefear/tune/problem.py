@@ -143,6 +143,7 @@ class Problem:
         filled = np.flatnonzero(sizes > 0)
         self.begin: IntArray = self.candidates.begin[:-1][filled]
         self.sizes: IntArray = sizes[filled]
+        self.sentences: IntArray = self.candidates.sentences[filled].astype(np.int64)
         self._gain = _sentence_metric(pool.metric, smooth_brevity)
 
     @property

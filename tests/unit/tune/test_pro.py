@@ -9,9 +9,11 @@ from tune_toy import densified, toy_pool, toy_task
 
 from hopefear.errors import OptionError
 from hopefear.metrics import create
+from hopefear.tune.candidates import from_arrays
 from hopefear.tune.pro import Pro
 from hopefear.tune.problem import Matrix, Problem
 from hopefear.tune.tuner import Pool
+from hopefear.weights import Weights
 
 
 def test_pairs_are_of_one_group_and_differ_enough() -> None:
@@ -37,6 +39,28 @@ def test_the_most_different_pairs_are_kept() -> None:
     assert sizes(some) == pytest.approx(sizes(every)[-20:])
     assert len(any_20.better) == 20
     assert sizes(any_20) != pytest.approx(sizes(some))
+
+
+def test_bins_share_the_samples_of_their_sentence() -> None:
+    sizes, sentences = [40, 0, 40, 30, 20], [0, 0, 0, 0, 1]
+    counts = np.random.default_rng(2).integers(1, 9, (sum(sizes), 9))
+    made = from_arrays(
+        np.repeat(sentences, sizes),
+        counts[:, :1].astype(np.float32),
+        counts,
+        ["a"],
+        bins=np.repeat([1, 2, 3, 4, 2], sizes),
+    )
+    problem = Problem(Pool(create("bleu"), candidates=made), Weights(), toy_task())
+    assert Pro(samples=300, kept=50).shares(problem).tolist() == [100, 100, 100, 300]
+    assert Pro(samples=120, kept=50).shares(problem).tolist() == [50, 50, 50, 120]
+    assert Pro(samples=30, kept=50).shares(problem).tolist() == [30, 30, 30, 30]
+    every = Pro(samples=300, kept=100, threshold=0).sample(problem, np.random.default_rng(1))
+    groups = np.searchsorted(problem.begin, every.better, side="right")
+    np.testing.assert_array_equal(groups, np.searchsorted(problem.begin, every.worse, side="right"))
+    kept = np.bincount(groups)[1:]
+    assert kept[3] == 100  # of 300; of the others, those of equal gains are missing
+    assert ((80 < kept[:3]) & (kept[:3] < 100)).all()
 
 
 def test_the_cut_offs_of_nakov() -> None:
