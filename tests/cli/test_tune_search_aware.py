@@ -1,0 +1,96 @@
+"""`hopefear tune --set search_aware=…`: every tuner that takes it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hopefear.tune.run import read_metrics
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+#: Options that make them quick.
+TUNERS = {
+    "mert": ["restarts=2", "kicks=1"],
+    "batch-mira": ["passes=10"],
+    "pro": ["threshold=0.01"],
+    "mira": [],
+    "rm": [],
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    sizes = ("--train", "300", "--dev", "6", "--test", "1")
+    text = (folder / "train.zh", folder / "train.en")
+    for words in (
+        ("world", "-o", folder, *sizes),
+        ("train", *text, "--model", folder / "model", "--order", "2", "--max-length", "4"),
+    ):
+        done = hopefear(*words)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def command(world: Path, run: Path, tuner: str, *options: str) -> list[str | Path]:
+    words: list[str | Path] = ["tune", "--model", world / "model", "--dev", world / "dev.zh"]
+    words += ["--refs", *(world / f"dev.en.{number}" for number in range(4)), "--tuner", tuner]
+    words += ["-o", run, "--iterations", "1", "--kbest", "20"]
+    return [*words, "--json", "--threads", "1", "--set", *TUNERS[tuner], *options]
+
+
+@pytest.mark.parametrize("tuner", TUNERS)
+def test_all_bins_are_learned_from(tuner: str, world: Path, tmp_path: Path, hopefear: Run) -> None:
+    found = {}
+    for how in ("off", "potential"):
+        done = hopefear(*command(world, tmp_path / how, tuner, f"search_aware={how}"))
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["tuner"] == tuner
+        assert f'search_aware = "{how}"' in (tmp_path / how / "config.toml").read_text()
+        found[how] = read_metrics(tmp_path / how / "metrics.jsonl")
+    what = "updates" if tuner in ("mira", "rm") else "candidates"
+    assert found["potential"][1][what] > 2 * found["off"][1][what]
+    learned = {(tmp_path / how / "iterations" / "01.tsv").read_bytes() for how in found}
+    start = (tmp_path / "off" / "iterations" / "00.tsv").read_bytes()
+    assert len(learned | {start}) == 3
+
+
+@pytest.mark.parametrize("tuner", ["batch-mira", "pro", "rm"])
+def test_with_sparse_features(tuner: str, world: Path, tmp_path: Path, hopefear: Run) -> None:
+    """And with the features of what is to come, and (rm) with relative margin."""
+    run = tmp_path / "run"
+    words = command(world, run, tuner, "search_aware=potential", "future=true")
+    done = hopefear(*words, "--templates", "word-pairs")
+    assert done.returncode == 0, done.stderr
+    lines = (run / "iterations" / "01.tsv").read_text().splitlines()
+    learned = [line for line in lines if line.startswith("word-pairs:") and line[-2:] != "\t0"]
+    assert len(learned) > 3
+
+
+@pytest.mark.parametrize(
+    ("tuner", "options", "more", "message"),
+    [
+        ("mert", ["search_aware=all"], [], "off, partial, potential"),
+        ("pro", ["future=true"], [], "future: belongs to search_aware"),
+        ("batch-mira", ["search_aware=potential", "space=forest"], [], "set space=kbest"),
+        ("mira", ["search_aware=partial"], ["--metric", "ter"], "set search_aware=potential"),
+    ],
+)
+def test_what_is_refused(
+    tuner: str,
+    options: list[str],
+    more: list[str],
+    message: str,
+    world: Path,
+    tmp_path: Path,
+    hopefear: Run,
+) -> None:
+    done = hopefear(*command(world, tmp_path / "run", tuner, *options), *more)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "run" / "weights.tsv").exists()
