@@ -102,6 +102,7 @@ class Setting:
     start: Setting | None = None  # whose weights to begin with
     iterations: int | None = None  # other than the study's
     train: tuple[str, ...] = ()  # more words for `hopefear train`
+    against: str | None = None  # label of the row that its p-values are against, if not the study's
 
 
 #: For `mert` beside others, of which the best iteration is the result, too.
@@ -147,6 +148,10 @@ class Study:
     # More columns, of a row's finished runs; "first" and others of `COLUMNS` by name.
     columns: Sequence[str] = ()
     text: str = ""  # below the title
+
+    def compared(self, setting: Setting) -> str:
+        """The label of the row that a row's p-values are against."""
+        return setting.against or self.against or self.settings[0].label
 
 
 @dataclass
@@ -341,7 +346,7 @@ class Bench:
         """Of what is finished."""
         score = Scores(corpus, self.part(corpus, "test")[1:])
         runs = {s.label: self.finished(corpus, system, s) for s in self.study.settings}
-        against = self.study.against or self.study.settings[0].label
+        against = {s.label: self.study.compared(s) for s in self.study.settings}
         several = len(score.references) > 1
         head = ["runs", "dev BLEU", "test BLEU", "deviation", "p"]
         head += ["first", "p"] if several else []
@@ -358,7 +363,8 @@ class Bench:
                 cells.append(f"{np.mean(shown):.2f}")
                 if kind == "bleu":
                     cells.append(f"{np.std(shown, ddof=1):.2f}" if len(found) > 1 else "-")
-                cells.append("-" if label == against else score.p_value(kind, found, runs[against]))
+                theirs = runs.get(against[label], [])  # not there if some rows only are asked for
+                cells.append("-" if theirs is found else score.p_value(kind, found, theirs))
             lines.append(cells + [COLUMNS[name](found) for name in self.study.columns])
         return markdown([f"{corpus.title}, {system}", *head], lines)
 
@@ -463,10 +469,11 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
             print("the time is over; the same command goes on")
         if a.write:
             command = f"python bench/{script} {name if len(known) > 1 else ''}".strip()
+            against = dict.fromkeys(f"the row '{study.compared(s)}'" for s in study.settings)
             text = (
                 f"## {study.title}\n\n`{command} --run --write`: {study.sizes}; {study.seeds} "
-                f"seeds, at most {study.iterations} iterations. p-values against the row "
-                f"'{study.against or study.settings[0].label}', by stratified approximate "
+                f"seeds, at most {study.iterations} iterations. p-values against "
+                f"{' or '.join(against)}, by stratified approximate "
                 f"randomisation over all seeds.{' ' + study.text if study.text else ''}\n\n"
             )
             write_section(RESULTS, study.name, text + tables)
