@@ -65,10 +65,9 @@ LineSearch make_search(const InArray<int64_t>& begin, const Matrix& dense,
       throw nb::index_error("no such column");
     }
   }
-  return LineSearch(
-      b, {dense.data(), dense.size()}, dense.shape(1), span_of(moving),
-      std::vector<Number>(statistics.data(), statistics.data() + statistics.size()),
-      statistics.shape(1));
+  return LineSearch(b, {dense.data(), dense.size()}, dense.shape(1), span_of(moving),
+                    std::vector<Number>(statistics.data(), statistics.data() + statistics.size()),
+                    statistics.shape(1));
 }
 
 template <typename Number>
