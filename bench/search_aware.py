@@ -255,8 +255,8 @@ def analyses(bench: Bench, write: bool) -> None:
             "--write`: MERT's weights, Bible zh-en, first seed, tuned with a beam of 30. All bins: "
             "potential BLEU of the best partial translation of each. Oracle of 100-best lists, "
             "diversity d' of bigrams in their first 30. Every beam decodes with the weights of "
-            "beam 30; the paper's figure 5 tunes for each beam anew, which the section with a "
-            f"small beam does for 4.\n\n![BLEU against beam]({FIGURE.name})\n\n"
+            "beam 30; in figure 5 the paper seems to tune for each beam anew, which the section "
+            f"with a small beam does for 4.\n\n![BLEU against beam]({FIGURE.name})\n\n"
         )
         write_section(RESULTS, "search-aware analyses", about + tables)
 

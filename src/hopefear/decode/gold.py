@@ -5,8 +5,8 @@ if it has a derivation; else, if asked for, the longest beginning of the sentenc
 sentence of its own.
 
 Neither the gold forest nor a later search for such a beginning translates more than its words; but
-features that look at what follows see it, as they will when a sentence is translated. Good is whatever yields a beginning
-of the translation and covers all of these words; there may be several.
+features that look at what follows see it, as they will when a sentence is translated. Good is
+whatever yields a beginning of the translation and covers all of these words; there may be several.
 
 Such a beginning need not be a translation: phrases that are wrong but rare reach further than right
 ones do. If the pair's word alignment is known (`Sentence.links`), only beginnings that belong

@@ -54,7 +54,7 @@ from hopefear.progress import Progress
 from hopefear.threads import in_order
 from hopefear.tune.base_loop import BaseLoop, Decodes, is_empty
 from hopefear.tune.feature_selection import FiredIn, fired_in, only, restricted, strongest
-from hopefear.tune.judge import Judge, TuningSet
+from hopefear.tune.judge import Judge, TuningSet, by_chance
 from hopefear.tune.options import LoopOptions, TrainingOptions
 from hopefear.tune.run import Record
 from hopefear.tune.search_aware import DecodesBins, check_search_aware
@@ -440,15 +440,6 @@ class OnlineLoop(BaseLoop):
             judge = Judge(self.metric, self.training, self.threads)
         every = [texts.get(number, "") for number in range(len(judge.data.sentences))]
         return float(judge.scores(every)["score"])
-
-
-def by_chance(sentences: int) -> float:
-    """By how many points (of BLEU, TER …) equally good weights may differ on so many sentences.
-
-    Two deviations: of 250 sentences' BLEU under two such vectors the difference has one of about
-    0.5 (Multi30k fr-en, bootstrap).
-    """
-    return 15.0 / float(np.sqrt(sentences))
 
 
 class _Advance:

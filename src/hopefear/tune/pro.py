@@ -11,9 +11,9 @@ brevity penalty of BLEU+1, as the counts of n-grams have one added [nakov2012]; 
 `max_length_difference` are the cut-offs against pairs with a "monster", and `accept=random` takes
 any `kept` of the pairs that are left instead of the most different [nakov2013].
 
-Search-aware, a group is a sentence and a bin. The bins of a sentence share its `samples`, though
-each draws at least `kept`, and each keeps its own `kept`: |x| times as many examples as without
-[liu2014, eq. 9], from about as many draws.
+Differs: where bins are groups, [liu2014] has all pairs of each (eq. 9). Here the bins of a sentence
+share its `samples`, though each draws at least `kept`, and each keeps its own `kept`: |x| times as
+many examples as without bins, from about as many draws.
 
 Differs: new and last weights are brought to one length (L2, of the free features) before they are
 mixed, since the classifier's scale says nothing about the direction; unless a fixed feature with a

@@ -18,9 +18,9 @@ from loop_toy import NEAR, ToyDecoder, toy_set
 from hopefear.errors import OptionError
 from hopefear.forest import kbest
 from hopefear.metrics import create
-from hopefear.tune.judge import TuningSet
+from hopefear.tune.judge import TuningSet, by_chance
 from hopefear.tune.mira import Mira, Rm
-from hopefear.tune.online import OnlineLoop, active_by_template, by_chance
+from hopefear.tune.online import OnlineLoop, active_by_template
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import RunDirectory, read_metrics
 from hopefear.tune.runs import tune
