@@ -98,38 +98,44 @@ double SparseVector::max_norm() const {
 SparseVector weighted_sum(std::span<const SparseVector* const> vectors,
                           std::span<const double> factors) {
   if (vectors.size() != factors.size()) throw std::invalid_argument("as many factors as vectors");
-  // All entries side by side, sorted by id and, within one id, by vector: the sum does not depend
-  // on anything but the arguments.
-  struct Entry {
+  // A heap of the vectors by their next ids; of equal ids the first vector comes first, so that the
+  // sum does not depend on anything but the arguments. Takes no memory but the result's: vectors of
+  // all weights have millions of entries.
+  struct Next {
     FeatureId id;
-    double value;
+    size_t vector, place;
   };
-  std::vector<Entry> entries;
+  const auto later = [](const Next& a, const Next& b) {
+    return a.id != b.id ? a.id > b.id : a.vector > b.vector;
+  };
+  std::vector<Next> heap;
+  size_t largest = 0;
   for (size_t v = 0; v < vectors.size(); ++v) {
-    const auto middle = static_cast<std::ptrdiff_t>(entries.size());
-    for (size_t i = 0; i < vectors[v]->size(); ++i) {
-      entries.push_back({vectors[v]->ids()[i], factors[v] * vectors[v]->values()[i]});
-    }
-    std::inplace_merge(entries.begin(), entries.begin() + middle, entries.end(),
-                       [](const Entry& a, const Entry& b) { return a.id < b.id; });
-    // Sum what is equal now, so that memory stays near the size of the union.
-    size_t kept = 0;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      if (kept > 0 && entries[kept - 1].id == entries[i].id) {
-        entries[kept - 1].value += entries[i].value;
-      } else {
-        entries[kept++] = entries[i];
-      }
-    }
-    entries.resize(kept);
+    if (vectors[v]->size() > 0) heap.push_back({vectors[v]->ids().front(), v, 0});
+    largest = std::max(largest, vectors[v]->size());
   }
+  std::make_heap(heap.begin(), heap.end(), later);
   std::vector<FeatureId> ids;
   std::vector<float> values;
-  ids.reserve(entries.size());
-  values.reserve(entries.size());
-  for (const Entry& entry : entries) {
-    ids.push_back(entry.id);
-    values.push_back(static_cast<float>(entry.value));
+  ids.reserve(largest);
+  values.reserve(largest);
+  while (!heap.empty()) {
+    const FeatureId id = heap.front().id;
+    double sum = 0;
+    while (!heap.empty() && heap.front().id == id) {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      Next& next = heap.back();
+      const SparseVector& vector = *vectors[next.vector];
+      sum += factors[next.vector] * vector.values()[next.place];
+      if (++next.place == vector.size()) {
+        heap.pop_back();
+      } else {
+        next.id = vector.ids()[next.place];
+        std::push_heap(heap.begin(), heap.end(), later);
+      }
+    }
+    ids.push_back(id);
+    values.push_back(static_cast<float>(sum));
   }
   return SparseVector(ids, values);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <tuple>
 
@@ -92,6 +93,7 @@ std::string_view FeatureNames::name(FeatureId id) const {
 }
 
 void FeatureNames::add(const FeatureNames& others) {
+  if (&others == this) return;
   for (const Slot& slot : others.slots_) {
     if (slot.id != 0) intern(others.name(slot.id));
   }
@@ -230,21 +232,28 @@ SparseVector Weights::to_vector() const {
               entries.begin() + static_cast<std::ptrdiff_t>(begin[b + 1]));
   }
   for (size_t i = 0; i < size_; ++i) std::tie(ids[i], values[i]) = entries[i];
+  std::vector<std::pair<FeatureId, float>>().swap(entries);
   return SparseVector(ids, values);
 }
 
 std::vector<std::pair<FeatureId, float>> Weights::top(size_t k) const {
-  std::vector<std::pair<FeatureId, float>> entries;
+  const auto better = [](const auto& a, const auto& b) {
+    const float x = std::abs(a.second), y = std::abs(b.second);
+    return x != y ? x > y : a.first < b.first;
+  };
+  std::vector<std::pair<FeatureId, float>> entries;  // a heap with the worst on top
   for (size_t i = 0; i < ids_.size(); ++i) {
-    if (ids_[i] != 0 && values_[i] != 0) entries.emplace_back(ids_[i], values_[i]);
+    if (ids_[i] == 0 || values_[i] == 0) continue;
+    const std::pair<FeatureId, float> entry{ids_[i], values_[i]};
+    if (entries.size() == k) {
+      if (k == 0 || !better(entry, entries.front())) continue;
+      std::pop_heap(entries.begin(), entries.end(), better);
+      entries.pop_back();
+    }
+    entries.push_back(entry);
+    std::push_heap(entries.begin(), entries.end(), better);
   }
-  k = std::min(k, entries.size());
-  std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(k),
-                    entries.end(), [](const auto& a, const auto& b) {
-                      const float x = std::abs(a.second), y = std::abs(b.second);
-                      return x != y ? x > y : a.first < b.first;
-                    });
-  entries.resize(k);
+  std::sort_heap(entries.begin(), entries.end(), better);
   return entries;
 }
 
@@ -287,6 +296,7 @@ void save_weights(const std::string& path, const SparseVector& weights, const Fe
   writer.add("values", weights.values());
   if (names != nullptr) {
     std::vector<uint32_t> lengths;
+    lengths.reserve(weights.size());
     for (const FeatureId id : weights.ids()) {
       lengths.push_back(static_cast<uint32_t>(names->name(id).size()));
     }
@@ -324,10 +334,14 @@ void load_weights(const std::string& path, Weights& weights, FeatureNames* names
 
 void write_weights_text(ByteSink& sink, const SparseVector& weights, const FeatureNames* names) {
   check_finite(weights, names);
-  std::vector<std::pair<std::string, float>> lines;
+  // Names are not copied: there may be 20 million.
+  std::deque<std::string> made;
+  std::vector<std::pair<std::string_view, float>> lines;
   lines.reserve(weights.size());
   for (size_t i = 0; i < weights.size(); ++i) {
-    lines.emplace_back(display_name(weights.ids()[i], names), weights.values()[i]);
+    std::string_view name = names == nullptr ? std::string_view() : names->name(weights.ids()[i]);
+    if (name.empty()) name = made.emplace_back(id_text(weights.ids()[i]));
+    lines.emplace_back(name, weights.values()[i]);
   }
   std::sort(lines.begin(), lines.end());
   BufferedSink out(sink);

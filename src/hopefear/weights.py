@@ -181,10 +181,15 @@ class Weights:
                 write_weights_text(file, self.table, self.names)
 
     @classmethod
-    def load(cls, path: PathLike, *, names: bool = True, verify: bool = False) -> Weights:
-        """Read either form; `names=False` leaves the names out, `verify` checks all of a .bin."""
-        weights = cls()
-        if not names:
+    def load(
+        cls, path: PathLike, *, names: bool | FeatureNames = True, verify: bool = False
+    ) -> Weights:
+        """Read either form; `verify` checks all of a .bin.
+
+        `names`: where they are remembered; False leaves them out.
+        """
+        weights = cls(names=None if isinstance(names, bool) else names)
+        if names is False:
             weights.names = None
         if _is_binary(path):
             load_weights(str(path), weights.table, weights.names, verify)

@@ -122,7 +122,7 @@ class BaseLoop(ABC):
             state = state or self._begin()
             self.records = state["records"]
             self.iteration = state["iteration"]
-            self.weights = self.directory.load_weights(self.iteration)
+            self.weights = self._load(self.iteration)
             self.useless = state["useless"]
             if state["phase"] == "finished":
                 return self._finish(state["stopped"])
@@ -190,7 +190,7 @@ class BaseLoop(ABC):
         self.records[self.iteration :] = [record]
         best = self._best()
         if best == self.iteration:
-            self.directory.choose(best)
+            self.directory.choose(self.weights)
         self._checkpoint("decoded")
         self._report(record)
 
@@ -289,7 +289,7 @@ class BaseLoop(ABC):
         wanted = self.options.average_last
         wanted = self._tuner.average_last if wanted is None else wanted
         numbers = last_iterations(self.iteration, wanted)
-        found = {number: self.directory.load_weights(number) for number in numbers}
+        found = {number: self._load(number) for number in numbers}
         found = {number: weights for number, weights in found.items() if not nearly_zero(weights)}
         if len(found) < 2:
             return
@@ -320,15 +320,19 @@ class BaseLoop(ABC):
             best,
             self._qualities()[best],
             stopped,
-            self.directory.load_weights(best),
+            self._load(best),
         )
-        self.directory.choose(best)
+        self.directory.choose(outcome.weights)
         self._checkpoint("finished", stopped=stopped, chosen=best)
         if not self.options.keep_pool:
             self.directory.drop_pool()
         if outcome.best == 0 and self.iteration > 0:
             self.warn("no iteration scored better than the start weights, which were chosen")
         return outcome
+
+    def _load(self, iteration: int) -> Weights:
+        """Weights of an iteration. Of millions the names are the most: all share the decoder's."""
+        return self.directory.load_weights(iteration, self.decoder.names)
 
     def _chosen(self) -> int:
         """The mean, where there is one; without it, or if it failed, the best iteration.

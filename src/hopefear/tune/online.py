@@ -470,4 +470,4 @@ def _contains(ascending: Any, values: Any) -> Any:
 
 def _arrays(weights: Weights) -> dict[str, Any]:
     vector = weights.vector()
-    return {"ids": vector.ids.copy(), "values": vector.values.copy()}
+    return {"ids": vector.ids, "values": vector.values}

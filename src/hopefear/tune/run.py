@@ -29,7 +29,7 @@ from hopefear import __version__
 from hopefear.config import load_toml
 from hopefear.errors import InputError, OptionError
 from hopefear.files import PathLike, atomic_path, check_directory, open_output, write_text
-from hopefear.weights import Weights
+from hopefear.weights import FeatureNames, Weights
 
 CONFIG_FILE = "config.toml"
 METRICS_FILE = "metrics.jsonl"
@@ -89,12 +89,13 @@ class RunDirectory:
         other.unlink(missing_ok=True)
         return weights if binary else Weights.load(path)  # text is rounded, the binary form is not
 
-    def load_weights(self, iteration: int) -> Weights:
-        return Weights.load(self.weights_path(iteration))
+    def load_weights(self, iteration: int, names: FeatureNames | None = None) -> Weights:
+        """`names`: where names are remembered, if not beside these weights."""
+        return Weights.load(self.weights_path(iteration), names=True if names is None else names)
 
-    def choose(self, iteration: int) -> None:
-        """Make the weights of this iteration the result."""
-        self.load_weights(iteration).save(self.path / WEIGHTS_FILE)
+    def choose(self, weights: Weights) -> None:
+        """Make these weights, of some iteration, the result."""
+        weights.save(self.path / WEIGHTS_FILE)
 
     # -- the state --
 

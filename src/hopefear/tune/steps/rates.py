@@ -68,7 +68,7 @@ class _Sums(Rate):
 
     def state(self) -> dict[str, Any]:
         vector = self._sums.vector()
-        return {"ids": vector.ids.copy(), "sums": vector.values.copy()}
+        return {"ids": vector.ids, "sums": vector.values}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._sums = Weights(
