@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.cli.command import Command, Console, table
-from hopefear.cli.translate import load_plugins
 from hopefear.config import argument, option
 from hopefear.errors import OptionError
 from hopefear.files import check_one_stdin, check_writable, write_text
@@ -100,7 +99,6 @@ class Forced(Command):
         from hopefear.threads import all_cores
 
         self._check(console)
-        load_plugins(self.plugin)
         model = Model.load(self.model)
         decoder = self._decoder(model, self.distortion_limit)
         options = self._options(model, console)

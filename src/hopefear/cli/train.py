@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.cli.command import Command, Console, table
-from hopefear.cli.translate import load_plugins
 from hopefear.config import argument, option, part_of
 from hopefear.progress import duration
 from hopefear.registry import register
@@ -42,7 +41,6 @@ class Train(TrainOptions, Command):
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.train import train
 
-        load_plugins(self.plugin)
         options = TrainOptions(**part_of(TrainOptions, self))
         return train(
             self.source,
