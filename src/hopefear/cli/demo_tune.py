@@ -55,7 +55,7 @@ METHODS = (
         "phrase",
         "search-aware",
         "mira",
-        2,
+        3,
         "mira that also learns which beginnings of a translation search should keep",
         # Steps for every beginning of a sentence add up; longer ones forget the start at once.
         settings={"search_aware": "potential", "C": 0.0001},
