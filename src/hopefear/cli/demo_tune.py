@@ -55,9 +55,10 @@ METHODS = (
         "phrase",
         "search-aware",
         "mira",
-        2,
+        3,
         "mira that also learns which beginnings of a translation search should keep",
-        # Steps for every beginning of a sentence add up; longer ones forget the start at once.
+        # Of 0.01, 0.001 and this, by the development set of seed 1: with the others BLEU falls from
+        # 48 to 42 in the first iteration and the start is kept.
         settings={"search_aware": "potential", "C": 0.0001},
     ),
     Method(
@@ -67,7 +68,8 @@ METHODS = (
         3,
         "learns from the training text where search loses the right translation",
         options={"max_examples": 1000, "leave_out": True},
-        # The reference is one of many ways to say it, so longer steps unlearn more than they teach.
+        # Of 0.01 and this, likewise; with 0.01 the start is kept. So it is with mert's weights to
+        # start from and rule ids, at 0.001 and 0.0002.
         settings={"eta": 0.001},
         bitext=True,
     ),
@@ -142,7 +144,7 @@ class _Inside(Display):
         self.outer, self.label = outer, label
 
     def refresh(self, step: Progress) -> None:
-        self.outer.say(f"{self.label}, {step.label}")
+        self.outer.say(f"{self.label}, {step.label.partition(':')[0]}")
 
 
 class _Quiet(Console):
