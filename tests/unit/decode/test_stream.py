@@ -202,7 +202,9 @@ def test_sentences_without_translation_are_counted_once() -> None:
     with stream(command, warn=warnings.append) as decoder:
         sentences = [Sentence((word,), id) for word, id in (("a", "0"), ("b", "7"), ("b", "9"))]
         for _ in range(2):
-            found = [forest.edges for forest in decoder.decode_all(sentences, Weights({"words": 1}))]
+            found = [
+                forest.edges for forest in decoder.decode_all(sentences, Weights({"words": 1}))
+            ]
             assert found == [1, 0, 0]
         list(decoder.for_learner(0).decode_all(sentences[1:2], Weights({"words": 1})))
     assert len(warnings) == 1
