@@ -1,7 +1,7 @@
 # From a fresh clone, with python3, a C++ compiler and the package index:
 #   make demo     install into .venv and run the demo
 #   make test     install with the test extras and run the whole suite
-# Also: install, lint, format, asan, tsan, bench, docs, clean. A second call rebuilds only what changed.
+# Also: install, lint, format, asan, tsan, fuzz, bench, docs, clean. A second call rebuilds only what changed.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ TAG = $(shell $(BIN)/python -c 'import sys; print(sys.implementation.cache_tag)'
 SOURCES := $(shell find src cpp -not -name '*.pyc' -not -name __pycache__) CMakeLists.txt pyproject.toml
 CPP_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: install test demo lint format asan tsan bench docs clean
+.PHONY: install test demo lint format asan tsan fuzz bench docs clean
 install: $(VENV)/.installed
 
 $(VENV)/.tools: pyproject.toml
@@ -74,6 +74,10 @@ tsan: $(VENV)/.tools
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS=-fsanitize=thread
 	$(BIN)/cmake --build $(TSAN) --target engine_tests
 	$(TSAN)/engine_tests
+
+# Damaged files for every reader, 100,000 each by default; FUZZ='--inputs 1000 arpa plf' for less.
+fuzz: install $(VENV)/.extra-test
+	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)
 
 bench: install $(VENV)/.extra-test
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

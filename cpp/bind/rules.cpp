@@ -152,10 +152,18 @@ void bind_rules(nb::module_& m) {
           },
           "path"_a, "verify"_a)
       .def("__len__", &RuleTable::size)
-      .def_prop_ro("columns", [](const RuleTable& table) { return table.columns().names; })
+      .def_prop_ro("columns",
+                   [](const RuleTable& table) {
+                     std::vector<nb::str> names;
+                     for (const std::string& name : table.columns().names) {
+                       names.push_back(text_of(name));
+                     }
+                     return names;
+                   })
       .def_prop_ro("reordering", [](const RuleTable& table) { return table.columns().reordering; })
       .def_prop_ro("root", &RuleTable::root)
       .def_prop_ro("info", [](const RuleTable& table) { return text_of(table.info()); })
+      .def_prop_ro("path", [](const RuleTable& table) { return text_of(table.file().path()); })
       .def("statistics", statistics_of)
       .def(
           "child",

@@ -43,14 +43,6 @@ std::string grouped(uint64_t number) {  // 1,234,567
   return text;
 }
 
-std::string shown(std::string_view text) {
-  constexpr size_t kMost = 40;
-  std::string result = "'";
-  result.append(text.substr(0, kMost));
-  result.append(text.size() > kMost ? "…'" : "'");
-  return result;
-}
-
 void split(std::string_view line, const LineReader& reader, WordCollector& words,
            std::vector<Word>& sentence) {
   if (reader.line_number() == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);

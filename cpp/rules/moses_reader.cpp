@@ -77,8 +77,8 @@ class Importer {
         for_each_word(fields[4], kBlanks, [&](std::string_view word) {
           const double count = number_of(word);
           if (count < 0) {
-            throw InputError(place + ": '" + std::string(word) +
-                             "' is no count; expected numbers c(e) c(f) c(f,e) in the fifth field");
+            throw InputError(place + ": " + shown(word) +
+                             " is no count; expected numbers c(e) c(f) c(f,e) in the fifth field");
           }
           counts.push_back(static_cast<float>(count));
         });
@@ -220,8 +220,8 @@ class Importer {
     for_each_word(text, kBlanks, [&](std::string_view word) {
       const double value = number_of(word);
       if (value < 0) {
-        throw InputError(place + ": '" + std::string(word) +
-                         "' is no probability; expected a number of at least 0, mend the line");
+        throw InputError(place + ": " + shown(word) +
+                         " is no probability; expected a number of at least 0, mend the line");
       }
       scores_.push_back(std::max(kFloor, static_cast<float>(std::log(value))));
     });

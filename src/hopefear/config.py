@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from hopefear.errors import OptionError, suggestion
+from hopefear.errors import OptionError, in_line, suggestion
 from hopefear.files import display_name
 
 try:
@@ -299,8 +299,8 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
     """The mapping that a TOML text stands for; `place` is where it comes from."""
     try:
         return dict(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise OptionError(f"{place}: not valid TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+        raise OptionError(f"{place}: not valid TOML: {in_line(error)}") from None
 
 
 def parse_pairs(cls: type, pairs: Iterable[str]) -> dict[str, Any]:

@@ -23,6 +23,12 @@ class OptionError(HopefearError):
     """An option, a config key or an argument has a wrong name or value."""
 
 
+def in_line(error: object, most: int = 200) -> str:
+    """What another library says is wrong, in one line that is not too long."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= most else text[:most] + "…"
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The remedy for a misspelt name: what it may have meant, or what there is."""
     known = sorted(known)

@@ -138,7 +138,7 @@ def open_pharaoh(path: PathLike, direction: Direction) -> Iterator[BinaryIO]:
                 buffered.detach()
 
 
-_GIZA_LENGTHS = re.compile(rb"source length (\d+) target length (\d+)")
+_GIZA_LENGTHS = re.compile(rb"source length (\d{1,9}) target length (\d{1,9})")
 _GIZA_WORD = re.compile(rb"(?:^|\s)(\S+) \(\{([\d\s]*)\}\)")
 
 
@@ -159,7 +159,9 @@ def _giza_lines(file: Iterable[bytes], name: str, direction: Direction) -> Itera
                 "sentence, a sentence with ({ … })); is the file cut off?"
             )
         points: Sequence[Point] = [
-            (i, int(j) - 1) for i, (_, found) in enumerate(links[1:]) for j in found.split()
+            (i, int(j) - 1 if len(j) < 10 else MOST_WORDS)
+            for i, (_, found) in enumerate(links[1:])
+            for j in found.split()
         ]
         check_points(points, (len(links) - 1, len(generated)), f"{name}:{number + 2}")
         if direction == "reverse":

@@ -21,6 +21,7 @@ from hopefear.weights import FeatureNames
 
 __all__ = ["Derivation", "Forest", "ForestBuilder", "Vocabulary", "bin_nodes"]
 
+_MOST_WORDS = 1 << 24  # of a sentence; a position beyond is a mistake
 Features = Mapping[str, float] | Mapping[int, float]  # by name or by 64-bit id
 
 
@@ -50,16 +51,19 @@ class ForestBuilder:
     ) -> int:
         """A node and its labels: covered source positions (and how many), span, symbol."""
         positions = sorted(set(coverage))
+        begin, end = span if span is not None else (-1, -1)
+        count = len(positions) if covered is None else covered
+        for place in (count, begin, end, *positions[-1:]):
+            if not isinstance(place, int) or not -1 <= place < _MOST_WORDS:
+                shown = repr(place)[:40]
+                raise ValueError(f"{shown}, expected a source position below {_MOST_WORDS:,}")
         if positions and positions[0] < 0:
             raise ValueError(f"coverage {positions[0]}, expected source positions from 0")
         bits = np.zeros(positions[-1] // 64 + 1 if positions else 0, np.uint64)
         for position in positions:
             bits[position // 64] |= np.uint64(1 << (position % 64))
         number = -1 if symbol is None else self.vocabulary.intern(symbol)
-        begin, end = span if span is not None else (-1, -1)
-        return self._raw.node(
-            len(positions) if covered is None else covered, begin, end, number, bits
-        )
+        return self._raw.node(count, begin, end, number, bits)
 
     def row(self, features: Features, *, share: bool = True) -> int:
         """A row of features for edges to refer to; with `share` an equal one is used again."""

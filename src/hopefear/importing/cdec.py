@@ -108,7 +108,10 @@ def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
 
 
 def _feature_function(ini: Path, place: str, text: str, found: Imported) -> None:
-    name, *words = shlex.split(text)
+    try:
+        name, *words = shlex.split(text)
+    except ValueError:
+        raise InputError(f"{place}: {text[:40]!r}, expected a name and words after it") from None
     if name in _COUNTS:
         if words:
             raise InputError(f"{place}: {name} {words[0]!r}, expected nothing after the name")
@@ -162,13 +165,13 @@ def read_weights(path: Path) -> Weights:
 
 def _truth(text: str, place: str) -> bool:
     if text.lower() not in ("true", "false", "1", "0"):
-        raise InputError(f"{place}: {text!r}, expected true or false")
+        raise InputError(f"{place}: {text[:40]!r}, expected true or false")
     return text.lower() in ("true", "1")
 
 
 def _whole(text: str, place: str) -> int:
-    if not text.isdecimal():
-        raise InputError(f"{place}: {text!r}, expected a whole number")
+    if not text.isdecimal() or len(text) > 9:
+        raise InputError(f"{place}: {text[:40]!r}, expected a whole number of at most 9 digits")
     return int(text)
 
 

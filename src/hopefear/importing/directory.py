@@ -118,6 +118,9 @@ def guess_format(path: Path) -> Format:
     raise InputError(f"{path}: neither a moses.ini nor a cdec.ini by its content; give --format")
 
 
+_LONGEST_LINE = 4096  # messages quote it
+
+
 def read_ini_lines(path: Path, *, inline: bool = True) -> list[tuple[int, str]]:
     """Numbers and contents of the lines that are not empty, without comments.
 
@@ -130,6 +133,11 @@ def read_ini_lines(path: Path, *, inline: bool = True) -> list[tuple[int, str]]:
         if line.lstrip().startswith("#"):
             continue
         text = line.partition("#")[0].strip() if inline else line.strip()
+        if len(text) > _LONGEST_LINE:
+            raise InputError(
+                f"{path}:{number}: a line of {len(text):,} characters, expected at most "
+                f"{_LONGEST_LINE:,}; is it the right file?"
+            )
         if text:
             lines.append((number, text))
     return lines

@@ -318,5 +318,5 @@ def parse_weight(text: str, place: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"{place}: weight {text!r}, expected a finite number")
+        raise InputError(f"{place}: weight {text[:40]!r}, expected a finite number")
     return value

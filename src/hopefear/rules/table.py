@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hopefear.errors import InputError
 from hopefear.files import PathLike
 
 if TYPE_CHECKING:
@@ -109,7 +110,13 @@ class RuleTable:
     @property
     def info(self) -> dict[str, Any]:
         """How the table was made, in the words of its maker."""
-        return dict(json.loads(self.engine.info or "{}"))
+        try:
+            return dict(json.loads(self.engine.info or "{}"))
+        except (ValueError, TypeError, RecursionError):
+            raise InputError(
+                f"{self.engine.path}: damaged: what it says of its making is no JSON object; "
+                "re-create it with 'hopefear extract'"
+            ) from None
 
     def _rules(self, node: int, symbols: Sequence[str | int]) -> Iterator[Rule]:
         """The rules of a node, whose source side is words and labels of nonterminals."""
@@ -125,6 +132,11 @@ class RuleTable:
             source.append(symbol)
         for number in range(begin, end):
             target, links, scores, counts, sentence, label, sparse = self.engine.rule(number)
+            if any(isinstance(s, int) and s >= len(nonterminals) for s in target):
+                raise InputError(
+                    f"{self.engine.path}: damaged: a target side has more nonterminals than its "
+                    "source side; re-create it with 'hopefear extract'"
+                )
             words = tuple(s if isinstance(s, str) else nonterminals[s] for s in target)
             yield Rule(
                 tuple(source), words, scores, links, Counts(*counts), sentence, label, sparse

@@ -135,7 +135,7 @@ class Casing:
         casing = cls(header[1].partition("=")[2], header[2] == "starts=upper")
         for number, line in enumerate(lines, 2):
             columns = line.split("\t")
-            if len(columns) != 4 or not all(c.isascii() and c.isdigit() for c in columns[2:]):
+            if len(columns) != 4 or not all(_is_count(c) for c in columns[2:]):
                 raise InputError(
                     f"{name}:{number}: expected word, form and two counts separated by tabs, "
                     f"found {line[:60]!r}; learn it again with 'hopefear text casing'"
@@ -143,6 +143,10 @@ class Casing:
             casing.forms[columns[0]] = columns[1]
             casing.counts[columns[0]] = int(columns[2]), int(columns[3])
         return casing
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def _unsure_places(words: Sequence[str]) -> Iterator[bool]:

@@ -58,7 +58,7 @@ class Clusters:
                     f"found {line[:80]!r}; make the file with 'hopefear cluster'"
                 )
             bits, word, count = fields
-            if not (count.isascii() and count.isdigit()):
+            if not (count.isascii() and count.isdigit() and len(count) < 19):
                 raise InputError(
                     f"{name}:{number}: expected a count, found {count[:40]!r}; make the file with "
                     "'hopefear cluster'"

@@ -27,8 +27,15 @@ import tomli_w
 
 from hopefear import __version__
 from hopefear.config import load_toml
-from hopefear.errors import InputError, OptionError
-from hopefear.files import PathLike, atomic_path, check_directory, open_output, write_text
+from hopefear.errors import InputError, OptionError, in_line
+from hopefear.files import (
+    PathLike,
+    atomic_path,
+    check_directory,
+    open_output,
+    open_text,
+    write_text,
+)
 from hopefear.weights import FeatureNames, Weights
 
 CONFIG_FILE = "config.toml"
@@ -233,14 +240,16 @@ def write_metrics(path: Path, records: Sequence[Record]) -> None:
 def read_metrics(path: Path) -> list[Record]:
     """The lines of metrics.jsonl."""
     records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"{path}:{number}: not a JSON object ({error})") from None
-        if not isinstance(record, dict):
-            raise InputError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
-        records.append(record)
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                why = in_line(error)
+                raise InputError(f"{path}:{number}: not a JSON object ({why})") from None
+            if not isinstance(record, dict):
+                raise InputError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
+            records.append(record)
     return records
 
 

@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from hopefear._engine import Forest, Vocabulary
-from hopefear.errors import InputError
+from hopefear.errors import InputError, in_line
 from hopefear.files import PathLike, display_name, open_input
 from hopefear.forest.forest import ForestBuilder
 from hopefear.weights import FeatureNames
@@ -39,11 +39,11 @@ def read_cdec_forest(
         # Pairs, because keys are repeated.
         pairs = json.loads(text, object_pairs_hook=lambda pairs: pairs)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{display_name(path)}: not a JSON object ({error})") from None
+        raise InputError(f"{display_name(path)}: not a JSON object ({in_line(error)})") from None
     try:
         return _forest(pairs, ForestBuilder(vocabulary=vocabulary, names=names), id)
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-        why = f"no {error}" if isinstance(error, KeyError) else error
+        why = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
         raise InputError(f"{display_name(path)}: not a cdec forest: {why}") from None
 
 

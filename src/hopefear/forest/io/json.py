@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 
 from hopefear._engine import Forest, SparseVector, Vocabulary
-from hopefear.errors import InputError
+from hopefear.errors import InputError, in_line
 from hopefear.files import PathLike, display_name, open_text, write_text
 from hopefear.forest.forest import ForestBuilder
 from hopefear.weights import FeatureNames
 
 _FORMAT, _VERSION = "hopefear-forest", 1
+_FAULTS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, RecursionError)
+_MOST_NODES = 1_000_000  # of a forest that only says how many it has
 _NO_ROW = 0xFFFFFFFF
 
 
@@ -61,6 +63,8 @@ def from_json(
         raise ValueError(f"format {data.get('format')!r} version {data.get('version')!r}")
     builder = ForestBuilder(vocabulary=vocabulary, names=names)
     nodes = data.get("nodes", [])
+    if isinstance(nodes, int) and nodes > _MOST_NODES:
+        raise ValueError(f"{in_line(nodes, 20)} nodes, expected at most {_MOST_NODES:,}")
     for label in [{}] * nodes if isinstance(nodes, int) else nodes:
         span = label.get("span")
         builder.node(
@@ -98,8 +102,8 @@ def read_json(
                 continue
             try:
                 yield from_json(json.loads(line), vocabulary=vocabulary, names=names)
-            except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-                why = f"no {error}" if isinstance(error, KeyError) else error
+            except _FAULTS as error:
+                why = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
                 raise InputError(
                     f"{display_name(path)}:{number}: not a forest ({why}); "
                     "the module hopefear.forest.io.json says what one is"

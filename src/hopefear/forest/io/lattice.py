@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from hopefear._engine import Forest, Vocabulary
-from hopefear.errors import InputError
+from hopefear.errors import InputError, in_line
 from hopefear.files import PathLike, display_name, open_text
 from hopefear.forest.forest import ForestBuilder
 from hopefear.weights import FeatureNames
@@ -149,7 +149,7 @@ def read_openfst(
                 word = _word(row[3 if transducer else 2], symbols)
                 _arc(builder, head, tail, word, [-cost], count_words)
         except (ValueError, IndexError, KeyError) as error:
-            raise InputError(f"{name}:{number}: {error}; expected OpenFst text") from None
+            raise InputError(f"{name}:{number}: {in_line(error)}; expected OpenFst text") from None
     if rows and len(rows[0][1]) <= 2:  # a machine whose start is final and has no arcs in front
         builder.edge(states[rows[0][1][0]], (), ())
     goal = builder.node()
@@ -159,7 +159,7 @@ def read_openfst(
     try:
         return builder.finish(goal, id=id)
     except ValueError as error:
-        raise InputError(f"{name}: {error}; only acyclic machines are forests") from None
+        raise InputError(f"{name}: {in_line(error)}; only acyclic machines are forests") from None
 
 
 def _is_number(text: str) -> bool:

@@ -32,7 +32,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from hopefear._engine import Forest, Vocabulary
-from hopefear.errors import InputError
+from hopefear.errors import InputError, in_line
 from hopefear.files import PathLike, display_name, open_text
 from hopefear.forest.forest import ForestBuilder
 from hopefear.weights import FeatureNames
@@ -109,7 +109,7 @@ def _hypothesis(line: str, core_names: Sequence[str] | None, place: str) -> _Hyp
             f"{place}: no '{key}=', expected a line of -output-search-graph[-extended]"
         ) from None
     except ValueError as error:
-        raise InputError(f"{place}: {error}; make the search graph again") from None
+        raise InputError(f"{place}: {in_line(error)}; make the search graph again") from None
 
 
 def _score_features(text: str, core_names: Sequence[str] | None) -> dict[str, float]:
@@ -165,7 +165,7 @@ def _graph_forest(builder: ForestBuilder, sentence: str, found: list[_Hypothesis
         try:
             builder.edge(number[h.node], [number[back]], [0, *h.words], features=h.features)
         except (ValueError, InputError) as error:
-            raise InputError(f"{h.place}: {error}") from None
+            raise InputError(f"{h.place}: {in_line(error)}") from None
     if not goal_tails:
         return builder.finish(None, id=sentence)
     goal = builder.node(covered=complete)
@@ -203,16 +203,23 @@ def read_moses_hypergraph(
             return line
 
         try:
-            nodes = int(next_line().split()[0])
+            nodes = _count(next_line().split()[0])
             for node in range(nodes):
-                edges = int(next_line())
+                edges = _count(next_line())
                 for edge in range(edges):
                     _hypergraph_edge(builder, node, next_line(), first=edge == 0)
                 if edges == 0:
                     builder.node()
         except (ValueError, IndexError) as error:
-            raise InputError(f"{place}: {error}; expected Moses's hypergraph format") from None
+            why = in_line(error)
+            raise InputError(f"{place}: {why}; expected Moses's hypergraph format") from None
     return builder.finish(nodes - 1 if nodes else None, id=id)
+
+
+def _count(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise ValueError(f"{text[:40]!r}, expected a number of nodes or edges")
+    return int(text)
 
 
 def _hypergraph_edge(builder: ForestBuilder, node: int, line: str, *, first: bool) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopefear._engine import Forest, NbestStream, Vocabulary
-from hopefear.errors import InputError
+from hopefear.errors import InputError, in_line
 from hopefear.files import PathLike, display_name, open_input, open_text
 from hopefear.forest.forest import ForestBuilder
 from hopefear.weights import FeatureNames
@@ -76,7 +76,7 @@ def _read_jsonl(path: PathLike, builder: ForestBuilder) -> Iterator[NbestList]:
             try:
                 row = builder.row(entry.features, share=False)
             except (ValueError, InputError) as error:
-                raise InputError(f"{entry.place}: {error}") from None
+                raise InputError(f"{entry.place}: {in_line(error)}") from None
             builder.edge(0, (), entry.words, row=row)
             scores.append(entry.score)
         yield NbestList(id, builder.finish(0, id=id), np.array(scores, np.float64))
@@ -91,7 +91,7 @@ def _entries(path: PathLike) -> Iterator[_Entry]:
             try:
                 record = json.loads(line)
             except ValueError as error:
-                raise InputError(f"{place}: not a JSON object ({error})") from None
+                raise InputError(f"{place}: not a JSON object ({in_line(error)})") from None
             yield _entry(record, place)
 
 

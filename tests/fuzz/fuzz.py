@@ -1,0 +1,318 @@
+"""Throw damaged files at every reader: `make fuzz`, or `python tests/fuzz/fuzz.py --help`.
+
+Whatever a file has in it, reading it must end well or with a `HopefearError` or `OSError` whose
+message is one line: no other exception, no crash, no hang, no great amount of memory. Each reader
+runs in a process of its own, that may have 1 GB more than it starts with; one that crashes or
+hangs is started again behind the input that did it. The inputs depend on nothing but the seed, the
+reader and their number. What fails is written to a folder, shortened as far as it still fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import mmap
+import os
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from fuzz_mutate import case
+
+MEMORY = 1 << 30
+LONGEST_MESSAGE = 5000  # it may have a file's name in it, or a line of an ini
+_COUNTER = struct.Struct("<qq")  # the input that is being read, and whether any was yet
+_START = 300.0  # seconds that a process has before its first input
+
+
+@dataclass
+class Failure:
+    """An input that ended as none may."""
+
+    reader: str
+    number: int
+    what: str
+    where: str = ""  # for equal ones to be told
+
+
+def judge(read: Callable[[Path], Any], path: Path) -> tuple[str, str]:
+    """What is wrong with how reading a file ends, and where; nothing if it is well."""
+    from hopefear.errors import HopefearError
+
+    try:
+        read(path)
+    except HopefearError as error:
+        text = str(error)
+        if "\n" in text or not text or len(text) > LONGEST_MESSAGE:
+            return f"message of {len(text)} characters: {text[:200]!r}", "message"
+    except OSError as error:
+        if "\n" in str(error):
+            return f"message: {str(error)[:200]!r}", "message"
+    except Exception as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if "hopefear" in f.filename]
+        place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
+        return f"{type(error).__name__}: {str(error)[:200]!r} at {place}", place
+    return "", ""
+
+
+# -- the process that reads --
+
+
+def work(arguments: argparse.Namespace) -> None:
+    """Read inputs from a number on; counts in a shared file, writes failures as JSON lines."""
+    from fuzz_readers import READERS
+
+    reader = READERS[arguments.reader]
+    warnings.simplefilter("ignore")
+    folder = Path(arguments.folder)
+    samples = reader.samples(folder)
+    path = folder / reader.file
+    path.parent.mkdir(exist_ok=True)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with open(arguments.counter, "r+b") as file:  # noqa: PTH123
+        counter = mmap.mmap(file.fileno(), _COUNTER.size)
+    end = time.monotonic() + arguments.seconds
+    for number in range(arguments.first, arguments.inputs):
+        counter[:] = _COUNTER.pack(number, 1)
+        seed = f"{arguments.seed} {arguments.reader} {number}"
+        path.write_bytes(case(samples, seed, binary=reader.binary))
+        what, where = judge(reader.read, path)
+        if what:
+            print(json.dumps([number, what, where]), flush=True)
+        if time.monotonic() > end:
+            break
+    counter[:] = _COUNTER.pack(number + 1, 1)
+    os._exit(0)  # the end of an interpreter may take long on a busy machine
+
+
+def check_file(arguments: argparse.Namespace) -> None:
+    """Read one file as it is, and say what is wrong; for shortening."""
+    from fuzz_readers import READERS
+
+    reader = READERS[arguments.reader]
+    warnings.simplefilter("ignore")
+    folder = Path(arguments.folder)
+    reader.samples(folder)
+    path = folder / reader.file
+    path.parent.mkdir(exist_ok=True)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    for line in sys.stdin:
+        path.write_bytes(Path(line.rstrip("\n")).read_bytes())
+        print(json.dumps(judge(reader.read, path)), flush=True)
+
+
+# -- the process that watches --
+
+
+def fuzz(
+    reader: str, *, inputs: int, seed: int, seconds: float = 1e9, limit: float = 30.0
+) -> tuple[int, float, list[Failure]]:
+    """How many inputs a reader was given, the processor's seconds, and what failed."""
+    failures: list[Failure] = []
+    first, cpu = 0, 0.0
+    end = time.monotonic() + seconds
+    while first < inputs and time.monotonic() < end:
+        with tempfile.TemporaryDirectory(prefix="fuzz.", dir=memory_folder()) as folder:
+            counter = Path(folder) / "counter"
+            counter.write_bytes(_COUNTER.pack(first, 0))
+            words = ["--reader", reader, "--first", first, "--inputs", inputs, "--seed", seed]
+            words += ["--seconds", end - time.monotonic(), "--counter", counter, "--folder", folder]
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            output, errors = Path(folder) / "output", Path(folder) / "errors"
+            with output.open("w") as stdout, errors.open("w") as stderr:
+                command = [sys.executable, __file__, "work", *map(str, words)]
+                process = subprocess.Popen(command, stdout=stdout, stderr=stderr)
+                hung = watch(process, counter, limit)
+            last = errors.read_text(errors="replace")[-300:].strip()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            for line in output.read_text().splitlines():
+                failures.append(Failure(reader, *json.loads(line)))
+            number, _ = _COUNTER.unpack(counter.read_bytes())
+        if hung:
+            failures.append(Failure(reader, number, f"no end after {limit:g} seconds", "hang"))
+        elif process.returncode != 0:
+            name = process.returncode
+            known = {int(one): one.name for one in signal.Signals}
+            what = f"ended by {known.get(-name, name)}: {last!r}"
+            failures.append(Failure(reader, number, what, f"crash {name}"))
+            if number == first == 0 and name > 0:
+                break  # it did not even begin
+        else:
+            return number, cpu, failures
+        first = number + 1
+    return first, cpu, failures
+
+
+def watch(process: subprocess.Popen[bytes], counter: Path, limit: float) -> bool:
+    """Wait for its end; whether one input took too long, of which it was relieved."""
+    seen, since = b"", time.monotonic()
+    while process.poll() is None:
+        time.sleep(0.05)
+        now = counter.read_bytes()
+        if now != seen:
+            seen, since = now, time.monotonic()
+        elif time.monotonic() - since > (limit if _COUNTER.unpack(now)[1] else _START):
+            process.kill()
+            process.wait()
+            return True
+    return False
+
+
+def memory_folder() -> str | None:
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+# -- what failed --
+
+
+def shorten(reader: str, data: bytes, wanted: str, *, rounds: int = 400) -> bytes:
+    """A shorter input that fails in the same place, by leaving out pieces."""
+    with tempfile.TemporaryDirectory(prefix="fuzz.", dir=memory_folder()) as folder:
+        checker = _Checker(reader, Path(folder))
+        size = max(1, len(data) // 2)
+        while size and rounds > 0:
+            at = 0
+            while at < len(data) and rounds > 0:
+                shorter = data[:at] + data[at + size :]
+                rounds -= 1
+                if checker.where(shorter) == wanted:
+                    data = shorter
+                else:
+                    at += size
+            size //= 2
+        checker.close()
+    return data
+
+
+class _Checker:
+    """A process that says of inputs where they fail; again after a crash."""
+
+    def __init__(self, reader: str, folder: Path) -> None:
+        self.reader, self.folder, self.process = reader, folder, self._start(reader, folder)
+
+    def _start(self, reader: str, folder: Path) -> subprocess.Popen[str]:
+        words = ["check", "--reader", reader, "--folder", str(folder)]
+        return subprocess.Popen(
+            [sys.executable, __file__, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def where(self, data: bytes) -> str:
+        path = self.folder / "shortened"
+        path.write_bytes(data)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{path}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if answer:
+            return str(json.loads(answer)[1])
+        code = self.process.wait()
+        self.process = self._start(self.reader, self.folder)
+        return f"crash {code}"
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def report(failures: Iterable[Failure], seed: int, keep: Path) -> Iterator[str]:
+    """One line for each place where something failed, and its input in a file."""
+    seen: dict[tuple[str, str], int] = {}
+    for failure in failures:
+        key = (failure.reader, failure.where)
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] > 1:
+            continue
+        data = input_of(failure, seed)
+        if failure.where not in ("hang", "message"):
+            data = shorten(failure.reader, data, failure.where)
+        keep.mkdir(parents=True, exist_ok=True)
+        path = keep / f"{failure.reader.replace('/', '-')}.{failure.number}"
+        path.write_bytes(data)
+        yield f"{failure.reader} {failure.number}: {failure.what}\n    {len(data)} bytes: {path}"
+    for (reader, where), count in seen.items():
+        if count > 1:
+            yield f"{reader}: {count} times at {where}"
+
+
+def input_of(failure: Failure, seed: int) -> bytes:
+    from fuzz_readers import READERS
+
+    reader = READERS[failure.reader]
+    with tempfile.TemporaryDirectory(prefix="fuzz.", dir=memory_folder()) as folder:
+        samples = reader.samples(Path(folder))
+    text = f"{seed} {failure.reader} {failure.number}"
+    return case(samples, text, binary=reader.binary)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Throw damaged files at every reader.")
+    parser.add_argument("readers", nargs="*", help="which; all if none is named")
+    parser.add_argument("--inputs", type=int, default=100_000, help="for each reader")
+    parser.add_argument("--seconds", type=float, default=1e9, help="at most, for each reader")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds that one may take")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, default=Path("build/fuzz"), help="for what fails")
+    given = parser.parse_args()
+    from fuzz_readers import READERS
+
+    for name in given.readers:
+        if name not in READERS:
+            parser.error(f"unknown reader {name!r}; there are {', '.join(READERS)}")
+    shutil.rmtree(given.keep, ignore_errors=True)
+    every: list[Failure] = []
+    total, spent = 0, 0.0
+    for name in given.readers or READERS:
+        count, cpu, failures = fuzz(
+            name, inputs=given.inputs, seed=given.seed, seconds=given.seconds, limit=given.limit
+        )
+        total, spent = total + count, spent + cpu
+        print(
+            f"{name:20} {count:9,} inputs  {cpu:7.1f} s  {len(failures):5} failed",
+            flush=True,
+        )
+        every += failures
+        for line in report(failures, given.seed, given.keep):
+            print(f"  {line}", flush=True)
+    print(f"{'all':20} {total:9,} inputs  {spent:7.1f} s  {len(every):5} failed")
+    return 1 if every else 0
+
+
+def _inner(mode: str, words: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--reader")
+    parser.add_argument("--folder")
+    parser.add_argument("--counter")
+    for name in ("--first", "--inputs", "--seed"):
+        parser.add_argument(name, type=int)
+    parser.add_argument("--seconds", type=float)
+    given = parser.parse_args(words)
+    (work if mode == "work" else check_file)(given)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] in (["work"], ["check"]):
+        _inner(sys.argv[1], sys.argv[2:])
+    else:
+        sys.exit(main())
