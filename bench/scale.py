@@ -121,7 +121,8 @@ class Stream(OnlineTuner):
         self._rate.restore(state)
 
 
-def stream(features: int) -> None:
+def stream(features: int, out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
     data = TuningSet(["x"] * BATCHES, [[TEXT]] * BATCHES)
     size = features // (BATCHES * ITERATIONS)
     decoder = Silent(features)
@@ -144,9 +145,9 @@ def stream(features: int) -> None:
         return loops[-1]
 
     options = LoopOptions(iterations=ITERATIONS, patience=0, tolerance=0, average_last=0)
-    with tempfile.TemporaryDirectory(prefix="scale.", dir=REPOSITORY / "bench") as folder:
+    with tempfile.TemporaryDirectory(prefix="stream.", dir=out) as folder:
         run = Path(folder) / "run"
-        seconds, report = timed(lambda: tune(make, run, {"tuner": {}}, options))
+        seconds, _ = timed(lambda: tune(make, run, {"tuner": {}}, options))
         memory = peak()
         (loop,) = loops
         assert loop.mean is not None
@@ -161,12 +162,12 @@ def stream(features: int) -> None:
             ("weights", f"{loop.current[0].table.bytes / count:.0f} bytes each", ""),
             ("their means", f"{loop.mean.table.bytes / count:.0f} bytes each", ""),
             ("sums of AdaGrad", f"{rate._rate._sums.table.bytes / count:.0f} bytes each", ""),
-            *files(run, report["best_iteration"]),
+            *files(run),
         ]
     print("\n" + markdown(["stream of steps", "", ""], rows))
 
 
-def files(run: Path, best: int) -> list[tuple[str, str, str]]:
+def files(run: Path) -> list[tuple[str, str, str]]:
     """Size and loading of a run's files, each in a process of its own."""
     rows = []
     paths = [run / "weights.tsv", run / "iterations" / f"{ITERATIONS:02d}.bin"]
@@ -256,7 +257,7 @@ def sets(a: argparse.Namespace) -> None:
         )
     head = ("templates", "words", "CPU s", f"of {BUDGET_WORDS:,}", "features", "peak GB")
     print(
-        f"an iteration of maxforce; two cores have {2 * 60 * BUDGET_MINUTES} CPU s in the budget\n"
+        f"an iteration of maxforce; two cores have {120 * BUDGET_MINUTES:,} CPU s in the budget\n"
     )
     print(markdown(head, rows))
 
@@ -265,7 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="*", choices=["stream", "sets", []], default=[])
+    parser.add_argument("what", nargs="*", help="stream, sets; by default both")
     parser.add_argument("--features", type=int, default=20_000_000, help="of the stream")
     parser.add_argument("--examples", type=int, default=400, help="sentence pairs of an iteration")
     parser.add_argument("--train", type=int, default=10_000, help="sentence pairs of the model")
@@ -276,8 +277,10 @@ def main() -> None:
         seconds, _ = timed(lambda: Weights.load(a.load))
         print(json.dumps({"seconds": seconds, "peak": peak()}))
         return
+    if not {"stream", "sets"}.issuperset(a.what):
+        parser.error("give stream, sets or both")
     if "stream" in a.what or not a.what:
-        stream(a.features)
+        stream(a.features, a.out)
     if "sets" in a.what or not a.what:
         sets(a)
 

@@ -42,7 +42,7 @@ class SparseVector {
   std::vector<float> values_;
 };
 
-// sum_i factor_i v_i; one pass over the union so far for every vector.
+// sum_i factor_i v_i, added in this order; O(n log k) for n entries of k vectors.
 SparseVector weighted_sum(std::span<const SparseVector* const> vectors,
                           std::span<const double> factors);
 
