@@ -142,6 +142,18 @@ def test_a_start_that_is_better_stays(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert report["best_iteration"] == 0
 
 
+@pytest.mark.parametrize(("ahead", "best"), [(0.5, 1), (30.0, 0)])
+def test_a_start_that_only_its_sample_likes_does_not(
+    run: Run, monkeypatch: pytest.MonkeyPatch, ahead: float, best: int
+) -> None:
+    def qualities(self: LatticeLoop) -> list[float]:
+        return [50.0 + ahead, 50.0, *[49.0] * 10][: len(self.records)]
+
+    monkeypatch.setattr(LatticeLoop, "_qualities", qualities)
+    report, _ = run()
+    assert report["best_iteration"] == best
+
+
 def test_a_small_set_is_decoded_twice_and_the_start_judged_by_search(run: Run) -> None:
     decoder = Counting()
     report, where = run(decoder=decoder, data=toy_set(5))
