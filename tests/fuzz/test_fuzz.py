@@ -57,6 +57,7 @@ def _written(path: Path, data: bytes) -> Path:
 FOUND: list[tuple[str, bytes]] = [
     ("phrase-table", b"a ||| b ||| 0." + b"[" * 20_000 + b"\n"),
     ("phrase-table", b"a ||| b ||| 0.5 ||| ||| " + b"[" * 20_000 + b"\n"),
+    ("openfst", b"0 1e39\n"),
     ("openfst", b"0 1 a\n1 1e39" + b"(" * 40_000 + b"\n"),
     ("moses-hypergraph", b"-1"),
     ("moses-hypergraph", b"4 \n1\n||||||4709551616"),
@@ -67,6 +68,7 @@ FOUND: list[tuple[str, bytes]] = [
     ("json-forest", b'{"nodes": 1, "edges": [{"head": 0, "target": [1e999]}]}'),
     ("json-forest", b'{"nodes": 1, "goal": 18446744073709551616}'),
     ("json-forest", b'{"a":' * 100_000),
+    ("nbest-json", b'{"a":' * 1000),
     ("metrics.jsonl", b"\xf5"),
     ("metrics.jsonl", b"[" * 100_000),
     ("alignments", b"# Sentence pair (1) source length " + b"9" * 5000 + b" target length 3\n\n\n"),

@@ -162,6 +162,9 @@ def read_openfst(
         raise InputError(f"{name}: {in_line(error)}; only acyclic machines are forests") from None
 
 
+_LARGEST = 3.4e38  # features have single precision; infinite costs are arcs that are not there
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -172,7 +175,7 @@ def _is_number(text: str) -> bool:
 
 def _cost(columns: list[str]) -> float:
     cost = float(columns[0]) if columns else 0.0
-    if math.isnan(cost) or cost == -math.inf:
+    if math.isnan(cost) or cost < -_LARGEST or _LARGEST < cost < math.inf:
         raise ValueError(f"cost {cost}")
     return cost
 

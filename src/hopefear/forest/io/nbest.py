@@ -89,10 +89,10 @@ def _entries(path: PathLike) -> Iterator[_Entry]:
                 continue
             place = f"{display_name(path)}:{number}"
             try:
-                record = json.loads(line)
-            except ValueError as error:
+                entry = _entry(json.loads(line), place)
+            except (ValueError, RecursionError) as error:
                 raise InputError(f"{place}: not a JSON object ({in_line(error)})") from None
-            yield _entry(record, place)
+            yield entry
 
 
 def _entry(record: Any, place: str) -> _Entry:
