@@ -51,6 +51,7 @@ def write_run(
     for number in range(len(scores)):
         values = weights[number] if weights else {"lm": 1.0 + number, "words": -1.0}
         directory.save_weights(number, Weights(values))
-    directory.choose(max(range(len(scores)), key=lambda n: scores[n]))
+    best = max(range(len(scores)), key=lambda n: scores[n])
+    directory.choose(directory.load_weights(best))
     (directory.checkpoint / "state.json").write_text(json.dumps({"phase": phase}))
     return path

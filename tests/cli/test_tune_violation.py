@@ -93,7 +93,7 @@ def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopef
     ("words", "message"),
     [
         (("--tuner", "mert"), "--train: mert learns from the development set"),
-        (("--tuner", "maxforce", "--train", "x"), "--train: 1 files; give two, SRC TGT"),
+        (("--tuner", "maxforce", "--train", "x"), "--train: 3 files; give two, SRC TGT"),
         (("--tuner", "violation", "--set", "update=late"), "give one of early, max-violation"),
         (("--tuner", "mert", "--leave-out"), "--train: mert learns from"),
         (("--tuner", "maxforce", "--align", "x"), "--align: belongs to --train and --prefixes"),

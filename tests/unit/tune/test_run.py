@@ -166,7 +166,7 @@ def test_many_weights_are_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     run.save_weights(1, weights)
     assert run.weights_path(1).suffix == ".bin"
     assert list(run.load_weights(1).items()) == list(weights.items())
-    run.choose(1)
+    run.choose(run.load_weights(1))
     assert list(Weights.load(run.path / "weights.tsv").items()) == list(weights.items())
 
 
