@@ -513,11 +513,11 @@ def read_tags(path: Path) -> None:
 # -- lines on standard input --
 
 MARKUP = (
-    'un <np translation="a man||the man" prob="0.5||0.5">homme</np> <wall/> dort\n'
-    '<zone> a b </zone> <x translation="c">d</x> &lt; &#124;\n'
+    'un <np translation="a man||the man" prob="0.5||0.5">homme</np> dort\n'
+    'a b <x translation="c">d</x> &lt; &#124;\n'
 )
 SEGMENTS = (
-    '<seg grammar="/dev/null" id="0"> un homme </seg> ||| a man\n<seg id="1">x</seg>\nplain words\n'
+    '<seg grammar="case" id="0"> un homme </seg> ||| a man\n<seg id="1">x</seg>\nplain words\n'
 )
 
 
@@ -543,7 +543,7 @@ STREAM = (
 
 @reader("stream", STREAM)
 def read_stream(path: Path) -> None:
-    """Each side of the protocol; a `ValueError` is what its callers make errors of."""
+    """Each side of the protocol reads all lines, also the other's, which it refuses in one line."""
     reads: Sequence[Callable[[str], Any]]
     reads = (lambda line: read_request(line, str(path)), read_entry, read_count)
     with open_text(path) as lines:
@@ -551,9 +551,9 @@ def read_stream(path: Path) -> None:
             for read in reads:
                 try:
                     read(line)
-                except ValueError as error:
+                except (ValueError, InputError) as error:
                     if "\n" in str(error):
-                        raise InputError(str(error)) from None
+                        raise RuntimeError("a message of several lines") from error
 
 
 # -- a reader of which all that can be wrong is wrong, to test the fuzzer itself --
