@@ -7,9 +7,9 @@
     python bench/mira_tables.py dense --run --write         # tables 4.3, 4.4: MERT, PRO, … RM
 
 Each is of phrase models; `selection-hiero` and so on are the same rows of hierarchical models,
-which are smaller and learn from fewer sentences, for their decoder takes ten times as long. Each is
-one command of well under 40 minutes on two cores (10 to 20), and goes on where it was stopped; see
-`support/study.py`. Rows that several tables have are run once.
+which are smaller, search less and learn from fewer sentences, for their decoder takes ten times as
+long. Each is one command of well under 40 minutes on two cores (10 to 20), and goes on where it was
+stopped; see `support/study.py`. Rows that several tables have are run once.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ TABLES = [
         "Bound and size of the list of relative margin (thesis, table 4.7)",
         [
             replace(RM, label="B 1, k 500"),
+            rm("B 0.1, k 500", "B=0.1"),
             rm("B 0.5, k 500", "B=0.5"),
             rm("B 2, k 500", "B=2"),
             rm("B 5, k 500", "B=5"),
@@ -106,7 +107,10 @@ def studies() -> list[Study]:
                 found[-1],
                 name=f"{table.name}-hiero",
                 title=f"{table.title}: hierarchical",
-                settings=[replace(s, train=("--min-hiero-count", "2")) for s in table.settings],
+                settings=[
+                    replace(s, train=("--min-hiero-count", "2"), decode=("--pop-limit", "60"))
+                    for s in table.settings
+                ],
                 systems=("hiero",),
                 sizes=Sizes(train=8_000, dev=100, test=300),
                 iterations=5,
