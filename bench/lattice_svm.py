@@ -16,7 +16,18 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from support.study import COLUMNS, RESULTS, Bench, Corpus, Finished, Scores, Setting, Sizes, Study, main
+from support.study import (
+    COLUMNS,
+    RESULTS,
+    Bench,
+    Corpus,
+    Finished,
+    Scores,
+    Setting,
+    Sizes,
+    Study,
+    main,
+)
 
 from hopefear.forest import Pool, viterbi
 from hopefear.metrics import create

@@ -41,8 +41,8 @@ from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
 from hopefear.weights import Weights
 
 NARROW = 1e-7  # intervals narrower than this (for weights of norm 1) are corners at one place
-# If no direction gains more, this is the end. With 2e-4 a search-aware climb takes a third fewer line
-# searches, but one without bins sometimes ends 0.5 BLEU lower on the pool of Moses.
+# If no direction gains more, this is the end. With 2e-4 a search-aware climb takes a third fewer
+# line searches, but one without bins sometimes ends 0.5 BLEU lower on the pool of Moses.
 GAIN = 1e-5
 MARGIN = 0.1  # how far behind a corner at most, for weights of norm 1
 
