@@ -22,7 +22,8 @@ from hopefear.align.model import Aligner, read_pairs
 from hopefear.align.pharaoh import read_alignments
 from hopefear.align.symmetrisation import symmetrise_files
 from hopefear.cli.main import _from_file, _settings
-from hopefear.cli.tune import Tune, describe_run
+from hopefear.cli.tune import Tune
+from hopefear.cli.tune_shown import describe_run
 from hopefear.config import from_mapping
 from hopefear.decode.decoder import Decoder
 from hopefear.decode.markup import read_options, read_segment

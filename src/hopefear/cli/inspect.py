@@ -11,7 +11,7 @@ from hopefear.cli.command import Command, Console, format_value, table
 from hopefear.cli.fired import DENSE, heaviest, show_heaviest
 from hopefear.cli.fired import show as show_fired
 from hopefear.cli.translate import chosen_templates
-from hopefear.cli.tune import describe_run, is_run, show_run
+from hopefear.cli.tune_shown import describe_run, is_run, show_run
 from hopefear.config import argument, option
 from hopefear.errors import InputError, OptionError
 from hopefear.progress import duration

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopefear.cli.tune import System, Tune
+from hopefear.cli.tune_systems import System
 from hopefear.errors import InputError, OptionError
 from hopefear.files import display_name
 
 if TYPE_CHECKING:
+    from hopefear.cli.tune import Tune
     from hopefear.decode.given import GivenForests
     from hopefear.tune.loop import TuningSet
 

@@ -1,0 +1,108 @@
+"""Tuning runs in words: the end of one, and a run directory for `hopefear inspect`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hopefear.cli.command import Console, table
+from hopefear.progress import duration
+
+
+def show_outcome(report: Mapping[str, Any], console: Console) -> None:
+    """The end of a run, and its iterations."""
+    from hopefear.tune.base_loop import name_of
+
+    if "runs" in report:
+        rows = [
+            (
+                f"run {number}",
+                f"{one['dev_bleu']:.2f}",
+                str(one["best_iteration"]),
+                str(one["iterations"]),
+                duration(one["seconds"]),
+            )
+            for number, one in enumerate(report["runs"], 1)
+        ]
+        header = ("", "dev BLEU", "best iteration", "iterations", "time")
+        console.print(table(rows, header) + "\n")
+        console.print(
+            f"mean {report['dev_bleu_mean']:.2f}, deviation {report['dev_bleu_deviation']:.2f}"
+        )
+    chosen = name_of({"iteration": report["best_iteration"], "mean_of": report.get("mean_of")})
+    console.print(
+        f"{report['run']}/weights.tsv: dev BLEU {report['dev_bleu']:.2f}, {chosen} "
+        f"of {report['iterations']} ({report['stopped']}), "
+        f"{duration(report['seconds'])}, of which decoding {duration(report['decode_seconds'])}"
+    )
+
+
+def is_run(path: Path) -> bool:
+    """Whether a directory is that of a run."""
+    return (path / "config.toml").is_file()
+
+
+def describe_run(path: Path) -> dict[str, Any]:
+    """A run directory for `hopefear inspect`."""
+    from hopefear.config import load_toml
+    from hopefear.tune.run import CONFIG_FILE, METRICS_FILE, read_metrics
+
+    config = load_toml(path / CONFIG_FILE)
+    metrics = path / METRICS_FILE
+    return {
+        "kind": "run",
+        "directory": str(path),
+        "tuner": config.get("tuner", {}),
+        "metric": config.get("metric", {}),
+        "signature": config.get("signature", ""),
+        "config": config,
+        "iterations": read_metrics(metrics) if metrics.is_file() else [],
+    }
+
+
+def show_run(report: Mapping[str, Any], console: Console) -> None:
+    """The iterations of a run as a table."""
+    tuner, metric = report["tuner"], report["metric"]
+    loop = report["config"].get("loop", {})
+    options = [f"{k} {v}" for k, v in {**tuner, "seed": loop.get("seed")}.items() if k != "name"]
+    console.print(
+        f"{report['directory']}: a run of {tuner.get('name')} for {metric.get('name')} "
+        f"({', '.join(options)})\n"
+    )
+    heldout = any("heldout_score" in record for record in report["iterations"])
+    several = any("run" in record for record in report["iterations"])
+    rows = []
+    for record in report["iterations"]:
+        rows.append(
+            [
+                *([str(record["run"])] if several else []),
+                str(record["iteration"]),
+                _number(record, "score", ".2f"),
+                *([_number(record, "heldout_score", ".2f")] if heldout else []),
+                _number(record, "length_ratio", ".3f"),
+                _number(record, "objective", ".4f"),
+                _number(record, "change", ".4f"),
+                _number(record, "candidates", ",d"),
+                _number(record, "active_features", ",d"),
+                _number(record, "decode_seconds", ".1f"),
+                _number(record, "optimise_seconds", ".1f"),
+            ]
+        )
+    header = [
+        *(["run"] if several else []),
+        "iteration",
+        str(metric.get("name")),
+        *(["held out"] if heldout else []),
+        *("length", "objective", "change", "candidates", "active", "decode s", "optimise s"),
+    ]
+    console.print(table(rows, header))
+    for record in report["iterations"]:
+        place = f"run {record['run']}, " if several else ""
+        for text in record.get("warnings", []):
+            console.print(f"\n{place}iteration {record['iteration']}: {text}")
+
+
+def _number(record: Mapping[str, Any], key: str, form: str) -> str:
+    value = record.get(key)
+    return "-" if value is None else format(value, form)

@@ -1,0 +1,229 @@
+"""What `hopefear tune` tunes: a decoder of ours or another one, and how text is read for it."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopefear.cli.translate import chosen_templates
+from hopefear.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from hopefear.cli.command import Console
+    from hopefear.cli.tune import Tune
+    from hopefear.model import Model
+    from hopefear.tune.loop import Decodes, TuningSet
+    from hopefear.weights import Weights
+
+
+@dataclass
+class System:
+    """What is tuned: a decoder, the weights to start from, and how text is read for it."""
+
+    decoder: Decodes
+    weights: Weights
+    config: Mapping[str, Any]
+    sentence: Callable[[str, str], Any]  # of a source line and its place
+    reference: Callable[[str], str]
+    model: Model | None = None  # that the decoder is of
+    digests: dict[Path, str] = field(default_factory=dict)  # of the texts that were read
+    # What runs as long as there is something to decode.
+    running: AbstractContextManager[Any] = field(default_factory=nullcontext)
+
+    def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
+        """A set as the decoder and the metric take it."""
+        from hopefear.text.lines import read_parallel
+        from hopefear.tune.loop import TuningSet
+
+        sentences, expected = [], []
+        (source,) = sources
+        paths = [source, *references]
+        hashes = [hashlib.sha256() for _ in paths]  # now: standard input comes only once
+        for number, row in enumerate(read_parallel(paths), 1):
+            for line, digest in zip(row, hashes, strict=True):
+                digest.update(f"{line}\n".encode())
+            sentences.append(self.sentence(row[0], f"{source}:{number}"))
+            expected.append([self.reference(line) for line in row[1:]])
+        for path, digest in zip(paths, hashes, strict=True):
+            self.digests[path] = digest.hexdigest()[:16]
+        return TuningSet(sentences, expected)
+
+    def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
+        """Training data whose sentences are decoded without what their folds gave the model."""
+        from hopefear.folds import in_folds
+        from hopefear.text.tokenizers.plain import split_words
+        from hopefear.tune.loop import TuningSet
+
+        assert self.model is not None
+        targets = (split_words(texts[0]) for texts in data.references)
+        pairs = zip(data.sentences, targets, strict=True)
+        return TuningSet(in_folds(self.model, pairs, place), data.references)
+
+    def aligned(self, data: TuningSet, path: Path) -> TuningSet:
+        """Training data with a word alignment."""
+        from hopefear.align import read_alignments
+        from hopefear.text.tokenizers.plain import split_words
+        from hopefear.tune.loop import TuningSet
+        from hopefear.tune.run import digest_of
+
+        pairs = zip(data.sentences, data.references, strict=True)
+        lengths = ((len(one.words), len(split_words(texts[0]))) for one, texts in pairs)
+        links = read_alignments(path, lengths=lengths)
+        aligned = zip(data.sentences, links, strict=True)
+        self.digests[path] = digest_of(path)
+        return TuningSet(
+            [replace(one, links=tuple(points)) for one, points in aligned], data.references
+        )
+
+
+def without_own_rules(data: TuningSet) -> TuningSet:
+    """Training data whose sentences are decoded without what the model has from them alone."""
+    from hopefear.decode.forced import leaving_out
+    from hopefear.tune.loop import TuningSet
+
+    pairs = zip(data.sentences, data.references, strict=True)
+    return TuningSet([leaving_out(source, texts[0]) for source, texts in pairs], data.references)
+
+
+def model_system(command: Tune, model: Model, console: Console) -> System:
+    """A model directory with its own decoder and text steps."""
+    from hopefear.translate import TranslateOptions, Translator
+
+    overrides = command.overrides(model.decoder_class.options_class)
+    # A model that was never tuned has default weights; this is what we are here for.
+    weights = model.weights(command.weights, warn=lambda text: None)
+    translator = Translator(
+        model,
+        weights=weights,
+        options=TranslateOptions(tokenized=command.tokenized),
+        decoder=overrides,
+        templates=chosen_templates(command.templates, model),
+        folders=[*(path.parent for path in command.sources), Path()],
+        folds=command.folds,
+        warn=console.warn,
+    )
+    return System(
+        decoder=translator.decoder,
+        weights=weights,
+        config={
+            "decoder": overrides,
+            "templates": {name: dict(values) for name, values in translator.templates.items()},
+            "model": _contents(model),
+            **({"folds": _contents_of_folds(model)} if command.folds else {}),
+        },
+        sentence=lambda line, place: translator.read(line, place)[0],
+        reference=_reference_steps(command, model, console),
+        model=model,
+    )
+
+
+def external_system(
+    command: Tune, line: str, model: Model | None, k: int, console: Console
+) -> System:
+    """Another system's decoder; a model, if given, has the text steps only."""
+    from hopefear.config import from_mapping
+    from hopefear.decode.decoder import Sentence
+    from hopefear.decode.external import ExternalDecoder, ExternalOptions
+    from hopefear.weights import Weights
+
+    given = command.overrides(ExternalOptions)
+    decoder = ExternalDecoder(from_mapping(ExternalOptions, {"k": k, **given, "command": line}))
+    if command.weights is not None:
+        weights = Weights.load(command.weights)
+    else:
+        weights = decoder.start_weights()
+        if not weights.active:
+            raise OptionError(
+                "--decoder: no weights to start from; give --weights FILE, or the decoder's "
+                "moses.ini with --options config=FILE"
+            )
+    source = None if command.tokenized or model is None else model.text("source", console.warn)
+
+    def sentence(text: str, place: str) -> Sentence:
+        return Sentence.of(text if source is None else source.prepare(text))
+
+    return System(
+        decoder=decoder,
+        weights=weights,
+        config={
+            "decoder": {"command": line, **{key: str(value) for key, value in given.items()}},
+            "model": {} if model is None else _contents(model),
+        },
+        sentence=sentence,
+        reference=_reference_steps(command, model, console),
+    )
+
+
+def stream_system(
+    command: Tune, line: str, model: Model | None, k: int, learners: int, console: Console
+) -> System:
+    """A decoder that serves learners; a model, if given, has the text steps and the weights."""
+    from hopefear.config import from_mapping
+    from hopefear.decode.decoder import Sentence
+    from hopefear.decode.markup import read_segment
+    from hopefear.decode.stream import StreamDecoder, StreamOptions
+    from hopefear.importing.cdec import load_weights
+    from hopefear.text.tokenizers.plain import split_words
+
+    given = command.overrides(StreamOptions)
+    options = from_mapping(StreamOptions, {"k": k, **given, "command": line})
+    if command.weights is not None:
+        weights = load_weights(command.weights)
+    elif model is not None:
+        weights = model.weights(warn=lambda text: None)
+    else:
+        raise OptionError("--stream-decoder: no weights to start from; give --weights FILE")
+    decoder = StreamDecoder(options, weights, learners=learners, warn=console.warn)
+    source = None if command.tokenized or model is None else model.text("source", console.warn)
+    words = split_words if source is None else source.prepare
+    folders = [*(path.parent for path in command.sources), Path()]
+
+    numbers = itertools.count()
+
+    def sentence(text: str, place: str) -> Sentence:
+        found, target = read_segment(text, place, folders, source_words=words)
+        if target is not None:
+            raise InputError(
+                f"{place}: has text after |||, which cannot be told to the decoder; take it out, "
+                "references are in files of their own (--refs)"
+            )
+        number = str(next(numbers))
+        return found if found.id else replace(found, id=number)
+
+    return System(
+        decoder=decoder,
+        weights=weights,
+        config={
+            "decoder": {"stream": line, **{key: str(value) for key, value in given.items()}},
+            "model": {} if model is None else _contents(model),
+        },
+        sentence=sentence,
+        reference=_reference_steps(command, model, console),
+        running=decoder,
+    )
+
+
+def _reference_steps(command: Tune, model: Model | None, console: Console) -> Callable[[str], str]:
+    if command.tokenized or model is None:
+        return str
+    target = model.text("target", console.warn)
+    return lambda line: " ".join(target.prepare(line))
+
+
+def _contents(model: Model) -> dict[str, str]:
+    from hopefear.model import MODEL_FILE
+    from hopefear.tune.run import digest_of
+
+    paths = (model.directory / MODEL_FILE, *model.parts())
+    return {path.name: digest_of(path) for path in paths}
+
+
+def _contents_of_folds(model: Model) -> list[str]:
+    from hopefear.tune.run import digest_of
+
+    return [digest_of(path) for path in model.fold_files()]
