@@ -8,13 +8,10 @@ Chinese word is its head.
 
 from __future__ import annotations
 
-import importlib.metadata
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from hopefear.errors import OptionError
 from hopefear.registry import register
+from hopefear.text.jieba_package import jieba_version, load_jieba
 from hopefear.text.scripts import join_unspaced
 from hopefear.text.taggers.base import Tagger
 
@@ -25,7 +22,7 @@ class Jieba(Tagger):
 
     def __init__(self, language: str, lexicon: Mapping[str, str]) -> None:
         super().__init__(language, lexicon)
-        self._cutter = _load()
+        self._cutter = load_jieba("jieba.posseg", "tagger").dt
 
     def tag(self, words: Sequence[str]) -> list[str]:
         text = join_unspaced(words)
@@ -50,19 +47,4 @@ class Jieba(Tagger):
         return tags
 
     def versions(self) -> dict[str, str]:
-        return {"jieba": importlib.metadata.version("jieba")}
-
-
-def _load() -> Any:
-    try:
-        with warnings.catch_warnings():  # its age shows: invalid escapes, pkg_resources
-            warnings.simplefilter("ignore")
-            import jieba.posseg
-    except ImportError:
-        raise OptionError(
-            "tagger 'jieba' needs the package jieba; pip install 'hopefear[zh]'"
-        ) from None
-    import logging
-
-    jieba.setLogLevel(logging.WARNING)  # it announces its dictionary on stderr
-    return jieba.posseg.dt
+        return jieba_version()

@@ -6,14 +6,10 @@ pieces: joined again they are the text, apart from blanks between two Chinese ch
 
 from __future__ import annotations
 
-import importlib.metadata
-import logging
-import warnings
 from collections.abc import Sequence
-from typing import Any
 
-from hopefear.errors import OptionError
 from hopefear.registry import register
+from hopefear.text.jieba_package import jieba_version, load_jieba
 from hopefear.text.scripts import join_unspaced
 from hopefear.text.spacing import Spacing
 from hopefear.text.tokenizers.base import Tokenizer
@@ -25,7 +21,8 @@ class Jieba(Tokenizer):
 
     def __init__(self, language: str) -> None:
         super().__init__(language)
-        self._cutter = _load()
+        other = ", or choose tokenizer 'char' (every character a word)"
+        self._cutter = load_jieba("jieba", "tokenizer", other).Tokenizer()
 
     def tokenize(self, line: str) -> list[str]:
         words: list[str] = []
@@ -37,18 +34,4 @@ class Jieba(Tokenizer):
         return join_unspaced(tokens)
 
     def versions(self) -> dict[str, str]:
-        return {"jieba": importlib.metadata.version("jieba")}
-
-
-def _load() -> Any:
-    try:
-        with warnings.catch_warnings():  # its age shows: invalid escapes, pkg_resources
-            warnings.simplefilter("ignore")
-            import jieba
-    except ImportError:
-        raise OptionError(
-            "tokenizer 'jieba' needs the package jieba; pip install 'hopefear[zh]', "
-            "or choose tokenizer 'char' (every character a word)"
-        ) from None
-    jieba.setLogLevel(logging.WARNING)  # it announces its dictionary on stderr
-    return jieba.Tokenizer()
+        return jieba_version()
