@@ -76,8 +76,15 @@ def test_prefixes_by_the_word_alignment(world: Path, tmp_path: Path, hopefear: R
     done = hopefear(*command(world, tmp_path / "other", *words, "--align", short))
     assert done.returncode == 2
     assert "is it of another text?" in done.stderr
-    again = ("--resume", "--align", short)
-    assert hopefear(*command(world, tmp_path / "boxes", *words, *again)).returncode == 2
+    other = tmp_path / "other.txt"
+    other.write_text("\n" * 200)
+    again = hopefear(*command(world, tmp_path / "boxes", *words, "--resume", "--align", other))
+    assert again.returncode == 2
+    assert "contents.align" in again.stderr
+    words = ("--tuner", "maxforce", "--prefixes", "4", "--align", other)
+    done = hopefear(*command(world, tmp_path / "none", *words, bitext=False))
+    assert done.returncode == 2
+    assert "--align: belongs to --train" in done.stderr
 
 
 def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopefear: Run) -> None:

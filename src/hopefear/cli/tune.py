@@ -208,7 +208,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             raise OptionError(
                 "--leave-out: with --folds nothing comes from a pair itself; leave it out"
             )
-        if self.align is not None and self.prefixes is None:
+        if self.align is not None and (not self.train or self.prefixes is None):
             raise OptionError("--align: belongs to --train and --prefixes; give these or leave it")
         heldout = [self.heldout] if self.heldout else []
         check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)
