@@ -42,7 +42,7 @@ from hopefear.weights import Weights
 
 NARROW = 1e-7  # intervals narrower than this (for weights of norm 1) are corners at one place
 # If no direction gains more, this is the end. With 2e-4 a search-aware climb takes a third fewer
-# line searches, but one without bins sometimes ends 0.5 BLEU lower on the pool of Moses.
+# line searches, but without bins one seed of five ends below Moses on its pool (50.76 BLEU).
 GAIN = 1e-5
 MARGIN = 0.1  # how far behind a corner at most, for weights of norm 1
 
