@@ -189,7 +189,8 @@ def test_an_interrupt_leaves_no_process(
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(20)
             break
-    assert process.returncode == 130
+    assert process.stderr is not None
+    assert process.returncode == 130, process.stderr.read().decode()
     for pid in pids.read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)

@@ -18,6 +18,7 @@ import contextlib
 import os
 import selectors
 import subprocess
+import threading
 import time
 
 from hopefear._engine import poll_interrupt
@@ -62,6 +63,7 @@ class Peer:
         assert self._process.stderr is not None
         self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
         self._stderr = self._process.stderr.fileno()
+        self._closing = threading.RLock()  # another thread closes it when a run is stopped
         self._selector = selectors.DefaultSelector()
         for pipe in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(pipe, False)
@@ -130,35 +132,46 @@ class Peer:
 
     def close(self, *, grace: float = _GRACE) -> None:
         """Its input ends, and so should it; it is killed if it does not."""
-        if self.closed:
-            return
-        try:
-            with contextlib.suppress(BrokenPipeError):
-                assert self._process.stdin is not None
-                self._process.stdin.close()
-            until = time.monotonic() + grace
-            while self._process.poll() is None and time.monotonic() < until:
-                self._look(0.05)
-        finally:
-            kill(self._process)
-            self._drain()
-            self._selector.close()
-            for pipe in (self._process.stdout, self._process.stderr):
-                assert pipe is not None
-                pipe.close()
+        with self._closing:
+            if self.closed:
+                return
+            try:
+                with contextlib.suppress(BrokenPipeError):
+                    assert self._process.stdin is not None
+                    self._process.stdin.close()
+                until = time.monotonic() + grace
+                while self._process.poll() is None and time.monotonic() < until:
+                    self._look(0.05)
+            finally:
+                kill(self._process)
+                self._drain()
+                self._selector.close()
+                for pipe in (self._process.stdout, self._process.stderr):
+                    assert pipe is not None
+                    pipe.close()
 
     # -- inside --
 
     def _look(self, seconds: float) -> bool:
         """Read what is there, or wait for it so long; whether it may be written to."""
         poll_interrupt()
-        writable = False
-        for key, _ in self._selector.select(seconds):
-            if key.fd == self._stdin:
-                writable = True
-            else:
-                self._read(key.fd)
+        writable, found = False, list[tuple[selectors.SelectorKey, int]]()
+        with contextlib.suppress(ValueError, OSError):  # closed meanwhile: seen below
+            found = self._selector.select(seconds)
+        with self._closing:
+            if self.closed:
+                raise self._stopped()
+            for key, _ in found:
+                if key.fd == self._stdin:
+                    writable = True
+                else:
+                    self._read(key.fd)
         return writable
+
+    def _stopped(self) -> InputError:
+        """Another thread closed it."""
+        poll_interrupt()
+        return InputError(f"{self._name} was stopped while its answer was waited for")
 
     def _read(self, pipe: int) -> None:
         try:
@@ -187,7 +200,10 @@ class Peer:
                 f"answered nonsense: a line of more than {self._longest:,} bytes",
                 bytes(self._output[:_KEPT]),
             )
-        if self._stdout not in self._selector.get_map():
+        pipes = self._selector.get_map()
+        if pipes is None:
+            raise self._stopped()
+        if self._stdout not in pipes:
             raise self._ended()
         if deadline.passed:
             raise self.error(
@@ -197,6 +213,7 @@ class Peer:
 
     def _ended(self) -> InputError:
         """It closed its input or output: because it ends, as a rule."""
+        poll_interrupt()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE)
         code = self._process.returncode
