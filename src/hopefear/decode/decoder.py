@@ -148,6 +148,9 @@ class Decoder(ABC):
     has_bins: ClassVar[bool] = False
     names: FeatureNames  # of the features that its forests have
     tagger: SentenceTags | None = None  # if a template looks at tags
+    # The names of the features that count words left as they are: a last resort, with a weight to
+    # forbid it where there is anything else.
+    untranslated: frozenset[str] = frozenset()
 
     @classmethod
     def load(cls, parts: ModelParts, options: Any) -> Decoder:

@@ -137,6 +137,8 @@ class HieroDecoder(Decoder):
         self._features = dict(OWN_FEATURES if features is None else features)
         self._warn = warn
         self._warned: set[str] = set()
+        if "pass-through" in self._features:
+            self.untranslated = frozenset({self._features["pass-through"].name})
         known = {*OWN_FEATURES, *(f"unknown.{name}" for name in self.lms)}
         for name in self._features:
             if name not in known:

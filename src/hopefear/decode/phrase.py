@@ -141,6 +141,8 @@ class PhraseDecoder(Decoder):
         if features is None:
             features = {name: FeatureSpec(name) for name in COUNTS}
         _check(features)
+        if "unknown" in features:
+            self.untranslated = frozenset({features["unknown"].name})
         # A log10 of 1 is the natural log ln 10, times the model's factor.
         self._lm_unit = features["lm"].factor if "lm" in features else 1.0
         unit = math.log(10) * self._lm_unit

@@ -48,6 +48,7 @@ class Decodes(Protocol):
     """What the loop needs of a decoder (`decode.Decoder` has it)."""
 
     names: FeatureNames
+    untranslated: frozenset[str]
 
     @property
     def dense(self) -> list[str]: ...

@@ -135,6 +135,7 @@ class Mira(SearchAware, OnlineTuner):
                 "cost, such as bleu-context"
             )
         self._selection = self._selection_with(share.kbest, share.distinct)
+        self._untranslated = np.array(sorted(share.untranslated), np.uint64)
         if self.rate == "adagrad":
             assert self.adagrad_lambda is not None
             self._rate = AdaGrad(self.eta, self.adagrad_lambda)
@@ -282,6 +283,7 @@ class Mira(SearchAware, OnlineTuner):
         held = np.isin(ids, np.array(sorted(task.fixed), np.uint64))
         if task.learnable is not None:
             held |= ~np.isin(ids, task.learnable)
+        left = np.isin(ids, self._untranslated)
         problems, used = [], 0
         for one, which, pair, (begin, _, values) in zip(
             found, rows, chosen, collected, strict=True
@@ -290,6 +292,8 @@ class Mira(SearchAware, OnlineTuner):
             used += len(values)
             kept = np.where(held[own], 0.0, values)
             towards, away = pair if self._step.lists else (0, 1)
+            hypothesis = np.repeat(np.arange(len(which)), np.diff(begin))
+            as_they_are = np.bincount(hypothesis, values * left[own], len(which))
             problems.append(
                 Problem(
                     one.scores[which],
@@ -299,6 +303,7 @@ class Mira(SearchAware, OnlineTuner):
                     away,
                     partial(self._selection.choose_away, one),
                     partial(self._selection.best_lists, one),
+                    as_they_are == as_they_are[towards],
                 )
             )
         return ids, problems

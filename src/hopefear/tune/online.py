@@ -180,6 +180,7 @@ class OnlineLoop(BaseLoop):
                     self.metric,
                     self.options.kbest or learner.kbest,
                     self.options.distinct,
+                    frozenset(self.decoder.names.intern(n) for n in self.decoder.untranslated),
                 )
             )
 

@@ -162,6 +162,8 @@ class Share:
     metric: Metric  # what is to rise
     kbest: int  # translations of a sentence to look at
     distinct: bool = True  # different strings only
+    # Ids of the features that count words left as they are (`Decoder.untranslated`).
+    untranslated: frozenset[int] = frozenset()
 
 
 Mixing = Literal["iterative", "end"]

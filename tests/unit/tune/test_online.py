@@ -244,6 +244,22 @@ def test_the_spread_is_from_what_is_learned_down_to_the_worst() -> None:
     assert scores[text] < max(scores.values()), "another one than the model's best"
 
 
+@pytest.mark.parametrize("step", ["rm-pa", "rm-cp"])
+def test_the_spread_is_bounded_among_equally_translated_hypotheses(step: Any) -> None:
+    """With C = 0 the bound alone moves weights; `words` is taken for the untranslated ones."""
+    decoder, weights = ToyDecoder(), Weights(NEAR)
+    example = Example(0, decoder.decode("1 2", weights), ["R1 R2"])
+    moved = []
+    for names in ([], ["words"]):
+        learner = Rm(towards="model-best", step=step, C=0, B=0, D=1)
+        untranslated = frozenset(decoder.names.intern(name) for name in names)
+        learner.begin(Share([0], [["R1 R2"]], create("bleu"), 30, untranslated=untranslated))
+        found = learner.update(weights, [example], Task(np.random.default_rng(1)))
+        moved.append({decoder.names.name(int(id)) for id in found.step.ids})
+    assert "words" in moved[0] - moved[1]
+    assert moved[1]
+
+
 def test_long_weights_that_never_move_do_not_end_a_run(tmp_path: Path) -> None:
     """`always` fires in all translations, as unknown words do."""
     for name, value in (("short", -1.0), ("long", -1e5)):

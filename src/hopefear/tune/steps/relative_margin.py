@@ -11,6 +11,10 @@ score,
 
     b = min(D, max(0, s(y+) - s(y_w) - B) / |o_w|^2),      w -= b o_w.
 
+The bounds leave out hypotheses with another number of untranslated words than y+. A word that is
+left as it is costs 100 before learning, so that one such hypothesis at the end of a list would
+be all that the bound ever acts on.
+
 B should not be below the largest margin that is wanted, max cost(y) - cost(y+), or the two kinds of
 constraints fight; `mira.py` therefore takes its B in units of the cost.
 
@@ -43,6 +47,8 @@ class RelativeMarginPa(Step):
         change = PassiveAggressive().change(problems, metric, settings)
         for problem in problems:
             scores = problem.scores_after(change)
+            if problem.bounded is not None:
+                scores = np.where(problem.bounded, scores, np.inf)
             worst = int(np.argmin(scores))
             violation = float(scores[problem.towards] - scores[worst]) - settings.B
             if violation > 0:
@@ -81,6 +87,8 @@ class _Bounds:
         problem = self.problem
         scores = problem.scores_after(dual.change)
         distance = scores[problem.towards] - scores  # G(y)
+        if problem.bounded is not None:
+            distance = np.where(problem.bounded, distance, 0.0)
         slack = dual.slack(self.group)  # tau
         added = False
         # The upper bound is tightest at the lowest score, the lower one at the model best.

@@ -49,6 +49,8 @@ class Problem:
     # Numbers of hypotheses by model, by what is learned towards, by what is learned away from,
     # best first, at most so many of each.
     best_lists: Callable[[int], list[NDArray[np.int64]]]
+    # Whose scores a bound on their spread looks at; None: all of them.
+    bounded: NDArray[np.bool_] | None = None
 
     def row(self, number: int) -> FloatArray:
         found = self.features[[number]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,24 @@ def test_rm_pa_is_two_closed_forms(seed: int) -> None:
     b = min(0.02, over / (second @ (metric * second)))
     np.testing.assert_allclose(found, change - b * metric * second, atol=1e-12)
     assert b > 0, "or the test shows nothing"
+
+
+@pytest.mark.parametrize("name", ["rm-pa", "rm-cp"])
+def test_the_bound_leaves_out_other_numbers_of_untranslated_words(name: str) -> None:
+    """Whether it looks at a hypothesis that costs 100 more, or there is no such hypothesis."""
+    p = problem(201, spread=3.0)
+    metric, settings = METRICS[1], Settings(C=0.05, B=1.0, D=0.02)
+    far = replace(
+        p,
+        scores=np.append(p.scores, -100.0),
+        gains=np.append(p.gains, p.gains.min()),
+        features=np.vstack([p.features, np.full(FEATURES, 9.0)]),
+        choose_away=lambda s: p.choose_away(s[:-1]),
+    )
+    with_all = STEPS[name]().change([far], metric, settings)
+    without = STEPS[name]().change([replace(far, bounded=far.scores > -100)], metric, settings)
+    np.testing.assert_allclose(without, STEPS[name]().change([p], metric, settings), atol=1e-9)
+    assert np.abs(with_all - without).max() > 1e-3
 
 
 def test_pa_with_a_rate_closes_the_loss() -> None:
