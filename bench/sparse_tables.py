@@ -73,7 +73,7 @@ STUDIES = [
             dense("mira"),
             sparse("mira", "MIRA, sparse", ADAGRAD),
             dense("rm"),
-            sparse("rm", "RM, sparse", ADAGRAD),
+            sparse("rm", "RM, sparse", (*ADAGRAD, "D=0.1")),  # as in the thesis, 4.3.1
             dense("pro"),
             sparse("pro", "PRO, sparse"),
         ],
