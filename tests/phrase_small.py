@@ -182,3 +182,16 @@ def phrases_of(derivation: Derivation) -> tuple[Phrase, ...]:
 def named(vector: SparseVector, decoder: PhraseDecoder) -> dict[str, float]:
     ids, values = vector.ids.tolist(), vector.values.tolist()
     return {str(decoder.names.name(i)): v for i, v in zip(ids, values, strict=True)}
+
+
+def uncovered(words: int, covered: set[int]) -> list[tuple[int, int]]:
+    """uncov(d, x): maximal spans, from left to right."""
+    found: list[tuple[int, int]] = []
+    for at in range(words):
+        if at in covered:
+            continue
+        if found and found[-1][1] == at:
+            found[-1] = (found[-1][0], at + 1)
+        else:
+            found.append((at, at + 1))
+    return found

@@ -5,9 +5,11 @@
 
 namespace hopefear::decode {
 
-void Future::options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const {
-  found.clear();
-  const SpanTable& table = *spans_->table;
+namespace {
+
+// f(begin, end) for the uncovered spans, from left to right.
+template <typename F>
+void for_gaps(const SpanTable& table, std::span<const uint64_t> coverage, F&& f) {
   const auto covered = [&](int32_t i) {
     const auto word = static_cast<size_t>(i) / 64;
     return word < coverage.size() && (coverage[word] >> (i % 64) & 1) != 0;
@@ -24,9 +26,25 @@ void Future::options(std::span<const uint64_t> coverage, std::vector<uint32_t>& 
       throw std::invalid_argument("no best translation of words " + std::to_string(begin) + " .. " +
                                   std::to_string(end));
     }
-    table.for_options(begin, end, [&](uint32_t option) { found.push_back(option); });
+    f(begin, end);
     begin = end;
   }
+}
+
+}  // namespace
+
+double Future::score(std::span<const uint64_t> coverage) const {
+  double sum = 0;
+  for_gaps(*spans_->table, coverage,
+           [&](int32_t begin, int32_t end) { sum += spans_->table->score(begin, end); });
+  return sum;
+}
+
+void Future::options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const {
+  found.clear();
+  for_gaps(*spans_->table, coverage, [&](int32_t begin, int32_t end) {
+    spans_->table->for_options(begin, end, [&](uint32_t option) { found.push_back(option); });
+  });
 }
 
 void Future::words(std::span<const uint32_t> options, std::vector<int32_t>& found) const {

@@ -19,8 +19,11 @@ class Future {
   int32_t length() const { return spans_->table->length(); }
   const Vocabulary& vocabulary() const { return *spans_->options->vocabulary(); }
 
-  // Options of the uncovered spans, by number, of a bit set of covered source words. Throws
-  // std::invalid_argument for a span that the table does not have: other limits of search.
+  // The best score of all uncovered spans, of a bit set of covered source words: the future cost
+  // that search adds. Throws as `options` does.
+  double score(std::span<const uint64_t> coverage) const;
+  // Options of the uncovered spans, by number. Throws std::invalid_argument for a span that the
+  // table does not have: other limits of search.
   void options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const;
   // Appends the words of options.
   void words(std::span<const uint32_t> options, std::vector<int32_t>& found) const;

@@ -42,12 +42,13 @@ bool same_state(const Forest& f, uint32_t n, const Forest& g, uint32_t m) {
 
 }  // namespace
 
-Violations::Violations(Forest beam, Forest gold, const Weights& weights, bool complete)
+Violations::Violations(Forest beam, Forest gold, const Weights& weights, bool complete,
+                       const decode::Future* future)
     : beam_(std::move(beam)), gold_(std::move(gold)), complete_(complete) {
   read_gold(weights);
   find_places();
   search(weights);
-  fill_bins();
+  fill_bins(future);
 }
 
 void Violations::read_gold(const Weights& weights) {
@@ -166,23 +167,30 @@ bool Violations::in_bin(const Forest& forest, uint32_t node) const {
   return begin == end || forest.tails(begin).empty() || a.covered[forest.tails(begin)[0]] < length_;
 }
 
-void Violations::fill_bins() {
+void Violations::fill_bins(const decode::Future* future) {
+  const auto rest = [&](const Forest& forest, uint32_t node) {
+    return future == nullptr ? 0.0 : future->score(forest.coverage(node));
+  };
   for (uint32_t n = 0; n < gold_.nodes(); ++n) {
     if (!in_bin(gold_, n)) continue;
     Bin& bin = bins_[gold_.arrays().covered[n]];
-    if (gold_scores_[n] > bin.good) bin.good = gold_scores_[bin.good_node = n];
+    const double score = gold_scores_[n] + rest(gold_, n);
+    if (score > bin.good) bin.good = score, bin.good_node = n;
   }
   for (uint32_t n = 0; n < beam_.nodes(); ++n) {
     // A beam of another, longer sentence has nothing to do with these bins.
     if (beam_.arrays().covered[n] > length_ || !in_bin(beam_, n)) continue;
     Bin& bin = bins_[beam_.arrays().covered[n]];
+    const double open = rest(beam_, n);
     for (uint32_t i = entries_begin_[n]; i < entries_begin_[n + 1]; ++i) {
       const Entry& entry = entries_[i];
+      const double score = entry.score + open;
       if (entry.place != kBad) {
-        bin.survivor = std::max(bin.survivor, entry.score);
-      } else if (entry.score > bin.bad) {
-        bin.bad = entry.score;
+        bin.survivor = std::max(bin.survivor, score);
+      } else if (score > bin.bad) {
+        bin.bad = score;
         bin.bad_entry = i;
+        bin.bad_node = n;
       }
     }
   }
@@ -212,6 +220,14 @@ Derivation Violations::bad(size_t bin) const {
     derivation.edges.push_back(entries_[i].edge);
     if (beam_.tails(entries_[i].edge).empty()) return derivation;
   }
+}
+
+std::span<const uint64_t> Violations::good_coverage(size_t bin) const {
+  return gold_.coverage(bins_.at(bin).good_node);
+}
+
+std::span<const uint64_t> Violations::bad_coverage(size_t bin) const {
+  return beam_.coverage(bins_.at(bin).bad_node);
 }
 
 SparseVector Violations::difference(size_t bin) const {

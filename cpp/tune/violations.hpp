@@ -16,6 +16,7 @@
 
 #include "base/sparse_vector.hpp"
 #include "base/weights.hpp"
+#include "decode/future.hpp"
 #include "forest/derivation.hpp"
 
 namespace hopefear {
@@ -26,12 +27,14 @@ class Violations {
     double good;      // score of the best good derivation, in the beam or not: of the gold forest
     double bad;       // of the best bad one in the beam
     double survivor;  // of the best good one in the beam; what does not exist has -infinity
-    uint32_t good_node = 0, bad_entry = 0;
+    uint32_t good_node = 0, bad_node = 0, bad_entry = 0;
   };
 
-  // std::invalid_argument if an edge has several tails, or words before its tail: such a forest has
+  // `future`, if not null: scores have the future costs of what is left to translate, which search
+  // ranks by; not used later. std::invalid_argument if an edge has several tails, or words before its tail: such a forest has
   // no bins of prefixes. O(nodes and edges of both), times the good places of a node, one for most.
-  Violations(Forest beam, Forest gold, const Weights& weights, bool complete);
+  Violations(Forest beam, Forest gold, const Weights& weights, bool complete,
+             const decode::Future* future = nullptr);
 
   const std::vector<Bin>& bins() const { return bins_; }  // by covered words, 0 first
   uint32_t longest() const { return longest_; }           // source words of a phrase in `gold`
@@ -39,6 +42,9 @@ class Violations {
   Derivation good(size_t bin) const;                      // it must exist
   Derivation bad(size_t bin) const;
   SparseVector difference(size_t bin) const;  // features of good - features of bad
+  // The source words that each of the two covers.
+  std::span<const uint64_t> good_coverage(size_t bin) const;
+  std::span<const uint64_t> bad_coverage(size_t bin) const;
 
  private:
   // The best derivation of a beam node with `place` words of the reference, or the best bad one.
@@ -52,7 +58,7 @@ class Violations {
   void read_gold(const Weights& weights);
   void find_places();
   void search(const Weights& weights);
-  void fill_bins();
+  void fill_bins(const decode::Future* future);
   bool in_bin(const Forest& forest, uint32_t node) const;
 
   Forest beam_, gold_;

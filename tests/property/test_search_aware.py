@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phrase_small import EXACT, SmallModel, phrases_of, random_model, random_weights
+from phrase_small import EXACT, SmallModel, phrases_of, random_model, random_weights, uncovered
 
 from hopefear.config import to_mapping
 from hopefear.decode.decoder import ForcedOption, Sentence
@@ -27,19 +27,6 @@ seeds = st.integers(0, 10_000)
 
 def decoder_of(model: SmallModel, **changes: object) -> PhraseDecoder:
     return model.decoder(PhraseOptions(**{**to_mapping(EXACT), **changes}))  # type: ignore[arg-type]
-
-
-def uncovered(words: int, covered: set[int]) -> list[tuple[int, int]]:
-    """uncov(d, x): maximal spans, from left to right."""
-    found: list[tuple[int, int]] = []
-    for at in range(words):
-        if at in covered:
-            continue
-        if found and found[-1][1] == at:
-            found[-1] = (found[-1][0], at + 1)
-        else:
-            found.append((at, at + 1))
-    return found
 
 
 def rows_of(

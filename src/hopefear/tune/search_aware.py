@@ -81,7 +81,9 @@ class BinRows(NamedTuple):
 
 def check_search_aware(tuner: object, decoder: object, metric: Metric) -> None:
     """Refuse what cannot be, before anything is decoded."""
-    how = getattr(tuner, "search_aware", "off")
+    how = getattr(tuner, "search_aware", None)
+    if how is None:
+        return
     if how == "off":
         if getattr(tuner, "future", False):
             raise OptionError("future: belongs to search_aware; set search_aware=potential or omit")

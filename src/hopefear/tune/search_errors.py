@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopefear import _engine
-from hopefear._engine import Derivation, Forest, SparseVector
-from hopefear.weights import Weights
+from hopefear._engine import BestSpans, Derivation, Forest, SparseVector
+from hopefear.weights import FeatureNames, Weights
 
 FloatArray = NDArray[np.float64]
 
@@ -38,14 +38,23 @@ class Violations:
     """Good and bad derivations of a sentence, by bin; bin 0 is the empty derivation."""
 
     def __init__(
-        self, beam: Forest, gold: Forest, weights: Weights, *, complete: bool = True
+        self,
+        beam: Forest,
+        gold: Forest,
+        weights: Weights,
+        *,
+        complete: bool = True,
+        spans: BestSpans | None = None,
     ) -> None:
         """`gold` has the derivations of the reference alone, as forced decoding gives them.
 
         `complete`: derivations end with the end of the sentence, and the last bin is the goal; not
-        so for a prefix of a sentence pair. Each edge must have at most one tail, words behind it.
+        so for a prefix of a sentence pair. `spans`: scores and features are those that search ranks
+        by, with the best translations of what is left open. Each edge must have at most one tail, words behind it.
         """
-        self._found = _engine.Violations(beam, gold, weights.table, complete)
+        self._found = _engine.Violations(beam, gold, weights.table, complete, spans)
+        self._weights, self._spans = weights, spans
+        self._names = beam.names or FeatureNames()
         self.good: FloatArray = self._found.good  # scores; -inf where there is none
         self.bad: FloatArray = self._found.bad
         self.survivor: FloatArray = self._found.survivor  # the best good one in the beam
@@ -80,7 +89,12 @@ class Violations:
 
     def difference(self, bin: int) -> SparseVector:
         """Features of the good one minus features of the bad one."""
-        return self._found.difference(bin)
+        difference = self._found.difference(bin)
+        if self._spans is None:
+            return difference
+        return difference.plus(
+            self._found.future_difference(bin, self._spans, self._weights.table, self._names)
+        )
 
 
 class Chosen(NamedTuple):

@@ -76,6 +76,9 @@ class Violation(OnlineTuner):
         help="of early: bins without a good one before it gives up; if not given, as many as the "
         "longest good phrase has words",
     )
+    future: bool = option(
+        False, help="derivations of a bin have the best translations of what they leave open, too"
+    )
     minibatch: int = option(
         24, min=1, help="sentences of an update, all decoded with the same weights"
     )
@@ -86,6 +89,10 @@ class Violation(OnlineTuner):
     def __post_init__(self) -> None:
         if self.phrase_limit is not None and self.update_ != "early":
             raise OptionError("phrase_limit: belongs to update early; leave it out or choose that")
+
+    @property
+    def needs_spans(self) -> bool:
+        return self.future
 
     def begin(self, share: Share) -> None:
         self._kbest = share.kbest
@@ -128,7 +135,13 @@ class Violation(OnlineTuner):
 
     def _learn(self, example: Example, weights: Weights) -> Lesson:
         assert example.gold is not None
-        found = Violations(example.forest, example.gold, weights, complete=example.complete)
+        found = Violations(
+            example.forest,
+            example.gold,
+            weights,
+            complete=example.complete,
+            spans=example.spans,
+        )
         if self.update_ == "local":
             return self._local(example, found, weights)
         if self.update_ == "early":
