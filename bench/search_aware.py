@@ -81,8 +81,10 @@ def row(tuner: str, how: str, beam: int, *more: str) -> Setting:
     return Setting(label, tuner, (*HOWS[how], *more), tune, search, against=TUNERS[tuner])
 
 
-def rows(beam: int, *more: str) -> list[Setting]:
-    return [row(tuner, how, beam, *more) for tuner in TUNERS for how in HOWS]
+def rows(
+    beam: int, *more: str, hows: Sequence[str] = ("off", "partial", "potential")
+) -> list[Setting]:
+    return [row(tuner, how, beam, *more) for tuner in TUNERS for how in hows]
 
 
 def with_short_dev(name: str) -> str:
@@ -117,7 +119,7 @@ STUDIES = [
     Study(
         "beam-30",
         "Search-aware tuning",
-        rows(30),
+        rows(30, hows=list(HOWS)),
         ("zh-en", "de-en"),
         text=ABOUT.format(beam=30, pops=90) + GAINS + ", +1.1 (PRO, on short sentences alone).",
     ),
