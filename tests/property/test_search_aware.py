@@ -101,6 +101,8 @@ def test_future_features_are_future_costs(
     decoder = decoder_of(model, distortion_limit=limit)
     forest, spans = decoder.decode_with_spans(words, weights)
     plain = Bins("potential", False, decoder.names)
+    unknown = decoder.names.intern("unknown")
+    without = Bins("potential", False, decoder.names, frozenset({unknown}))
     with_future = Bins("potential", True, decoder.names)
     for bin in range(1, len(words)):
         nodes = bin_nodes(forest, bin)
@@ -122,3 +124,16 @@ def test_future_features_are_future_costs(
         assert all(decoder.names.name(int(id)) for id in found.ids)
         same = plain.strings(forest, weights, spans, bin)
         assert sorted(same.texts) == sorted(found.texts)
+        known = without.strings(forest, weights, spans, bin)
+        assert known.texts == same.texts
+        for row in range(len(same.scores)):
+            first, second = (
+                dict(zip(some.ids[b:e].tolist(), some.values[b:e].tolist(), strict=True))
+                for some in (same, known)
+                for b, e in [some.features[row : row + 2]]
+            )
+            number = first.pop(unknown, 0.0)
+            assert first == second
+            assert known.scores[row] == pytest.approx(
+                same.scores[row] - number * weights["unknown"], abs=1e-6
+            )

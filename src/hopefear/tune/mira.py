@@ -135,7 +135,7 @@ class Mira(SearchAware, OnlineTuner):
                 "cost, such as bleu-context"
             )
         self._selection = self._selection_with(share.kbest, share.distinct)
-        self._untranslated = np.array(sorted(share.untranslated), np.uint64)
+        self._untranslated = share.untranslated
         if self.rate == "adagrad":
             assert self.adagrad_lambda is not None
             self._rate = AdaGrad(self.eta, self.adagrad_lambda)
@@ -224,7 +224,8 @@ class Mira(SearchAware, OnlineTuner):
                 example.forest, weights, self._cost, example.sentence, lists=self._step.lists
             )
         forest = example.forest
-        bins = Bins(self.search_aware, self.future, forest.names or FeatureNames())
+        names = forest.names or FeatureNames()
+        bins = Bins(self.search_aware, self.future, names, self._untranslated)
         found = bins.strings(forest, weights, example.spans, bin)
         share = bin / words_of(forest) if self.search_aware == "partial" else None
         assert found.texts is not None
@@ -283,7 +284,7 @@ class Mira(SearchAware, OnlineTuner):
         held = np.isin(ids, np.array(sorted(task.fixed), np.uint64))
         if task.learnable is not None:
             held |= ~np.isin(ids, task.learnable)
-        left = np.isin(ids, self._untranslated)
+        left = np.isin(ids, np.array(sorted(self._untranslated), np.uint64))
         problems, used = [], 0
         for one, which, pair, (begin, _, values) in zip(
             found, rows, chosen, collected, strict=True

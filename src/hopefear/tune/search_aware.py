@@ -16,7 +16,9 @@ Differs: errata eq. 1: no second minus; |y| is the mean of the references' lengt
 a `partial` pool takes that length for whole translations too. Errata eq. 5: a sentence counts |x|
 times. Potential strings change with the weights; a candidate keeps the statistics that it had when
 it came into the pool. B_i holds what search kept, which it chose by w.Phi and future costs; with
-`future` these are among the features.
+`future` these are among the features. Candidates have no features of untranslated words: whoever
+leaves such a word open must cover it later, at the same cost, so that a tuner who sees it in some
+of a bin's candidates can only learn that leaving words as they are is good.
 """
 
 from __future__ import annotations
@@ -62,11 +64,13 @@ class SearchAware:
 class DecodesBins(Protocol):
     """What is asked of a decoder."""
 
+    untranslated: frozenset[str]
+
     def best_spans(self, sentence: Any, weights: Weights) -> BestSpans: ...
 
 
 class BinRows(NamedTuple):
-    """Candidates of the bins of a sentence, best first in each."""
+    """Candidates of the bins of a sentence, best first in each by all features."""
 
     begin: NDArray[np.int64]  # (bins + 1,): where the rows of a bin begin
     covered: NDArray[np.int32]  # (rows,): the bin of each
@@ -132,6 +136,7 @@ class Bins:
     how: How
     future: bool
     names: FeatureNames  # the decoder's
+    untranslated: frozenset[int] = frozenset()  # features to leave out, see `Decoder`
 
     def strings(
         self, forest: Forest, weights: Weights, spans: BestSpans | None, bin: int
@@ -185,6 +190,13 @@ class Bins:
             sentence,
             self.names,
         )
+        left_out = np.isin(ids, np.array(sorted(self.untranslated), np.uint64))
+        if left_out.any():
+            row = np.repeat(np.arange(len(keys)), np.diff(features))
+            costs = [weights[int(id)] for id in ids[left_out]] * values[left_out]
+            scores = scores - np.bincount(row[left_out], costs, len(keys))
+            ids, values, row = ids[~left_out], values[~left_out], row[~left_out]
+            features = np.searchsorted(row, np.arange(len(keys) + 1)).astype(np.int64)
         covered = np.repeat(np.arange(first, first + len(begin) - 1), np.diff(begin))
         statistics = None
         if references is not None:

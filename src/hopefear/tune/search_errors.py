@@ -50,7 +50,8 @@ class Violations:
 
         `complete`: derivations end with the end of the sentence, and the last bin is the goal; not
         so for a prefix of a sentence pair. `spans`: scores and features are those that search ranks
-        by, with the best translations of what is left open. Each edge must have at most one tail, words behind it.
+        by, with the best translations of what is left open. Each edge must have at most one tail,
+        words behind it.
         """
         self._found = _engine.Violations(beam, gold, weights.table, complete, spans)
         self._weights, self._spans = weights, spans

@@ -146,7 +146,8 @@ class BinStore(KbestStore):
 
     def __post_init__(self) -> None:
         self.metric = pool_metric(self.metric, self.tuner.search_aware)
-        self.bins = Bins(self.tuner.search_aware, self.tuner.future, self.names)
+        untranslated = frozenset(map(self.names.intern, self.decoder.untranslated))
+        self.bins = Bins(self.tuner.search_aware, self.tuner.future, self.names, untranslated)
 
     def _rows(self) -> int:
         words = sum(len(sentence.split() if isinstance(sentence, str) else sentence.words)
