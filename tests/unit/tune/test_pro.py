@@ -132,6 +132,8 @@ def test_it_mixes_with_the_last_weights_at_their_length() -> None:
     assert first.norm() == pytest.approx(weights.norm())
     for feature, value in weights.items():
         assert later[feature] == pytest.approx(0.1 * first[feature] + 0.9 * value, rel=1e-4)
+    with_bins = Pro(search_aware="potential").optimize(pool, weights, toy_task()).weights
+    assert dict(with_bins.items()) == dict(later.items())  # never away from the start at once
 
 
 def test_fixed_features_stay_and_give_the_scale() -> None:
