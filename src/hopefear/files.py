@@ -203,7 +203,12 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
         if target.exists():
             old = temporary.with_suffix(".old")
             target.rename(old)
-            temporary.rename(target)
+            try:
+                temporary.rename(target)
+            except BaseException:  # an interrupt between the two, for instance
+                if not target.exists():
+                    old.rename(target)
+                raise
             shutil.rmtree(old)
         else:
             temporary.rename(target)
@@ -215,6 +220,8 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
 def check_writable(path: PathLike, *, directory: bool = False) -> None:
     """Raise the `OSError` that writing `path` would end in, before any long work is done."""
     target = Path(path)
+    if not directory and (str(target) == "-" or is_device(target)):
+        return  # stdout, or written to directly: nothing appears in the folder
     if target.is_dir() and not directory:
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     if directory and target.exists() and not target.is_dir():

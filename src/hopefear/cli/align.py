@@ -13,7 +13,7 @@ from hopefear.align.settings import Settings
 from hopefear.cli.command import Command, Console, format_value, table
 from hopefear.config import argument, option, part_of
 from hopefear.errors import OptionError
-from hopefear.files import check_writable, is_device
+from hopefear.files import check_writable
 from hopefear.progress import Progress
 from hopefear.registry import register
 
@@ -137,8 +137,7 @@ class Align(Settings, Command):
         if self.save_model is not None:
             check_writable(self.save_model, directory=True)
             check_model_directory(self.save_model)
-        if str(self.output) != "-" and not is_device(self.output):
-            check_writable(self.output)
+        check_writable(self.output)
 
         started, cpu = time.monotonic(), time.process_time()
         aligner = Aligner.load(self.model) if self.model is not None else None

@@ -75,8 +75,7 @@ class RerankTune(Command):
         check_one_stdin(self.nbest, *self.refs, *([self.weights] if self.weights else []))
         if console.json and str(self.output) == "-":
             raise OptionError("-o -: stdout belongs to the report with --json; name a file")
-        if str(self.output) != "-":
-            check_writable(self.output)
+        check_writable(self.output)
         if not isinstance(tuner := self.component("tuner"), BatchTuner):
             raise OptionError(f"--tuner {self.tuner}: learns while decoding; choose a batch tuner")
         if "kbest" not in tuner.spaces:
