@@ -247,6 +247,7 @@ def test_no_references(hopefear: Run, folder: Path) -> None:
         (moses((0, 1)) + moses((0,)), ["--ids"], "a second list of id '0'"),
         ("99999999999 ||| x ||| LM0= 1 ||| 0\n", [], "expected the numbers of sentences"),
         (moses(), ["-o", "-", "--json"], "stdout belongs to the report"),
+        (moses(), ["--nbest", "-", "--weights", "-"], "stdin can be only one of them"),
     ],
 )
 def test_bad_input_of_apply(

@@ -264,6 +264,8 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
         (("--heldout", "dev.zh"), "--heldout and --heldout-refs belong together"),
         (("--options", "bem=3"), "unknown key 'bem'"),
         (("--weights", "nowhere.tsv"), "nowhere.tsv: No such file"),
+        (("--weights", "-", "--train", "-", "en"), "stdin can be only one of them"),
+        (("--train", "zh", "en", "--prefixes", "5", "--align", "-"), "--align -: is read more"),
         (("--model", "nowhere"), "nowhere: is no model directory"),
     ],
 )

@@ -210,8 +210,10 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             )
         if self.align is not None and (not self.train or self.prefixes is None):
             raise OptionError("--align: belongs to --train and --prefixes; give these or leave it")
-        heldout = [self.heldout] if self.heldout else []
-        check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)
+        if str(self.align) == "-":
+            raise OptionError("--align -: is read more than once; give a file")
+        single = [path for path in (self.heldout, self.weights) if path is not None]
+        check_one_stdin(*self.sources, *self.refs, *single, *self.heldout_refs, *self.train)
 
     def _check_lattices(self) -> None:
         overrides = [f.name for f in fields_of(DecoderOverrides) if f.name != "plugin"]
