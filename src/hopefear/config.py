@@ -257,7 +257,8 @@ def from_mapping(cls: type[T], mapping: Mapping[str, Any], place: str = "") -> T
         values[key] = convert_value(fields[key], value, prefix + key)
     for field in fields.values():
         if field.required and field.name not in values:
-            what = field.name.upper() if field.option.positional else field.flag
+            own = field.option.metavar or field.name.upper()
+            what = own if field.option.positional else field.flag
             raise OptionError(f"{prefix}{what} is missing: {field.option.help}")
     return cls(**{fields[key].attribute: value for key, value in values.items()})
 
