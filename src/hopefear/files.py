@@ -25,7 +25,7 @@ from hopefear.errors import InputError, OptionError
 PathLike = str | os.PathLike[str]
 
 _GZIP = b"\x1f\x8b"
-_COMPILED = b"HOPEFEAR"  # cpp/base/binary_file.hpp
+COMPILED = b"HOPEFEAR"  # what binary files of the engine begin with: cpp/base/binary_file.hpp
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -68,7 +68,7 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
     else:
         with open(name, "rb") as file:  # noqa: PTH123 (name may be any path-like)
             if not is_device(name):  # a pipe would have to wait
-                _check_text(name, file.peek(len(_COMPILED)))
+                _check_text(name, file.peek(len(COMPILED)))
             yield file
 
 
@@ -76,7 +76,7 @@ def _check_text(name: str, start: bytes) -> None:
     """Refuse what would be read as a text of nonsense words."""
     if start.startswith(_GZIP):
         raise InputError(f"{name}: packed with gzip; give it a name that ends in .gz")
-    if start.startswith(_COMPILED) and b"\0" in start[:64]:
+    if start.startswith(COMPILED) and b"\0" in start[:64]:
         raise InputError(f"{name}: a binary file of Hopefear, expected text; check the name")
 
 

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from hopefear._engine import Forest, Vocabulary
 from hopefear.errors import InputError, OptionError, suggestion
-from hopefear.files import PathLike, display_name, is_device, open_text
+from hopefear.files import COMPILED, PathLike, display_name, is_device, open_text
 from hopefear.forest.io.cdec import read_cdec_forest
 from hopefear.forest.io.json import read_json
 from hopefear.forest.io.lattice import read_openfst, read_plf
@@ -77,7 +77,7 @@ def read_forests(
 def recognise(path: PathLike) -> Format:
     """The format of a file, by its first bytes."""
     with Path(path).open("rb") as file:
-        if file.read(8) == b"HOPEFEAR":
+        if file.read(len(COMPILED)) == COMPILED:
             return "pool"
     with open_text(path) as lines:
         first = next((line for line in islice(lines, 1000) if line.strip()), "").strip()
