@@ -113,7 +113,7 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
         config={
             "decoder": overrides,
             "templates": {name: dict(values) for name, values in translator.templates.items()},
-            "model": _contents(model),
+            "model": model.contents(),
             **({"folds": _contents_of_folds(model)} if command.folds else {}),
         },
         sentence=lambda line, place: translator.read(line, place)[0],
@@ -152,7 +152,7 @@ def external_system(
         weights=weights,
         config={
             "decoder": {"command": line, **{key: str(value) for key, value in given.items()}},
-            "model": {} if model is None else _contents(model),
+            "model": {} if model is None else model.contents(),
         },
         sentence=sentence,
         reference=_reference_steps(command, model, console),
@@ -200,7 +200,7 @@ def stream_system(
         weights=weights,
         config={
             "decoder": {"stream": line, **{key: str(value) for key, value in given.items()}},
-            "model": {} if model is None else _contents(model),
+            "model": {} if model is None else model.contents(),
         },
         sentence=sentence,
         reference=_reference_steps(command, model, console),
@@ -213,14 +213,6 @@ def _reference_steps(command: Tune, model: Model | None, console: Console) -> Ca
         return str
     target = model.text("target", console.warn)
     return lambda line: " ".join(target.prepare(line))
-
-
-def _contents(model: Model) -> dict[str, str]:
-    from hopefear.model import MODEL_FILE
-    from hopefear.tune.run import digest_of
-
-    paths = (model.directory / MODEL_FILE, *model.parts())
-    return {path.name: digest_of(path) for path in paths}
 
 
 def _contents_of_folds(model: Model) -> list[str]:
