@@ -240,6 +240,8 @@ class _Training:
         options = self.options
         rules = part_of(CleanRules, options)
         classes = [hashes.pop(name, None) for name in _CLASS_FILES]
+        # What only the language model is made of; without it the target side, as ever.
+        own_text = {"lm_text": hashes.pop("lm_text")} if "lm_text" in hashes else {}
         text = {
             "inputs": hashes,
             "languages": {side: self._language(side) for side in SIDES},
@@ -247,7 +249,7 @@ class _Training:
             "version": 1,
         }
         aligned = {"text": text, "version": 1}
-        lm = {"text": text, "order": options.order, "version": 1}
+        lm = {"text": text, **own_text, "order": options.order, "version": 1}
         table = {"alignment": aligned, "options": options.content(), "version": 1}
         lists = {"alignment": aligned, "size": options.list_size, "version": 1}
         names = [f"{WORK}/{side}.txt" for side in SIDES]

@@ -245,12 +245,25 @@ def test_foreign_and_damaged_models(model: Path, tmp_path: Path) -> None:
         Model.load(model)
 
 
+def test_another_text_for_the_language_model(bitext: Path, model: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.en"
+    tokens = []
+    for text in ("a house .\n", "a garden and a house .\n"):
+        other.write_text(text)
+        report = run(bitext, model, lm_text=other)
+        again = [name for name, step in report["steps"].items() if not step["reused"]]
+        assert again == ["language model"]
+        tokens.append(report["steps"]["language model"]["tokens"])
+    assert tokens == [3, 6]
+
+
 def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     lexicon = tmp_path / "tags"
     lexicon.write_text("huitan\tN\n", encoding="utf-8")
     report = run(bitext, model, clusters=20, source_tags=lexicon)
     again = [name for name, step in report["steps"].items() if not step["reused"]]
     assert again == ["word classes"]
+    before = Model.load(model).contents()["word-classes.tsv"]
     classes = Model.load(model).lists.classes
     assert len(set(classes.source.paths.values())) == 20
     assert classes.source.tags == {"huitan": "N"}
@@ -263,6 +276,7 @@ def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     run(bitext, model, clusters=20, source_clusters=paths)
     classes = Model.load(model).lists.classes
     assert classes.source.paths == {"huitan": "01"}
+    assert Model.load(model).contents()["word-classes.tsv"] != before
     assert classes.source.tags == {}
     assert len(set(classes.target.paths.values())) == 20
     run(bitext, model)
