@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import hopefear
-from hopefear.config import option, part_of
+from hopefear.config import part_of
 from hopefear.errors import InputError, OptionError
 from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
@@ -33,77 +33,18 @@ from hopefear.progress import Display
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.clean import CleanRules, clean_files
-from hopefear.text.clusters import MOST_CLUSTERS, cluster
+from hopefear.text.clusters import cluster
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
 from hopefear.text.pipeline import TextPipeline, casing_name, language_of
 from hopefear.text.taggers import make_tagger
 from hopefear.threads import all_cores
+from hopefear.train_options import TrainOptions
+
+__all__ = ["TrainOptions", "train"]
 
 # Options that are files which only the step of word classes reads.
 _CLASS_FILES = ("source_clusters", "target_clusters", "source_tags", "target_tags")
 STATE_FILE = "steps.json"
-
-
-@dataclass(kw_only=True)
-class TrainOptions(CleanRules, ExtractOptions):
-    """How a model is trained; also the options of `hopefear train`."""
-
-    tokenized: bool = option(False, help="the texts are words between blanks: take them so")
-    source_language: str | None = option(
-        None, metavar="CODE", help="such as fr or zh; by default what the file's name ends in"
-    )
-    target_language: str | None = option(None, metavar="CODE", help="likewise")
-    casing: Literal["none", "lower", "truecase"] = option(
-        "truecase", help="how upper and lower case are treated"
-    )
-    align: Path | None = option(None, help="word alignment of the texts, made elsewhere")
-    lm_text: Path | None = option(
-        None, help="text for the language model; by default the target side"
-    )
-    order: int = option(5, min=1, max=6, help="words in the longest n-grams")
-    list_size: int = option(
-        1000,
-        min=1,
-        max=1_000_000,
-        help="entries of each word list: the most frequent words, aligned pairs and unaligned "
-        "words, which feature templates tell apart",
-    )
-    clusters: int = option(
-        0,
-        min=0,
-        max=MOST_CLUSTERS,
-        help="Brown clusters of each side's words, for feature templates that back off to them "
-        "(word-edges takes 200); 0: none",
-    )
-    source_clusters: Path | None = option(
-        None, help="a file of paths made elsewhere, instead of clusters of the source text"
-    )
-    target_clusters: Path | None = option(None, help="likewise")
-    source_tags: Path | None = option(
-        None, help="parts of speech, a line 'word<TAB>tag' for each word, for the same templates"
-    )
-    target_tags: Path | None = option(None, help="likewise")
-    source_tagger: str | None = option(
-        None,
-        metavar="NAME",
-        help="what tags the words of source sentences while decoding, for the same templates: "
-        "jieba (Chinese; pip install 'hopefear[zh]'), lexicon (--source-tags and guesses for other "
-        "words), or one of --plugin",
-    )
-    folds: int = option(
-        0,
-        min=0,
-        max=100,
-        help="also make so many rule tables and language models that leave a part of the text out "
-        "each, for learning on the training text; 0: none",
-    )
-    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
-
-    def __post_init__(self) -> None:
-        CleanRules.__post_init__(self)
-        ExtractOptions.__post_init__(self)
-        if self.folds == 1:
-            raise OptionError("--folds 1 would leave all of the text out; give 2 or more")
 
 
 @dataclass(frozen=True)
