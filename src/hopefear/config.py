@@ -280,6 +280,15 @@ def part_of(cls: type, value: Any, without: Iterable[str] = ()) -> dict[str, Any
     return {name: getattr(value, name) for name in names}
 
 
+def changed(value: Any, names: Iterable[str]) -> Field | None:
+    """The first of these fields that is not as by default; for options that would do nothing."""
+    wanted = set(names)
+    for field in fields_of(type(value)):
+        if field.name in wanted and getattr(value, field.attribute) != field.default:
+            return field
+    return None
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]

@@ -107,6 +107,8 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         self._check()
         threads = self.threads or all_cores()
         tuner, metric = self.component("tuner"), self.component("metric")
+        if getattr(tuner, "pool_space", "kbest") == "forest":
+            self._check_forests()
         system = self._system(console, self.kbest or tuner.kbest, getattr(tuner, "learners", 1))
         data = system.read(self.sources, self.refs)
         heldout = system.read([self.heldout], self.heldout_refs) if self.heldout else None
@@ -214,6 +216,16 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             raise OptionError("--align -: is read more than once; give a file")
         single = [path for path in (self.heldout, self.weights) if path is not None]
         check_one_stdin(*self.sources, *self.refs, *single, *self.heldout_refs, *self.train)
+
+    def _check_forests(self) -> None:
+        """No lists are taken from the forests of a decoder of ours; others are asked for lists."""
+        ours = self.decoder is None and self.stream_decoder is None
+        for flag, given in (("--kbest", ours and self.kbest), ("--no-distinct", not self.distinct)):
+            if given:
+                raise OptionError(
+                    f"{flag}: {self.tuner} learns from whole forests here, not from lists; leave "
+                    "it out"
+                )
 
     def _check_lattices(self) -> None:
         overrides = [f.name for f in fields_of(DecoderOverrides) if f.name != "plugin"]
