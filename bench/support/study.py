@@ -345,14 +345,16 @@ class Bench:
         return True
 
     def finished(self, corpus: Corpus, system: str, setting: Setting) -> list[Finished]:
-        found = []
-        for seed in range(1, self.study.seeds + 1):
-            run = self.folder(corpus, system, setting, seed)
-            if _beside(run, "json").exists():
-                said = json.loads(_beside(run, "json").read_text(encoding="utf-8"))
-                lines = _beside(run, "txt").read_text(encoding="utf-8").splitlines()
-                found.append(Finished(run, said, list(tokenized(lines, corpus.tokenize))))
-        return found
+        runs = (
+            self.folder(corpus, system, setting, seed) for seed in range(1, self.study.seeds + 1)
+        )
+        return [self.result(corpus, run) for run in runs if _beside(run, "json").exists()]
+
+    def result(self, corpus: Corpus, run: Path) -> Finished:
+        """Of a run that is finished."""
+        said = json.loads(_beside(run, "json").read_text(encoding="utf-8"))
+        lines = _beside(run, "txt").read_text(encoding="utf-8").splitlines()
+        return Finished(run, said, list(tokenized(lines, corpus.tokenize)))
 
     # -- tables --
 
