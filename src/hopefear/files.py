@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import gzip
 import io
 import os
@@ -215,6 +216,20 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+@contextlib.contextmanager
+def locked(path: PathLike, refusal: str) -> Iterator[None]:
+    """Keep other processes out by a file; the system lets go when this one ends, however it ends.
+
+    `refusal` is what is said if another one is in.
+    """
+    with open(path, "w") as file:  # noqa: PTH123 (path may be any path-like)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(refusal) from None
+        yield
 
 
 def check_writable(path: PathLike, *, directory: bool = False) -> None:

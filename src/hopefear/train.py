@@ -26,7 +26,7 @@ from hopefear.config import part_of
 from hopefear.errors import InputError, OptionError
 from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
-from hopefear.files import PathLike, open_input, write_text
+from hopefear.files import PathLike, locked, open_input, write_text
 from hopefear.folds import SIDES, fold_range
 from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
 from hopefear.progress import Display
@@ -45,6 +45,7 @@ __all__ = ["TrainOptions", "train"]
 # Options that are files which only the step of word classes reads.
 _CLASS_FILES = ("source_clusters", "target_clusters", "source_tags", "target_tags")
 STATE_FILE = "steps.json"
+LOCK_FILE = "lock"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,15 @@ class _Training:
         tagger = self._tagger()
         steps = self._steps(self._hash_inputs())
         self._prepare_directory()
+        refusal = f"{self.directory}: another process is training in it; wait for it or stop it"
+        with locked(self.work / LOCK_FILE, refusal):
+            report = self._run(steps, tagger)
+        report["seconds"] = round(time.monotonic() - started, 3)
+        return report
+
+    def _run(self, steps: list[Step], tagger: dict[str, Any]) -> dict[str, Any]:
+        """What is not done yet; nobody else writes into the directory."""
+        self._sweep()
         state = self._read_state()
         self._write_state(state)  # from now on the directory is known as ours
         report: dict[str, Any] = {"model": str(self.directory), "steps": {}}
@@ -123,7 +133,6 @@ class _Training:
         self._forget_folds()
         self._forget_classes()
         self._finish(report, tagger)
-        report["seconds"] = round(time.monotonic() - started, 3)
         return report
 
     # -- the directory and its state --
@@ -132,13 +141,16 @@ class _Training:
         if self.directory.exists():
             if not self.directory.is_dir():
                 raise OptionError(f"{self.directory}: is a file; give a new directory")
-            ours = (self.work / STATE_FILE).exists() or (self.directory / MODEL_FILE).exists()
+            marks = (self.work / LOCK_FILE, self.work / STATE_FILE, self.directory / MODEL_FILE)
+            ours = any(path.exists() for path in marks)
             if not ours and any(self.directory.iterdir()):
                 raise OptionError(
                     f"{self.directory}: is not empty and no model; give a new directory"
                 )
         self.work.mkdir(parents=True, exist_ok=True)
-        # Of a run that was killed: scratch, and files that were not yet renamed (files.py).
+
+    def _sweep(self) -> None:
+        """Of a run that was killed: scratch, and files that were not yet renamed (files.py)."""
         for left in self.work.glob("tmp-*"):
             shutil.rmtree(left, ignore_errors=True)
         for left in self.directory.rglob(".*.tmp"):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hopefear.errors import InputError, OptionError
+from hopefear.files import locked
 from hopefear.folds import fold_range
 from hopefear.model import Model
 from hopefear.text import world
@@ -119,9 +120,14 @@ def test_a_stopped_run_goes_on(
                 run(bitext, directory)
         with pytest.raises(InputError, match=r"is unfinished, it has no model\.toml"):
             Model.load(directory)
-    for name in (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x"):  # by a kill
+    left = (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x")  # by a kill
+    for name in left:
         (directory / name).parent.mkdir(exist_ok=True)
         (directory / name).touch()
+    with locked(directory / "work" / "lock", "mine"):
+        with pytest.raises(InputError, match="another process is training in it"):
+            run(bitext, directory)
+        assert all((directory / name).exists() for name in left)  # it may be using them
     run(bitext, directory)
     assert contents(directory) == contents(trained)
     assert not [*directory.rglob("*.tmp"), *directory.rglob("tmp-*")]

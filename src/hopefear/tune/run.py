@@ -12,7 +12,6 @@ belong to it, so that a run killed at any moment finds the end of the last finis
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -34,6 +33,7 @@ from hopefear.files import (
     PathLike,
     atomic_path,
     check_directory,
+    locked,
     open_output,
     open_text,
     write_text,
@@ -69,18 +69,13 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out; the system lets go when this one ends, however it ends.
+        """Keep other processes out.
 
         Half-written files of a run that was killed go only now: before, they may be those of one
         that goes on.
         """
-        with (self.checkpoint / LOCK_FILE).open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(
-                    f"{self.path}: another process is tuning in it; wait for it or stop it"
-                ) from None
+        refusal = f"{self.path}: another process is tuning in it; wait for it or stop it"
+        with locked(self.checkpoint / LOCK_FILE, refusal):
             for folder in (self.path, self.path / ITERATIONS, self.checkpoint, self.pool):
                 sweep(folder)
             yield
