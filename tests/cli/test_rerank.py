@@ -237,6 +237,9 @@ def test_no_references(hopefear: Run, folder: Path) -> None:
     result = hopefear(*words, cwd=folder)
     assert result.returncode == 2
     assert "--refs is missing" in result.stderr
+    result = hopefear(*words, "--metric", "given", "--skip-missing", cwd=folder)
+    assert result.returncode == 2
+    assert "--skip-missing: without references" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,10 @@ class RerankTune(Command):
                 raise OptionError("--refs: has no meaning with --metric given; leave it out")
             if self.metric_set:
                 raise OptionError("--metric-set: given scores have no options; leave it out")
+            if self.skip_missing:
+                raise OptionError(
+                    "--skip-missing: without references no sentence is missing; leave it out"
+                )
             return None
         cls = registry.get("metric", self.metric)
         if not self.refs:
