@@ -22,6 +22,7 @@ import argparse
 import dataclasses
 import inspect
 import math
+import re
 import textwrap
 import types
 import typing
@@ -181,10 +182,15 @@ def fields_of(cls: type) -> list[Field]:
     return result
 
 
+# Of the values of a list: blanks and commas, but not those of a name such as count(f,e).
+_SEPARATOR = re.compile(r"[\s,]+(?![^()]*\))")
+
+
 def convert_text(field: Field, text: str, place: str) -> Any:
     """The value that `text` stands for; `place` is how the user wrote the option's name."""
     if field.is_list:
-        return [_convert_item(field, part, place) for part in text.replace(",", " ").split()]
+        parts = _SEPARATOR.split(text)
+        return [_convert_item(field, part, place) for part in parts if part]
     return _convert_item(field, text, place)
 
 
