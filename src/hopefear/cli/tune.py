@@ -15,7 +15,6 @@ from hopefear.cli.tune_systems import (
     external_system,
     model_system,
     stream_system,
-    without_own_rules,
 )
 from hopefear.config import fields_of, option, part_of, to_mapping
 from hopefear.errors import OptionError
@@ -115,7 +114,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         training = system.read([self.train[0]], self.train[1:]) if self.train else None
         training_options = TrainingOptions(**part_of(TrainingOptions, self))
         if training is not None and self.leave_out:
-            training = without_own_rules(training)
+            training = system.without_own_rules(training)
         if training is not None and self.folds:
             training = system.in_folds(training, self.train[0])
         if training is not None and self.align is not None:

@@ -53,6 +53,21 @@ class System:
             self.digests[path] = digest.hexdigest()[:16]
         return TuningSet(sentences, expected)
 
+    def without_own_rules(self, data: TuningSet) -> TuningSet:
+        """Training data whose sentences are decoded without what the model has from them alone."""
+        from hopefear.decode.forced import leaving_out
+        from hopefear.tune.loop import TuningSet
+
+        assert self.model is not None
+        if not hasattr(self.decoder, "gold"):
+            raise OptionError(
+                f"--leave-out: is for phrase models, {self.model.directory} is a "
+                f"{self.model.system} model; give --folds, of a model that was trained with it"
+            )
+        pairs = zip(data.sentences, data.references, strict=True)
+        marked = [leaving_out(source, texts[0]) for source, texts in pairs]
+        return TuningSet(marked, data.references)
+
     def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
         """Training data whose sentences are decoded without what their folds gave the model."""
         from hopefear.folds import in_folds
@@ -79,15 +94,6 @@ class System:
         return TuningSet(
             [replace(one, links=tuple(points)) for one, points in aligned], data.references
         )
-
-
-def without_own_rules(data: TuningSet) -> TuningSet:
-    """Training data whose sentences are decoded without what the model has from them alone."""
-    from hopefear.decode.forced import leaving_out
-    from hopefear.tune.loop import TuningSet
-
-    pairs = zip(data.sentences, data.references, strict=True)
-    return TuningSet([leaving_out(source, texts[0]) for source, texts in pairs], data.references)
 
 
 def model_system(command: Tune, model: Model, console: Console) -> System:
