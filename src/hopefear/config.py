@@ -22,6 +22,7 @@ import argparse
 import dataclasses
 import inspect
 import math
+import re
 import textwrap
 import types
 import typing
@@ -181,10 +182,15 @@ def fields_of(cls: type) -> list[Field]:
     return result
 
 
+# Of the values of a list: blanks and commas, but not those of a name such as count(f,e).
+_SEPARATOR = re.compile(r"[\s,]+(?![^()]*\))")
+
+
 def convert_text(field: Field, text: str, place: str) -> Any:
     """The value that `text` stands for; `place` is how the user wrote the option's name."""
     if field.is_list:
-        return [_convert_item(field, part, place) for part in text.replace(",", " ").split()]
+        parts = _SEPARATOR.split(text)
+        return [_convert_item(field, part, place) for part in parts if part]
     return _convert_item(field, text, place)
 
 
@@ -257,7 +263,8 @@ def from_mapping(cls: type[T], mapping: Mapping[str, Any], place: str = "") -> T
         values[key] = convert_value(fields[key], value, prefix + key)
     for field in fields.values():
         if field.required and field.name not in values:
-            what = field.name.upper() if field.option.positional else field.flag
+            own = field.option.metavar or field.name.upper()
+            what = own if field.option.positional else field.flag
             raise OptionError(f"{prefix}{what} is missing: {field.option.help}")
     return cls(**{fields[key].attribute: value for key, value in values.items()})
 
@@ -277,6 +284,15 @@ def part_of(cls: type, value: Any, without: Iterable[str] = ()) -> dict[str, Any
     left_out = set(without)
     names = [field.attribute for field in fields_of(cls) if field.name not in left_out]
     return {name: getattr(value, name) for name in names}
+
+
+def changed(value: Any, names: Iterable[str]) -> Field | None:
+    """The first of these fields that is not as by default; for options that would do nothing."""
+    wanted = set(names)
+    for field in fields_of(type(value)):
+        if field.name in wanted and getattr(value, field.attribute) != field.default:
+            return field
+    return None
 
 
 def _plain(value: Any) -> Any:

@@ -78,9 +78,15 @@ class Model:
         for key in ("system", "text"):
             if key not in settings:
                 raise InputError(f"{path}: {key!r} is missing; train it again")
-        for key in ("decoder", "lms", "features", "tagger", "training", "imported"):
+        for key in ("text", "decoder", "lms", "features", "tagger", "training", "imported"):
             if not isinstance(settings.get(key, {}), dict):
                 raise InputError(f"{path}: {key} is {settings[key]!r}, expected a table [{key}]")
+        for side in ("source", "target"):
+            if not isinstance(settings["text"].get(side), dict):
+                raise InputError(f"{path}: the table [text.{side}] is missing; train it again")
+        folds = settings.get("training", {}).get("folds", 0)
+        if not isinstance(folds, int) or folds < 0:
+            raise InputError(f"{path}: training.folds is {folds!r}, expected how many there are")
         model = cls(directory, settings)
         for part in model.parts():
             if not part.is_file():
@@ -88,10 +94,17 @@ class Model:
         return model
 
     def parts(self) -> list[Path]:
-        """The engine's files of the model itself, without folds."""
+        """The files that decoding depends on, besides model.toml; without folds."""
         rules = [self.directory / TABLE_FILE] if self.has_rules else []
-        lists = self.directory / LISTS_FILE
-        return [*rules, *self.lm_files.values(), *([lists] if lists.is_file() else [])]
+        words = [self.directory / name for name in (LISTS_FILE, CLASSES_FILE)]
+        return [*rules, *self.lm_files.values(), *(path for path in words if path.is_file())]
+
+    def contents(self) -> dict[str, str]:
+        """Fingerprints of model.toml and of the parts, by name: what a run was tuned with."""
+        from hopefear.tune.run import digest_of
+
+        paths = (self.directory / MODEL_FILE, *self.parts())
+        return {path.name: digest_of(path) for path in paths}
 
     @property
     def system(self) -> str:

@@ -42,6 +42,7 @@ from hopefear.registry import register
 from hopefear.rules.cdec import read_grammar
 from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
+from hopefear.text.tokenizers.plain import split_words
 from hopefear.weights import FeatureNames, Weights
 
 # The features of our own models, besides language models and the columns of the table. Thesis,
@@ -226,7 +227,7 @@ class HieroDecoder(Decoder):
             beam = self.options.pop_limit if self.options.search == "cube" else 0
             made = self._engine_of(sentence).decode(*text, weights.table, grammar, beam)
         else:
-            wanted = target.split() if isinstance(target, str) else list(target)
+            wanted = split_words(target) if isinstance(target, str) else list(target)
             made = self._engine_of(sentence).constrain(*text, weights.table, grammar, wanted)
         return self._forest(sentence, made)
 

@@ -61,6 +61,7 @@ from hopefear.lm import LanguageModel
 from hopefear.registry import register
 from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
+from hopefear.text.tokenizers.plain import split_words
 from hopefear.weights import FeatureNames, Weights
 
 COUNTS = ("words", "phrases", "distortion", "unknown")  # the order of the engine
@@ -285,7 +286,7 @@ class PhraseDecoder(Decoder):
         the output. Table limit and distortion limit do not matter.
         """
         uses = [
-            (begin, end, target.split() if isinstance(target, str) else tuple(target))
+            (begin, end, split_words(target) if isinstance(target, str) else tuple(target))
             for begin, end, target in phrases
         ]
         return self.engine_of(sentence).score_derivation(

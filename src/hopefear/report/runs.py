@@ -93,7 +93,7 @@ class Run:
     def _gain(self, record: Record) -> float:
         """What iterations are compared by; higher is better."""
         value = float(record["heldout_score"] if "heldout_score" in record else record["score"])
-        return -value if self.metric.lower_is_better else value
+        return self.metric.quality(value)
 
     @property
     def which(self) -> str:

@@ -32,10 +32,18 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from hopefear.config import option
+from hopefear.metrics.metric import Metric
 from hopefear.registry import register
 from hopefear.tune.candidates import FloatArray
 from hopefear.tune.lbfgs import minimize
-from hopefear.tune.problem import BoolArray, IntArray, Matrix, Problem
+from hopefear.tune.problem import (
+    BoolArray,
+    IntArray,
+    Matrix,
+    Problem,
+    counts_words,
+    sentence_metric,
+)
 from hopefear.tune.search_aware import SearchAware
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
 from hopefear.weights import Weights
@@ -83,6 +91,11 @@ class Pro(SearchAware, BatchTuner):
     smooth_brevity: bool = option(
         False, help="add one to the reference length in BLEU+1's brevity penalty (Nakov 2012)"
     )
+
+    def check(self, metric: Metric) -> None:
+        sentence_metric(metric, self.smooth_brevity)
+        if self.max_length_difference is not None:
+            counts_words(metric)
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         problem = Problem(pool, weights, task, smooth_brevity=self.smooth_brevity)

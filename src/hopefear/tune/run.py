@@ -12,11 +12,12 @@ belong to it, so that a run killed at any moment finds the end of the last finis
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,7 @@ from hopefear.files import (
     PathLike,
     atomic_path,
     check_directory,
+    locked,
     open_output,
     open_text,
     write_text,
@@ -67,14 +69,15 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out; the system lets go when this one ends, however it ends."""
-        with (self.checkpoint / LOCK_FILE).open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(
-                    f"{self.path}: another process is tuning in it; wait for it or stop it"
-                ) from None
+        """Keep other processes out.
+
+        Half-written files of a run that was killed go only now: before, they may be those of one
+        that goes on.
+        """
+        refusal = f"{self.path}: another process is tuning in it; wait for it or stop it"
+        with locked(self.checkpoint / LOCK_FILE, refusal):
+            for folder in (self.path, self.path / ITERATIONS, self.checkpoint, self.pool):
+                sweep(folder)
             yield
 
     # -- weights --
@@ -114,8 +117,10 @@ class RunDirectory:
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise InputError(f"{path}: damaged ({error}); start again without --resume") from None
-        return dict(state)
+            raise damaged(path, error) from None
+        if not isinstance(state, dict) or "phase" not in state:
+            raise damaged(path, "no phase in it")
+        return state
 
     def write_state(self, state: Mapping[str, Any], records: Sequence[Record]) -> None:
         """End a phase. The metrics are written anew as a whole: no line comes twice."""
@@ -133,9 +138,11 @@ class RunDirectory:
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
         path = self._tuner_state(iteration)
-        with np.load(path, allow_pickle=False) as arrays:
-            plain = json.loads(arrays["state"].tobytes())
-            return dict(_with_arrays(plain, arrays))
+        arrays = load_arrays(path)
+        try:
+            return dict(_with_arrays(json.loads(arrays["state"].tobytes()), arrays))
+        except (ValueError, KeyError) as error:
+            raise damaged(path, error) from None
 
     def _tuner_state(self, iteration: int) -> Path:
         return self.checkpoint / f"tuner-{iteration:02d}.npz"
@@ -181,9 +188,6 @@ def prepare_directory(
         raise OptionError(f"{path}: is not empty and no run; give a new directory")
     for folder in (path, *(path / name for name in folders)):
         folder.mkdir(parents=True, exist_ok=True)
-        for entry in folder.iterdir():
-            if _temporary(entry):  # of a run that was killed
-                entry.unlink(missing_ok=True)
     if not settings.is_file():
         write_config(settings, config)
 
@@ -207,6 +211,8 @@ def _check_same(place: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]
     for key in [*new, *old]:
         if key == "signature" or key.split(".")[0] in FREE:
             continue
+        if key not in old and key.startswith("system.model."):
+            continue  # a file of the model that versions of before did not look at
         if old.get(key) != new.get(key):
             raise OptionError(
                 f"{place}: the run there was made with {key} = {_shown(old.get(key))}, now it is "
@@ -280,6 +286,28 @@ def _with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
 
 def _temporary(path: Path) -> bool:
     return path.name.startswith(".") and path.name.endswith(".tmp")
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a process that was killed had not finished writing (files.py)."""
+    for entry in folder.iterdir():
+        if _temporary(entry):
+            entry.unlink(missing_ok=True)
+
+
+def damaged(path: Path, why: object) -> InputError:
+    """A file of the checkpoint that cannot be what was written."""
+    return InputError(f"{path}: damaged ({in_line(why)}); tune again in a new directory")
+
+
+def load_arrays(path: PathLike) -> dict[str, Any]:
+    """The arrays of an .npz file of the checkpoint."""
+    try:
+        # Opened here: numpy leaves a file open that is none of its own.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise damaged(Path(path), "no whole file of arrays") from None
 
 
 def digest_of(path: PathLike) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopefear._engine import BestSpans, Derivation, Forest
-from hopefear.config import option
+from hopefear.config import changed, option
 from hopefear.errors import OptionError
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
@@ -104,6 +104,16 @@ class BatchTuner(Tuner):
 
     @abstractmethod
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized: ...
+
+
+def check_space(tuner: BatchTuner, **only: Sequence[str]) -> None:
+    """Refuse options, by the space that they are for, if the tuner works in the other one."""
+    for space, names in only.items():
+        field = changed(tuner, names) if space != tuner.pool_space else None
+        if field is not None:
+            raise OptionError(
+                f"{field.name}: is for space {space}; leave it out, or set space={space}"
+            )
 
 
 def bleu_in_forests(metric: Metric) -> Bleu:

@@ -130,6 +130,20 @@ def test_json_lists(tmp_path: Path) -> None:
     assert [d.words for d in hf.kbest(first.forest, Weights({"x": 1.0}))] == [["a", "b"], []]
 
 
+def test_words_are_those_of_the_text(tmp_path: Path) -> None:
+    """Both formats cut at blanks; a no-break space of the system's stays where it is."""
+    text = "Bonjour\u00a0! Ça  va"
+    line = json.dumps({"id": 0, "text": text})
+    for path in (
+        write(tmp_path / "list.jsonl", f"{line}\n"),
+        write(tmp_path / "list", f"0 ||| {text} ||| a= 1 ||| 0\n"),
+    ):
+        (found,) = read_nbest(path)
+        best = hf.viterbi(found.forest, Weights())
+        assert best is not None
+        assert best.text == "Bonjour\u00a0! Ça va"
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -396,5 +410,7 @@ def test_pools_are_recognised_and_stdin_is_not(tmp_path: Path) -> None:
     (forest,) = read_forests(tmp_path / "p")
     assert forest.edges == tiny_forest().edges
     for format in (None, "plf"):
-        with pytest.raises(InputError, match="give a file"):
+        with pytest.raises(InputError, match="give a real file"):
             list(read_forests("-", format))
+        with pytest.raises(InputError, match="/dev/null: lattices are read by name"):
+            list(read_forests("/dev/null", format))

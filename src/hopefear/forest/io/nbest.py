@@ -22,6 +22,7 @@ from hopefear._engine import Forest, NbestStream, Vocabulary
 from hopefear.errors import InputError, in_line
 from hopefear.files import PathLike, display_name, open_input, open_text
 from hopefear.forest.forest import ForestBuilder
+from hopefear.text.tokenizers.plain import split_words
 from hopefear.weights import FeatureNames
 
 Format = Literal["moses", "cdec", "jsonl"]
@@ -116,7 +117,7 @@ def _entry(record: Any, place: str) -> _Entry:
     score = record.get("score")
     if score is not None and not _is_number(score):
         raise refuse('"score"', score, "a finite number")
-    return _Entry(str(id), text.split(), features, math.nan if score is None else score, place)
+    return _Entry(str(id), split_words(text), features, math.nan if score is None else score, place)
 
 
 def _is_number(value: object) -> bool:
