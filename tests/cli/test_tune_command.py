@@ -270,6 +270,14 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
         ),
         (("--set", "space=forest", "--kbest", "5"), "--kbest: mert learns from whole"),
         (
+            ("--tuner", "maxforce", "--set", "eta=1", "--kbest", "5"),
+            "--kbest: maxforce learns from whole",
+        ),
+        (
+            ("--tuner", "mira", "--set", "space=forest", "--kbest", "5"),
+            "--kbest: mira learns from whole",
+        ),
+        (
             ("--tuner", "lattice-svm", "--no-distinct", "--set", "order=2"),
             "--no-distinct: lattice-svm learns from whole forests",
         ),

@@ -106,7 +106,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         self._check()
         threads = self.threads or all_cores()
         tuner, metric = self.component("tuner"), self.component("metric")
-        if getattr(tuner, "pool_space", "kbest") == "forest":
+        if not tuner.takes_lists:
             self._check_forests()
         system = self._system(console, self.kbest or tuner.kbest, getattr(tuner, "learners", 1))
         data = system.read(self.sources, self.refs)

@@ -78,6 +78,11 @@ class Tuner(ABC):
     # best one.
     average_last: ClassVar[int] = 0
 
+    @property
+    def takes_lists(self) -> bool:
+        """Whether it learns from k-best lists, so that their size says something."""
+        return True
+
     def state(self) -> Mapping[str, Any]:
         """What must be remembered between calls; JSON-able, arrays as numpy arrays."""
         return {}
@@ -98,6 +103,10 @@ class BatchTuner(Tuner):
     def pool_space(self) -> Space:
         """Which part of the pool this tuner wants; those with a choice have an option `space`."""
         return getattr(self, "space", self.spaces[0])
+
+    @property
+    def takes_lists(self) -> bool:
+        return self.pool_space == "kbest"
 
     def check(self, metric: Metric) -> None:
         """Refuse a metric that this tuner cannot learn for; called before anything is decoded."""
