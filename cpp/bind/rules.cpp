@@ -23,24 +23,24 @@ nb::str text_of(std::string_view word) {
 
 using Sizes = nb::typed<nb::dict, nb::str, nb::int_>;
 
-Sizes import_moses(const std::string& path, nb::object phrases, const std::string& phrase_name,
+Sizes import_moses(const FilePath& path, nb::object phrases, const std::string& phrase_name,
                    nb::object reordering, const std::string& reordering_name,
                    const std::vector<std::string>& columns,
                    const std::vector<std::string>& reordering_columns, uint32_t limit,
-                   uint64_t memory, size_t threads, const std::string& scratch,
+                   uint64_t memory, size_t threads, const FilePath& scratch,
                    const std::string& info, nb::object progress) {
   PythonSource phrase_source(std::move(phrases), phrase_name);
   std::unique_ptr<PythonSource> reordering_source;
   if (!reordering.is_none()) {
     reordering_source = std::make_unique<PythonSource>(std::move(reordering), reordering_name);
   }
-  const MosesImport options = {columns, reordering_columns, limit, memory, threads, scratch};
+  const MosesImport options = {columns, reordering_columns, limit, memory, threads, scratch.name};
   const auto report_progress = progress_callback(std::move(progress));
   MosesImportReport report;
   {
     const nb::gil_scoped_release release;
     report =
-        read_moses(phrase_source, reordering_source.get(), options, path, info, report_progress);
+        read_moses(phrase_source, reordering_source.get(), options, path.name, info, report_progress);
   }
   Sizes result;
   result["rules"] = report.rules;
@@ -63,14 +63,14 @@ struct Sources {
   std::vector<ByteSource*> all;
 };
 
-Sizes import_cdec(const std::string& path, Named grammars, uint64_t memory, size_t threads,
-                  const std::string& scratch, const std::string& info, nb::object progress) {
+Sizes import_cdec(const FilePath& path, Named grammars, uint64_t memory, size_t threads,
+                  const FilePath& scratch, const std::string& info, nb::object progress) {
   const Sources sources(std::move(grammars));
   const auto report_progress = progress_callback(std::move(progress));
   CdecImportReport report;
   {
     const nb::gil_scoped_release release;
-    report = read_cdec(sources.all, {memory, threads, scratch}, path, info, report_progress);
+    report = read_cdec(sources.all, {memory, threads, scratch.name}, path.name, info, report_progress);
   }
   Sizes result;
   result["rules"] = report.rules;
@@ -146,9 +146,9 @@ void bind_rules(nb::module_& m) {
   nb::class_<RuleTable>(m, "RuleTable", "Rules indexed by source side, memory-mapped.")
       .def_static(
           "open",
-          [](const std::string& path, bool verify) {
+          [](const FilePath& path, bool verify) {
             const nb::gil_scoped_release release;
-            return RuleTable::open(path, verify ? Verify::full : Verify::quick);
+            return RuleTable::open(path.name, verify ? Verify::full : Verify::quick);
           },
           "path"_a, "verify"_a)
       .def("__len__", &RuleTable::size)

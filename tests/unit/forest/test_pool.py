@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,6 +34,12 @@ def test_random_access(tmp_path: Path) -> None:
     assert pool.bytes == path.stat().st_size
     assert len(pool.vocabulary) == 7  # words and symbols that occur, each once
     assert pool.names.name(pool[0].feature_ids.tolist()[0]) == "tm"
+
+
+def test_file_names_that_are_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"pool\xff")
+    hf.save_pool(path, [tiny_forest("a")])
+    assert hf.Pool(path)[0].id == "a"
 
 
 def test_forests_outlive_their_pool(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 from pathlib import Path
 
@@ -46,6 +47,12 @@ def test_unaligned_words_are_taken_on_both_sides(tmp_path: Path) -> None:
         ("a b c", "x y"),
         ("a b c", "x y z"),
     }
+
+
+def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    assert len(made(folder, ["a b"], ["x y"], ["0-0 1-1"], tmp=folder)) == 3
 
 
 def test_the_limit_holds_for_each_side(tmp_path: Path) -> None:

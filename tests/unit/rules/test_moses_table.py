@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,14 @@ def test_import(tmp_path: Path) -> None:
     assert best.sentence is None
     assert other.scores[4:] == (0,) * 6  # as Moses without an entry
     assert table.lookup(["la", "maison"])[0].alignment == ((0, 0), (1, 1))
+
+
+def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    (folder / "pt").write_text(PHRASES)
+    read_table(folder / "pt", output=folder / "rules.bin")
+    assert len(RuleTable.open(folder / "rules.bin")) == 3
 
 
 def test_what_comes_out_is_what_went_in(tmp_path: Path) -> None:
