@@ -36,6 +36,7 @@ void bind_forest_files(nb::module_& m) {
       .def(
           "add",
           [](PoolWriter& writer, const Forest& forest) {
+            writer.add_names(forest);  // with the GIL, as threads that decode intern theirs
             const nb::gil_scoped_release release;
             writer.add(forest);
           },
