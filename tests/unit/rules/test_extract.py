@@ -87,6 +87,17 @@ def test_lexical_weights(tmp_path: Path) -> None:
     assert scores == pytest.approx([1 / 2, (1 + 1 / 2) / 2 * 1 / 2, 1, 1 / 2 * (1 / 2 + 1) / 2])
 
 
+def test_lexical_weights_of_phrases_that_say_far_too_much(tmp_path: Path) -> None:
+    """No double holds the product of a hundred small probabilities; its log is one like others."""
+    words = [[f"w{line}.{i}" for i in range(99)] for line in range(60)]
+    target = [" ".join(["x", *line]) for line in words]
+    table = made(tmp_path, ["a"] * 60, target, ["0-0"] * 60, max_length=100, limit=0)
+    rule = by_pair(table)["a", target[7]]
+    # Every w is there once, and aligned to NULL.
+    assert rule.scores[3] == pytest.approx(99 * math.log(1 / (99 * 60)))
+    assert all(math.isfinite(score) for rule in table for score in rule.scores)
+
+
 def test_orientations(tmp_path: Path) -> None:
     table = made(tmp_path, ["a b"], ["x y"], ["0-1 1-0"])
     names = table.reordering_columns
