@@ -180,6 +180,15 @@ TEST(parallel_for_works_with_the_threads_that_there_are) {
 }
 #endif
 
+TEST(no_feature_has_the_id_0) {
+  FeatureNames names;
+  CHECK_EQUAL(names.name(0), "");
+  const FeatureId lm = names.intern("lm");
+  CHECK_EQUAL(names.name(lm), "lm");
+  CHECK_EQUAL(names.name(0), "");
+  CHECK(!names.has(0));
+}
+
 TEST(weights_equal_a_map) {
   std::mt19937_64 random(7);
   std::map<FeatureId, float> reference;
