@@ -81,6 +81,13 @@ TEST(phrase_search_refuses_rules_that_are_at_a_wrong_node) {
     const uint8_t size = 9;
     if (name == "rules") std::memcpy(content.data() + offsetof(RuleEntry, source_size), &size, 1);
   };
+  const auto deep = [](std::string_view name, std::vector<char>& content) {
+    const uint32_t longest = 1 << 30;
+    if (name == "layout") {
+      std::memcpy(content.data() + offsetof(rules::TableLayout, longest_source), &longest, 4);
+    }
+  };
+  CHECK_THROWS(InputError, changed(good, deep));
   for (const size_t limit : {size_t{0}, size_t{2}}) {
     CHECK_THROWS(InputError, edges(changed(good, nonterminal), limit));
     CHECK_THROWS(InputError, edges(changed(good, longer), limit));
