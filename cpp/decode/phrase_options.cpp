@@ -73,8 +73,8 @@ class OptionCollector {
   }
 
   std::unique_ptr<const OptionTable> collect() {
-    start();
     find_forced();
+    start();
     out_->ranges_.resize(input_.words.size() * static_cast<size_t>(out_->longest_));
     for (int32_t begin = 0; begin < length_; ++begin) collect_from(begin);
     fire();
@@ -292,7 +292,6 @@ class OptionCollector {
     PhraseOption o;
     o.begin = f.begin;
     o.end = f.end;
-    o.forced = true;
     o.row = weights_.one(kPhrases) + weights_.one(kWords) * static_cast<double>(f.target.size());
     const size_t columns = model_.translation_columns();
     if (columns > 0) {
