@@ -46,6 +46,8 @@ RuleTable::RuleTable(BinaryFile file)
     sparse_ = file_.section<SparseScore>("sparse.score");
   }
   if (nodes_.empty() || nodes_.size() >= kNoNode) throw file_.damaged("no root");
+  // Walks go as deep as this, and no rule is longer.
+  if (layout_.longest_source > 255) throw file_.damaged("a source side is too long");
 }
 
 RuleTable::Edges RuleTable::edges(Node node) const {

@@ -93,6 +93,7 @@ def test_lists_share_names_and_words(tmp_path: Path) -> None:
         ("0 ||| a ||| X= Y= 1 ||| 1", "label 'X' has no value"),
         ("0 ||| a ||| x=nan ||| 1", "feature 'x' is nan, expected a finite number"),
         ("0 ||| a ||| x=1e400 ||| 1", "feature 'x' is inf"),
+        ("0 ||| a ||| x\0=1 ||| 1", "feature name 'x?' is not valid"),
         ("0 ||| a ||| x=1 ||| good", "score is 'good', expected a number"),
         ("0 ||| a ||| x=1 ||| nan", "score is 'nan'"),
         ("0 ||| a ||| X= 1 2 3 ||| 1", "label 'X' has 3 values, in earlier lines it has 2"),
@@ -108,7 +109,7 @@ def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:
 
 def test_odd_bytes_in_a_list(tmp_path: Path) -> None:
     path = tmp_path / "list"
-    path.write_bytes(b"0 ||| caf\xe9 \xff ||| x=1 ||| 1\r\n0 ||| b ||| x=1\n")
+    path.write_bytes(b"0 ||| caf\xe9\v\xff ||| x=1 ||| 1\r\n0 ||| b ||| x=1\n")
     (found,) = read_nbest(path)
     words = hf.kbest(found.forest, Weights(), 2)[0].words
     assert [w.encode("utf-8", "surrogateescape") for w in words] == [b"caf\xe9", b"\xff"]
