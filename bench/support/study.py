@@ -97,7 +97,8 @@ class Setting:
     options: tuple[str, ...] = ()  # --set
     tune: tuple[str, ...] = ()  # more words for `hopefear tune`
     decode: tuple[str, ...] = ()  # for `tune` and `translate`: beams, templates
-    start: Setting | None = None  # whose weights to begin with
+    start: Setting | None = None  # whose weights to begin with …
+    weights: str | None = None  # … or the text of a file of weights
     iterations: int | None = None  # other than the study's
     train: tuple[str, ...] = ()  # more words for `hopefear train`
     against: str | None = None  # label of the row that its p-values are against, if not the study's
@@ -107,8 +108,8 @@ class Setting:
 
     def newer(self) -> list[Any]:
         """What is not by default of the fields that folders of before do not know."""
-        given = {"learn_from": self.learn_from, "dev": self.dev, "threads": self.threads}
-        usual = {"learn_from": None, "dev": "dev", "threads": 1}
+        usual = {"learn_from": None, "dev": "dev", "threads": 1, "weights": None}
+        given = {name: getattr(self, name) for name in usual}
         changed = {name: value for name, value in given.items() if value != usual[name]}
         return [changed] if changed else []
 
@@ -299,6 +300,11 @@ class Bench:
             if setting.start is not None:
                 start = self.run(corpus, system, setting.start, seed)
                 more += ["--weights", start / "weights.tsv"]
+            elif setting.weights is not None:
+                begin = _beside(run, "weights.tsv")
+                begin.parent.mkdir(parents=True, exist_ok=True)
+                begin.write_text(setting.weights, encoding="utf-8")
+                more += ["--weights", begin]
             if setting.learn_from is not None:
                 more += ["--train", *self.part(corpus, setting.learn_from)[:2]]
             model = self.model(corpus, system, setting.train)
