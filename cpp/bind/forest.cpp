@@ -106,7 +106,12 @@ void bind_builder(nb::module_& m) {
           "values"_a.noconvert(), "rule"_a)
       .def_prop_ro("nodes", &ForestBuilder::nodes)
       .def_prop_ro("edges", &ForestBuilder::edges)
-      .def("finish", &ForestBuilder::finish, "goal"_a.none(), "id"_a)
+      .def(
+          "finish",
+          [](ForestBuilder& b, std::optional<uint32_t> goal, nb::str id) {
+            return b.finish(goal, from_python(id));
+          },
+          "goal"_a.none(), "id"_a)
       .def_prop_ro(
           "edge_order",
           [](const ForestBuilder& b) { return own_array(std::vector(b.edge_order())); },

@@ -251,6 +251,10 @@ class OptionCollector {
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
     if (wanted_ != nullptr && !is_wanted(model_.table().target(number))) return;
     const rules::RuleView view = model_.table().rule(number);
+    // Else templates would follow its links out of the span, or out of the sentence.
+    if (view.source_size != end - begin || view.arity != 0) {
+      throw model_.table().file().damaged("a rule is at a wrong node");
+    }
     if (own_->has(view)) return;
     scratch_.assign(view.target.begin(), view.target.end());
     PhraseOption o;
