@@ -28,7 +28,15 @@ from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasse
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.files import PathLike, open_input, write_text
 from hopefear.folds import SIDES, fold_range
-from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
+from hopefear.model import (
+    FOLDS,
+    LM_FILE,
+    MODEL_FILE,
+    MOST_FOLDS,
+    WEIGHTS_FILE,
+    WORK,
+    write_settings,
+)
 from hopefear.progress import Display
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import TABLE_FILE, RuleTable
@@ -93,7 +101,7 @@ class TrainOptions(CleanRules, ExtractOptions):
     folds: int = option(
         0,
         min=0,
-        max=100,
+        max=MOST_FOLDS,
         help="also make so many rule tables and language models that leave a part of the text out "
         "each, for learning on the training text; 0: none",
     )
