@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopefear._engine import Derivation, collect_rows
+from hopefear.errors import InputError, in_line
 from hopefear.files import atomic_path
+from hopefear.tune.arrays import load_arrays
 from hopefear.tune.candidates import Candidates
 from hopefear.tune.tuner import Pool
 from hopefear.weights import SparseVector, Weights
@@ -50,9 +52,12 @@ class FiredIn:
             np.savez(file, ids=np.concatenate(self._ids), sizes=sizes)
 
     def load(self, path: Path) -> None:
-        with np.load(path, allow_pickle=False) as arrays:
-            ends = np.cumsum(arrays["sizes"])
-            self._ids = np.split(arrays["ids"], ends[:-1])
+        arrays = load_arrays(path)
+        try:
+            self._ids = np.split(arrays["ids"], np.cumsum(arrays["sizes"])[:-1])
+        except (ValueError, KeyError, TypeError) as error:
+            why = in_line(error)
+            raise InputError(f"{path}: not a file of features ({why}); start anew") from None
 
 
 def fired_in(derivations: Sequence[Derivation]) -> Ids:

@@ -36,6 +36,7 @@ from hopefear.files import (
     open_text,
     write_text,
 )
+from hopefear.tune.arrays import load_arrays
 from hopefear.weights import FeatureNames, Weights
 
 CONFIG_FILE = "config.toml"
@@ -52,6 +53,20 @@ FREE = ("resources", "files")
 TEXT_LIMIT = 100_000
 
 Record = dict[str, Any]
+_TABLES = ("tuner", "metric", "loop", "system", "files", "contents")  # of config.toml
+_INTEGERS = ("run", "iteration", "candidates", "active_features")
+_NUMBERS = (
+    *("score", "bleu", "heldout_score", "length_ratio", "objective", "change"),
+    *("decode_seconds", "optimise_seconds"),
+)
+# What is shown of metrics.jsonl, and of what type it must be.
+_METRICS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(_INTEGERS, (int, "an integer")),
+    **dict.fromkeys(_NUMBERS, (int | float, "a number")),
+    **dict.fromkeys(("warnings", "mean_of"), (list, "a list")),
+}
+_LARGEST = 1e300  # an integer of any length can be compared with it
+_STATE = {"phase": str, "records": list}  # what every state.json has
 
 
 class RunDirectory:
@@ -111,10 +126,14 @@ class RunDirectory:
         path = self.checkpoint / STATE_FILE
         if not path.is_file():
             return None
+        remedy = "start again without --resume"
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InputError(f"{path}: damaged ({error}); start again without --resume") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}: damaged ({in_line(error)}); {remedy}") from None
+        for key, kind in _STATE.items():
+            if not isinstance(state, dict) or not isinstance(state.get(key), kind):
+                raise InputError(f"{path}: {key!r} is missing or not {kind.__name__}; {remedy}")
         return dict(state)
 
     def write_state(self, state: Mapping[str, Any], records: Sequence[Record]) -> None:
@@ -133,9 +152,14 @@ class RunDirectory:
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
         path = self._tuner_state(iteration)
-        with np.load(path, allow_pickle=False) as arrays:
+        arrays = load_arrays(path)
+        try:
             plain = json.loads(arrays["state"].tobytes())
             return dict(_with_arrays(plain, arrays))
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"{path}: not the state of a tuner ({in_line(error)}); start again without --resume"
+            ) from None
 
     def _tuner_state(self, iteration: int) -> Path:
         return self.checkpoint / f"tuner-{iteration:02d}.npz"
@@ -202,6 +226,25 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
         tomli_w.dump(complete(config), file)
 
 
+def read_config(path: Path) -> dict[str, Any]:
+    """The configuration of a run that is there, checked as far as those need it who show runs."""
+    config = load_toml(path)
+    for key in _TABLES:
+        if not isinstance(config.get(key, {}), dict):
+            raise InputError(f"{path}: {key} is {config[key]!r}, expected a table [{key}]")
+    metric = config.get("metric", {"name": "bleu"})
+    if not isinstance(metric.get("name"), str):
+        raise InputError(f"{path}: metric.name is {metric.get('name')!r}, expected a text")
+    for key, value in config.get("files", {}).items():
+        texts = value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str) for text in texts):
+            raise InputError(f"{path}: files.{key} is {value!r}, expected names of files")
+    runs = config.get("runs", 1)
+    if not isinstance(runs, int) or not 1 <= runs <= 99:
+        raise InputError(f"{path}: runs is {runs!r}, expected a number from 1 to 99")
+    return config
+
+
 def _check_same(place: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     old, new = dict(flat(there)), dict(flat(wanted))
     for key in [*new, *old]:
@@ -249,6 +292,12 @@ def read_metrics(path: Path) -> list[Record]:
                 raise InputError(f"{path}:{number}: not a JSON object ({why})") from None
             if not isinstance(record, dict):
                 raise InputError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
+            for key, (kind, what) in _METRICS.items():
+                value = record.get(key)
+                if value is None and key != "iteration":
+                    continue
+                if not isinstance(value, kind) or not (kind is list or abs(value) < _LARGEST):
+                    raise InputError(f"{path}:{number}: {key} is {value!r}, expected {what}")
             records.append(record)
     return records
 

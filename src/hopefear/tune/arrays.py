@@ -1,0 +1,25 @@
+"""Arrays of a checkpoint: an .npz file in, its arrays out, or one line on what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopefear.errors import InputError, in_line
+from hopefear.files import PathLike
+
+
+def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:
+    """All arrays of a file, by their names."""
+    try:
+        with np.load(path, allow_pickle=False) as saved:
+            return {name: saved[name] for name in saved.files}
+    except OSError:
+        raise
+    except Exception as error:  # zip, zlib, struct and numpy raise a dozen kinds
+        raise InputError(
+            f"{path}: not a checkpoint ({in_line(error) or type(error).__name__}); start anew, "
+            "without --resume"
+        ) from None
