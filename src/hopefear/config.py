@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import inspect
 import math
 import re
@@ -162,9 +163,13 @@ def _shown(bound: float) -> str:
     return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
+# It evaluates each annotation's text, which takes two thirds of reading a model's options.
+_type_hints = functools.cache(typing.get_type_hints)
+
+
 def fields_of(cls: type) -> list[Field]:
     """The declared options of a dataclass, in order."""
-    hints = typing.get_type_hints(cls)
+    hints = _type_hints(cls)
     result = []
     for field in dataclasses.fields(cls):
         if "option" not in field.metadata:
@@ -229,7 +234,7 @@ def _check_item(field: Field, value: Any, place: str) -> Any:
             raise OptionError(f"{place}: {value!r} is not valid; give {field.legal()}")
         return _convert_item(field, value, place)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = float(value) if abs(value) < _MOST else math.inf
     if get_origin(kind) is Literal:
         good = value in get_args(kind)
     elif kind is int or kind is float:
@@ -243,10 +248,15 @@ def _check_item(field: Field, value: Any, place: str) -> Any:
     return _check_range(field, value, place)
 
 
+_MOST = 2**63
+
+
 def _check_range(field: Field, value: Any, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise OptionError(f"{place}: {value} is not valid; give {field.legal()}")
     low, high = field.option.min, field.option.max
+    if isinstance(value, int) and not -_MOST < value < _MOST:  # the engine's are smaller
+        raise OptionError(f"{place}: {value} is not valid; give {field.legal()}")
     if (low is not None and value < low) or (high is not None and value > high):
         raise OptionError(f"{place}: {value} is out of range; give {field.legal()}")
     return value
@@ -311,8 +321,15 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise OptionError(f"{display_name(path)}: not UTF-8 at byte {error.start}") from None
 
 
+# tomllib takes the square of a key's length: minutes for one of 20,000 parts.
+_DEEP_KEY = re.compile(r"""(?<![\w-])(?:["']?[\w-]+["']?[ \t]*\.[ \t]*){100}""")
+
+
 def parse_toml(text: str, place: str) -> dict[str, Any]:
     """The mapping that a TOML text stands for; `place` is where it comes from."""
+    if found := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise OptionError(f"{place}:{line}: a key of more than 100 parts; is it the right file?")
     try:
         return dict(tomllib.loads(text))
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits

@@ -62,7 +62,7 @@ class TrainOptions(CleanRules, ExtractOptions):
     folds: int = option(
         0,
         min=0,
-        max=100,
+        max=100,  # as model.MOST_FOLDS
         help="also make so many rule tables and language models that leave a part of the text out "
         "each, for learning on the training text; 0: none",
     )

@@ -83,14 +83,20 @@ class HieroOptions:
     search: Literal["cube", "full"] = option(
         "cube", help="how the language model is added: cube pruning, or all derivations"
     )
-    pop_limit: int = option(200, min=1, help="edges that cube pruning takes per node")
+    pop_limit: int = option(
+        200, min=1, max=100_000_000, help="edges that cube pruning takes per node"
+    )
     span_limit: int = option(15, min=1, max=1000, help="words that a rule covers at most")
     rule_limit: int = option(
-        30, min=0, help="rules kept for each source side, the best by weights; 0: all"
+        30,
+        min=0,
+        max=1_000_000_000,
+        help="rules kept for each source side, the best by weights; 0: all",
     )
     edge_limit: int = option(
         10_000_000,
         min=1,
+        max=1_000_000_000,
         help="edges of a forest; where there would be more, the span limit (before the language "
         "model) or the pop limit (after it) is halved for the sentence",
     )

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from hopefear._engine import Derivation, collect_rows
 from hopefear.files import atomic_path
+from hopefear.tune.arrays import damaged, load_arrays
 from hopefear.tune.candidates import Candidates
-from hopefear.tune.run import damaged, load_arrays
 from hopefear.tune.tuner import Pool
 from hopefear.weights import SparseVector, Weights
 
@@ -51,10 +51,11 @@ class FiredIn:
             np.savez(file, ids=np.concatenate(self._ids), sizes=sizes)
 
     def load(self, path: Path) -> None:
-        arrays = load_arrays(path)
-        if arrays.keys() != {"ids", "sizes"}:
-            raise damaged(path, f"it has {', '.join(arrays)}, expected ids and sizes")
-        self._ids = np.split(arrays["ids"], np.cumsum(arrays["sizes"])[:-1])
+        arrays = load_arrays(path, "a file of features")
+        try:
+            self._ids = np.split(arrays["ids"], np.cumsum(arrays["sizes"])[:-1])
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(path, "a file of features", error) from None
 
 
 def fired_in(derivations: Sequence[Derivation]) -> Ids:

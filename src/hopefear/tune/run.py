@@ -38,6 +38,7 @@ from hopefear.files import (
     open_text,
     write_text,
 )
+from hopefear.tune.arrays import damaged, load_arrays
 from hopefear.weights import FeatureNames, Weights
 
 CONFIG_FILE = "config.toml"
@@ -54,6 +55,19 @@ FREE = ("resources", "files")
 TEXT_LIMIT = 100_000
 
 Record = dict[str, Any]
+_TABLES = ("tuner", "metric", "loop", "system", "files", "contents")  # of config.toml
+_INTEGERS = ("run", "iteration", "candidates", "active_features")
+_NUMBERS = (
+    *("score", "bleu", "heldout_score", "length_ratio", "objective", "change"),
+    *("decode_seconds", "optimise_seconds"),
+)
+# What is shown of metrics.jsonl, and of what type it must be.
+_METRICS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(_INTEGERS, (int, "an integer")),
+    **dict.fromkeys(_NUMBERS, (int | float, "a number")),
+    **dict.fromkeys(("warnings", "mean_of"), (list, "a list")),
+}
+_LARGEST = 1e300  # an integer of any length can be compared with it
 
 
 class RunDirectory:
@@ -116,11 +130,11 @@ class RunDirectory:
             return None
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise damaged(path, error) from None
-        if not isinstance(state, dict) or "phase" not in state:
-            raise damaged(path, "no phase in it")
-        return state
+        except (ValueError, RecursionError) as error:
+            raise damaged(path, "the state of a run", error) from None
+        if not isinstance(state, dict) or not isinstance(state.get("phase"), str):
+            raise damaged(path, "the state of a run", 'it has no "phase"')
+        return dict(state)
 
     def write_state(self, state: Mapping[str, Any], records: Sequence[Record]) -> None:
         """End a phase. The metrics are written anew as a whole: no line comes twice."""
@@ -138,11 +152,12 @@ class RunDirectory:
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
         path = self._tuner_state(iteration)
-        arrays = load_arrays(path)
+        arrays = load_arrays(path, "the state of a tuner")
         try:
-            return dict(_with_arrays(json.loads(arrays["state"].tobytes()), arrays))
-        except (ValueError, KeyError) as error:
-            raise damaged(path, error) from None
+            plain = json.loads(arrays["state"].tobytes())
+            return dict(_with_arrays(plain, arrays))
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise damaged(path, "the state of a tuner", error) from None
 
     def _tuner_state(self, iteration: int) -> Path:
         return self.checkpoint / f"tuner-{iteration:02d}.npz"
@@ -206,6 +221,25 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
         tomli_w.dump(complete(config), file)
 
 
+def read_config(path: Path) -> dict[str, Any]:
+    """The configuration of a run that is there, checked as far as those need it who show runs."""
+    config = load_toml(path)
+    for key in _TABLES:
+        if not isinstance(config.get(key, {}), dict):
+            raise InputError(f"{path}: {key} is {config[key]!r}, expected a table [{key}]")
+    metric = config.get("metric", {"name": "bleu"})
+    if not isinstance(metric.get("name"), str):
+        raise InputError(f"{path}: metric.name is {metric.get('name')!r}, expected a text")
+    for key, value in config.get("files", {}).items():
+        texts = value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str) for text in texts):
+            raise InputError(f"{path}: files.{key} is {value!r}, expected names of files")
+    runs = config.get("runs", 1)
+    if not isinstance(runs, int) or not 1 <= runs <= 99:
+        raise InputError(f"{path}: runs is {runs!r}, expected a number from 1 to 99")
+    return config
+
+
 def _check_same(place: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     old, new = dict(flat(there)), dict(flat(wanted))
     for key in [*new, *old]:
@@ -255,6 +289,12 @@ def read_metrics(path: Path) -> list[Record]:
                 raise InputError(f"{path}:{number}: not a JSON object ({why})") from None
             if not isinstance(record, dict):
                 raise InputError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
+            for key, (kind, what) in _METRICS.items():
+                value = record.get(key)
+                if value is None and key != "iteration":
+                    continue
+                if not isinstance(value, kind) or not (kind is list or abs(value) < _LARGEST):
+                    raise InputError(f"{path}:{number}: {key} is {value!r}, expected {what}")
             records.append(record)
     return records
 
@@ -293,21 +333,6 @@ def sweep(folder: Path) -> None:
     for entry in folder.iterdir():
         if _temporary(entry):
             entry.unlink(missing_ok=True)
-
-
-def damaged(path: Path, why: object) -> InputError:
-    """A file of the checkpoint that cannot be what was written."""
-    return InputError(f"{path}: damaged ({in_line(why)}); tune again in a new directory")
-
-
-def load_arrays(path: PathLike) -> dict[str, Any]:
-    """The arrays of an .npz file of the checkpoint."""
-    try:
-        # Opened here: numpy leaves a file open that is none of its own.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        raise damaged(Path(path), "no whole file of arrays") from None
 
 
 def digest_of(path: PathLike) -> str:

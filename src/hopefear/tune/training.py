@@ -27,7 +27,7 @@ from hopefear.threads import in_order
 from hopefear.tune.base_loop import is_empty
 from hopefear.tune.judge import TuningSet
 from hopefear.tune.options import TrainingOptions
-from hopefear.tune.run import damaged
+from hopefear.tune.arrays import damaged
 from hopefear.weights import FeatureNames, Weights
 
 FORESTS = "gold.bin"
@@ -125,7 +125,7 @@ def reachable(
         state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
         kept = [_Kept(*line) for line in state["pairs"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise damaged(folder / PAIRS, error) from None
+        raise damaged(folder / PAIRS, "a list of pairs", error) from None
     forests = Pool(folder / FORESTS)
     # A step may have features that no beam of this process had.
     decoder.names.add(forests.names)

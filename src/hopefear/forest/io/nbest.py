@@ -76,11 +76,15 @@ def _read_jsonl(path: PathLike, builder: ForestBuilder) -> Iterator[NbestList]:
         for entry in entries:
             try:
                 row = builder.row(entry.features, share=False)
-            except (ValueError, InputError) as error:
+                builder.edge(0, (), entry.words, row=row)
+            except (ValueError, InputError) as error:  # half a surrogate pair, for instance
                 raise InputError(f"{entry.place}: {in_line(error)}") from None
-            builder.edge(0, (), entry.words, row=row)
             scores.append(entry.score)
-        yield NbestList(id, builder.finish(0, id=id), np.array(scores, np.float64))
+        try:
+            forest = builder.finish(0, id=id)
+        except ValueError as error:
+            raise InputError(f"{entry.place}: {in_line(error)}") from None
+        yield NbestList(id, forest, np.array(scores, np.float64))
 
 
 def _entries(path: PathLike) -> Iterator[_Entry]:
