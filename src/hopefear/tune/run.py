@@ -16,8 +16,6 @@ import hashlib
 import json
 import os
 import shutil
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path

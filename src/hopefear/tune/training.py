@@ -24,10 +24,10 @@ from hopefear.errors import InputError
 from hopefear.files import write_text
 from hopefear.forest import Pool, save_pool
 from hopefear.threads import in_order
+from hopefear.tune.arrays import damaged
 from hopefear.tune.base_loop import is_empty
 from hopefear.tune.judge import TuningSet
 from hopefear.tune.options import TrainingOptions
-from hopefear.tune.arrays import damaged
 from hopefear.weights import FeatureNames, Weights
 
 FORESTS = "gold.bin"
