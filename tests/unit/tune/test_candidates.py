@@ -144,7 +144,7 @@ def test_save_and_restore(tmp_path: Path) -> None:
     assert (one.statistics == two.statistics).all()
     assert one.begin.tolist() == two.begin.tolist() == [0, 0, 3]
     (tmp_path / "other").write_text("nothing")
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match="not a file of candidates"):
         again.restore(tmp_path / "other")
 
 

@@ -188,14 +188,14 @@ def test_a_damaged_state_is_said(tmp_path: Path) -> None:
     assert run.read_state() == {"phase": "decoded", "records": []}
     for text in ("{", "[]", "{}"):
         (run.checkpoint / "state.json").write_text(text)
-        with pytest.raises(InputError, match=r"state\.json: damaged"):
+        with pytest.raises(InputError, match=r"state\.json: not the state of a run"):
             run.read_state()
     run.save_tuner_state(0, {"a": np.zeros(100)})
     path = run.checkpoint / "tuner-00.npz"
     whole = path.read_bytes()
     for content in (b"", b"no zip", whole[: len(whole) // 2], whole[:-5]):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"tuner-00\.npz: damaged"):
+        with pytest.raises(InputError, match=r"tuner-00\.npz: not the state of a tuner"):
             run.load_tuner_state(0)
 
 
