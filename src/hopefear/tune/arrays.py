@@ -11,8 +11,8 @@ from hopefear.errors import InputError, in_line
 from hopefear.files import PathLike
 
 
-def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:
-    """All arrays of a file, by their names."""
+def load_arrays(path: PathLike, what: str) -> dict[str, NDArray[Any]]:
+    """All arrays of a file, by their names; `what` it should be, for messages."""
     try:
         with np.load(path, allow_pickle=False) as saved:
             return {name: saved[name] for name in saved.files}
@@ -20,6 +20,6 @@ def load_arrays(path: PathLike) -> dict[str, NDArray[Any]]:
         raise
     except Exception as error:  # zip, zlib, struct and numpy raise a dozen kinds
         raise InputError(
-            f"{path}: not a checkpoint ({in_line(error) or type(error).__name__}); start anew, "
-            "without --resume"
+            f"{path}: not {what} ({in_line(error) or type(error).__name__}); start again without "
+            "--resume"
         ) from None

@@ -175,7 +175,7 @@ class CandidateBuilder:
 
     def restore(self, path: PathLike) -> None:
         """Take up what was saved, in place of what is here. Names come from the caller's."""
-        arrays = load_arrays(path)
+        arrays = load_arrays(path, "a file of candidates")
         try:
             for column in self._columns():
                 column.restore(arrays[column.name])

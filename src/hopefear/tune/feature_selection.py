@@ -52,7 +52,7 @@ class FiredIn:
             np.savez(file, ids=np.concatenate(self._ids), sizes=sizes)
 
     def load(self, path: Path) -> None:
-        arrays = load_arrays(path)
+        arrays = load_arrays(path, "a file of features")
         try:
             self._ids = np.split(arrays["ids"], np.cumsum(arrays["sizes"])[:-1])
         except (ValueError, KeyError, TypeError) as error:

@@ -66,7 +66,6 @@ _METRICS: dict[str, tuple[Any, str]] = {
     **dict.fromkeys(("warnings", "mean_of"), (list, "a list")),
 }
 _LARGEST = 1e300  # an integer of any length can be compared with it
-_STATE = {"phase": str, "records": list}  # what every state.json has
 
 
 class RunDirectory:
@@ -131,9 +130,8 @@ class RunDirectory:
             state = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path}: damaged ({in_line(error)}); {remedy}") from None
-        for key, kind in _STATE.items():
-            if not isinstance(state, dict) or not isinstance(state.get(key), kind):
-                raise InputError(f"{path}: {key!r} is missing or not {kind.__name__}; {remedy}")
+        if not isinstance(state, dict) or not isinstance(state.get("phase"), str):
+            raise InputError(f'{path}: not the state of a run, it has no "phase"; {remedy}')
         return dict(state)
 
     def write_state(self, state: Mapping[str, Any], records: Sequence[Record]) -> None:
@@ -152,7 +150,7 @@ class RunDirectory:
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
         path = self._tuner_state(iteration)
-        arrays = load_arrays(path)
+        arrays = load_arrays(path, "the state of a tuner")
         try:
             plain = json.loads(arrays["state"].tobytes())
             return dict(_with_arrays(plain, arrays))
