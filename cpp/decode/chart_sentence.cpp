@@ -120,7 +120,6 @@ ChartRules::Option ChartRules::option_of(uint32_t table, uint32_t rule, size_t d
   if (view.source_size != depth || view.arity != arity) {
     throw from.rules().file().damaged("a rule is at a wrong node");
   }
-  if (!rules::all_finite(view)) throw from.rules().file().damaged("a score is not finite");
   Option option = {table,
                    rule,
                    from.head(view.label),

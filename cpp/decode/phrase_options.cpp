@@ -204,7 +204,6 @@ class OptionCollector {
     if (view.source_size != words || view.arity != 0) {
       throw model_.table().file().damaged("a rule is at a wrong node");
     }
-    if (!rules::all_finite(view)) throw model_.table().file().damaged("a score is not finite");
     return view;
   }
 

@@ -1,7 +1,6 @@
 #include "rules/rule_table.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace hopefear::rules {
@@ -105,11 +104,8 @@ RuleView RuleTable::rule(uint32_t number) const {
   for (const Link& link : view.links) {
     good &= link.target < entry.target_size && link.source < entry.source_size;
   }
-  bool finite = true;
-  for (const float score : view.scores) finite &= std::isfinite(score);
-  for (const SparseScore& score : view.sparse) finite &= std::isfinite(score.value);
-  if (!finite) throw file_.damaged("a score of a rule is no number");
   if (!good) throw file_.damaged("a word or link of a rule is out of range");
+  if (!all_finite(view)) throw file_.damaged("a score is not finite");
   return view;
 }
 
