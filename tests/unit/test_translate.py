@@ -181,7 +181,7 @@ def test_faults_of_model_toml(tmp_path: Path) -> None:
         assert message in str(caught.value)
     for changed, message in (
         ({"text": 3}, r"text is 3, expected a table"),
-        ({"text": {"source": {}}}, r"the table \[text\.target\] is missing"),
+        ({"text": {"source": {}}}, r"there is no table \[text\.target\]"),
         ({"training": {"folds": "x"}}, r"training\.folds is 'x'"),
     ):
         path.write_text(tomli_w.dumps({**settings, **changed}))
