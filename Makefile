@@ -75,7 +75,8 @@ tsan: $(VENV)/.tools
 	$(BIN)/cmake --build $(TSAN) --target engine_tests
 	$(TSAN)/engine_tests
 
-# Damaged files for every reader, 100,000 each by default; FUZZ='--inputs 1000 arpa plf' for less.
+# Damaged files for every reader, 100,000 each by default; FUZZ='--inputs 1000 arpa plf' for less,
+# FUZZ='--log build/fuzz.jsonl' to go on where a run was stopped.
 fuzz: install $(VENV)/.extra-test
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)
 

@@ -10,7 +10,6 @@ quality.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
@@ -18,28 +17,16 @@ import tempfile
 import time
 from pathlib import Path
 
+from support.machine import SHARED, slowness
+
 from hopefear.align.pharaoh import read_alignments, sentence_lengths
 from hopefear.cli.command import table
 
-SHARED = Path(
-    os.environ.get("HOPEFEAR_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")
-)
 FAST_ALIGN_SECONDS = {"fr-en": 20.0, "zh-en": 58.0}
-CALIBRATION_SECONDS = 1.05
 HEADER = (
     *("text", "aligner", "cpu s", "of fast_align", "wall s", "peak MB", "links"),
     *("unaligned src %", "tgt %", "precision", "recall", "F1"),
 )
-
-
-def calibrate() -> float:
-    """Seconds of the loop that the recorded times refer to; the best of three."""
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        sum(i * i for i in range(10**7))
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def unaligned(alignments: list[set[tuple[int, int]]], lengths: list[tuple[int, int]]) -> list[str]:
@@ -91,7 +78,7 @@ def main() -> None:
     if not (SHARED / "golden" / "aligned").is_dir():
         print(f"no {SHARED}/golden/aligned; set HOPEFEAR_SHARED")
         return
-    scale = calibrate() / CALIBRATION_SECONDS
+    scale = slowness(3)
     rows = []
     for pair in options.pair or sorted(FAST_ALIGN_SECONDS):
         rows += run(pair, options.threads, options.extra, scale)

@@ -8,16 +8,15 @@ Text: the Bible's English and Chinese (../shared or HOPEFEAR_SHARED).
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from itertools import islice
 from pathlib import Path
 
+from support.machine import SHARED
+
 from hopefear.files import open_input
 from hopefear.text.clusters import cluster
-
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
 
 def main() -> None:

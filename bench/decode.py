@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -22,17 +21,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", Path(__file__).resolve().parents[2] / "shared"))
-OUT = Path(__file__).resolve().parent / "out"
+from support.machine import OUT, SHARED, slowness
+
 BEAMS = (5, 10, 20, 50, 100, 200, 500, 1000)
 GOLDEN, BIBLE = "golden", "zh-en"
-
-
-def calibration() -> float:
-    """How much longer the figures' machine takes than this one, now."""
-    start = time.process_time()
-    sum(i * i for i in range(10**7))
-    return 1.05 / (time.process_time() - start)
 
 
 def hopefear(*words: str | Path) -> None:
@@ -123,7 +115,7 @@ def main() -> None:
     if not (SHARED / "golden").is_dir():
         print(f"no {SHARED}/golden; set HOPEFEAR_SHARED to measure")
         return
-    scale = calibration()
+    scale = 1 / slowness()
     OUT.mkdir(exist_ok=True)
     print(f"this machine: {1 / scale:.2f} of the time of the figures' machine")
     print(

@@ -8,19 +8,17 @@ edges at 200 pops per node, look-ups included. `scored` is how often the scorer 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from hopefear._engine import forest_from_arrays
+from support.machine import SHARED
 
 from hopefear import forest as hf
 from hopefear.lm import LanguageModel
 from hopefear.weights import FeatureNames, Weights
 
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", Path(__file__).parents[1] / ".." / "shared"))
 LENGTH, WIDEST, FEATURES = 20, 15, 10
 
 

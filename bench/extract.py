@@ -19,12 +19,11 @@ import time
 from itertools import product
 from pathlib import Path
 
+from support.machine import SHARED, slowness
+
 from hopefear.rules.cdec import read_grammar
 from hopefear.rules.table import RuleTable
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
-CALIBRATION = 1.05  # seconds of the loop below where Moses's were taken
 # CPU seconds of Moses: measured for fr-en; for zh-en in proportion to its whole training.
 MOSES = {"fr-en": 70.0, "zh-en": 128.0}
 
@@ -47,13 +46,6 @@ RUNS = [
         False,
     ),
 ]
-
-
-def calibrate() -> float:
-    """CPU seconds of the loop that the golden data's README times."""
-    begin = time.process_time()
-    sum(i * i for i in range(10**7))
-    return time.process_time() - begin
 
 
 def run(*words: str | Path) -> tuple[float, float]:
@@ -124,7 +116,7 @@ def main() -> None:
         for _, label, options, same in (entry for entry in RUNS if entry[0] == system):
             with tempfile.TemporaryDirectory() as output:
                 # Moses's seconds are those of phrase pairs.
-                moses = MOSES[text] * calibrate() / CALIBRATION if system == "phrase" else math.nan
+                moses = MOSES[text] * slowness() if system == "phrase" else math.nan
                 words = ("extract", *files, "--system", system, "-o", output, *options)
                 cpu, peak = run(*words)
                 path = Path(output) / "rules.bin"

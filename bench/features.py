@@ -13,13 +13,12 @@ as batch tuners keep them.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
+from support.machine import OUT, SHARED
 from support.templates import TEMPLATES
 
 from hopefear.decode.decoder import Decoder
@@ -29,9 +28,6 @@ from hopefear.model import Model
 from hopefear.tune.candidate_builder import CandidateBuilder
 from hopefear.weights import Weights
 
-HERE = Path(__file__).resolve().parent
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", HERE.parents[1] / "shared"))
-OUT = HERE / "out"
 OPTIONS: dict[str, dict[str, Any]] = {
     "phrase": {"beam": 30, "pop_limit": 150},
     "hiero": {"pop_limit": 30},

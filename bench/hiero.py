@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
 import re
 import resource
 import shutil
@@ -21,6 +20,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from support.machine import OUT, SHARED, slowness
+
 from hopefear.decode.decoder import Sentence
 from hopefear.decode.hiero import CDEC_FEATURES, HieroDecoder, HieroOptions
 from hopefear.forest import viterbi
@@ -29,18 +30,8 @@ from hopefear.model import Model
 from hopefear.rules.cdec import read_grammar
 from hopefear.weights import Weights
 
-HERE = Path(__file__).resolve().parent
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", HERE.parents[1] / "shared"))
-OUT = HERE / "out"
 SEGMENT = re.compile(r'<seg grammar="(.*?)" id="(\d+)"> (.*?) </seg>')
 COLUMNS = f"{'':28}{'s/sent':>9}{'sent/s':>8}{'before':>10}{'after':>9}{'MB':>7}{'total':>12}"
-
-
-def calibration() -> float:
-    """How much faster this machine is than the one that the budget is for."""
-    start = time.process_time()
-    sum(i * i for i in range(10**7))
-    return 1.05 / (time.process_time() - start)
 
 
 def run(name: str, decoder: HieroDecoder, sentences: Sequence[Sentence], weights: Weights) -> float:
@@ -75,7 +66,7 @@ def cdec(pop_limits: Sequence[int]) -> None:
         weights[name] = float(value)
     segments = SEGMENT.findall((folder / "input.sgm").read_text())
     sentences = [Sentence(tuple(text.split()), id, folder / path) for path, id, text in segments]
-    speed = calibration()
+    speed = 1 / slowness()
     print(f"cdec's 30 grammars; this machine: {speed:.2f} times the one of the budget\n{COLUMNS}")
     start = time.process_time()
     for sentence in sentences:

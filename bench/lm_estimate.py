@@ -19,19 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
+from support.machine import SHARED, slowness
 
 # CPU seconds of lmplz -S 1G where the calibration loop takes 1.05 s: text, order, seconds.
 LMPLZ = [("fr-en", 3, 0.72), ("fr-en", 5, 0.94), ("zh-en", 3, 0.95), ("zh-en", 5, 1.74)]
-CALIBRATION = 1.05
-
-
-def calibrate() -> float:
-    """CPU seconds of the loop that the golden data's README times."""
-    begin = time.process_time()
-    sum(i * i for i in range(10**7))
-    return time.process_time() - begin
 
 
 def run(*words: str | Path) -> tuple[float, float, float]:
@@ -78,7 +69,7 @@ def golden_table(directory: Path, repeat: int) -> None:
         command = ("lm", "estimate", text, "-o", directory / "lm.arpa", "--order", str(order))
         ours, theirs, peak = [], [], 0.0
         for _ in range(repeat):  # the machine's speed right before each run
-            theirs.append(seconds * calibrate() / CALIBRATION)
+            theirs.append(seconds * slowness())
             cpu, _, megabytes = run(*command)
             ours.append(cpu)
             peak = max(peak, megabytes)

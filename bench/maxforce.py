@@ -1,20 +1,25 @@
-"""The tables of MAXFORCE: what features bring, minibatches, other tuners, where to learn from.
+"""The tables of MAXFORCE: what features bring, why, minibatches, other tuners, where to learn from.
 
     python bench/maxforce.py feature-sets --run    # Yu et al. 2013, table 4 and figure 12
+    python bench/maxforce.py reasons --run         # what the updates are about
     python bench/maxforce.py minibatch --run       # figure 10: seconds, so one run at a time
     python bench/maxforce.py tuners --run          # tables 5 and 6, figure 11
     python bench/maxforce.py full --run            # the main row: all of the training text
+    python bench/maxforce.py tags --run            # parts of speech, too
     python bench/maxforce.py where --run           # Liu & Huang 2014, table 6
 
-Each is one command of at most 40 minutes; the same one goes on where it was (tuners and full take
-a quarter of an hour for each corpus). --write puts what is finished into docs/results.md, and the
+Each is one command of at most 40 minutes (--minutes), the same one goes on where it was; --corpora
+takes one corpus after the other. --write puts what is finished into docs/results.md, and the
 learning curves beside it.
 
-MAXFORCE learns from pairs of the training text that forced decoding derives, 5,000 at random unless
-a table says otherwise, and from the longest prefix of 5 words or more where there is none.
-Language model and rule scores have seen these pairs: --leave-out takes a pair's own rules away,
---folds decodes it with rules and a language model that have not seen it. The dev set judges after
-each iteration, with all references; 'first' is BLEU with the first reference alone.
+MAXFORCE learns as in the paper: from weights of 0, all of them free, from pairs of the training
+text that forced decoding derives, 5,000 at random unless a table says otherwise, and from the
+longest prefix of 5 words or more where there is none. Rows of MIRA learn the same features from as
+many pairs of the training text, derived or not, while the dense features keep the weights of MERT.
+Language model and rule scores have seen these pairs, so all of them are decoded with the rules and
+the language model of the other folds (`train --folds`), unless a row says that a pair's own rules
+are left out, or nothing. The dev set judges after each iteration, with all references; 'first' is
+BLEU with the first reference alone.
 """
 
 from __future__ import annotations
@@ -39,24 +44,28 @@ from support.study import (
 
 from hopefear.plot import line_plot
 
-# -- how MAXFORCE learns, in all tables --
+# -- how they learn, in all tables --
 
-#: --set
-LEARNING = ("eta=0.01", "rate=fixed", "average=updates")
-#: Whether it begins with the weights of MERT (same seed) or with the model's own.
-FROM_MERT = True
-ITERATIONS = 8  # ten minutes of a core with all features and 5,000 pairs
+ETA = "eta=1"  # no matter which, from 0
+MAXFORCE = (ETA, "future=true")
+MIRA = ("C=0.001",)
+#: Words that nothing translates cost as much as before.
+ZERO = "unknown\t-100\n"
+DENSE = ("lm", "words", "phrases", "distortion", "unknown", "reorder*", "p(*", "lex*")
+ITERATIONS = 8
 SEARCH = ("--beam", "30", "--pop-limit", "60")
-#: Which pairs.
-EXAMPLES = ("--max-examples", "5000", "--prefixes", "5")
+PAIRS = 5000
+PREFIXES = ("--prefixes", "5")
 LEAVE_OUT = ("--leave-out",)
 FOLDS = ("--folds",)
 
 # -- features --
 
-CLUSTERS = ("--clusters", "200")  # of `hopefear train`, for all rows, so that they share a model
-IN_FOLDS = ("--folds", "5")  # likewise, where folds are asked for
-LOCAL = ("rule-id", "word-edges")
+#: Of `hopefear train`, for all rows, so that they share a model. All translations of a phrase are
+#: in the table, for forced decoding; search takes 20.
+MODEL = ("--clusters", "200", "--folds", "5", "--limit", "0")
+RULE = ("rule-id",)
+LOCAL = (*RULE, "word-edges")
 ALL = (*LOCAL, "rule-bigrams", "rule-history")
 #: No words and no rules, only clusters.
 MEDIUM = ("word-edges:levels=b64", "rule-history:levels=b64")
@@ -69,7 +78,7 @@ REACHABLE = "dev-reachable"
 def reachable_dev(bench: Bench, corpus: Corpus) -> list[Path]:
     """Sentences of the dev set, each with the first reference that forced decoding derives."""
     source, *references = bench.part(corpus, "dev")
-    model = bench.model(corpus, "phrase", CLUSTERS)
+    model = bench.model(corpus, "phrase", MODEL)
     sizes = [bench.study.sizes.of(part) or "all" for part in ("train", "dev")]
     folder = bench.out / "text" / f"{corpus.name}-{REACHABLE}-{sizes[0]}-{sizes[1]}"
     made = [folder / source.name, folder / references[0].name]
@@ -105,7 +114,7 @@ PATIENT = ("--patience", "0", "--tolerance", "0")  # curves of equal length
 def baseline(label: str, tuner: str, options: Sequence[str] = ()) -> Setting:
     """A batch tuner on the dev set."""
     tune = ("--kbest", "100", *(BEST_ITERATION if tuner == "mert" else ()))
-    return Setting(label, tuner, tuple(options), tune, SEARCH, train=CLUSTERS)
+    return Setting(label, tuner, tuple(options), tune, SEARCH, train=MODEL)
 
 
 MERT = baseline("MERT", "mert")
@@ -123,45 +132,78 @@ def sparse_pro(label: str, templates: Sequence[str], *tune: str) -> Setting:
     )
 
 
+def some(pairs: int | None) -> tuple[str, ...]:
+    return () if pairs is None else ("--max-examples", str(pairs))
+
+
+def with_templates(templates: Sequence[str]) -> tuple[str, ...]:
+    return (*SEARCH, *(("--templates", *templates) if templates else ()))
+
+
 def maxforce(
     label: str,
     templates: Sequence[str] = ALL,
     *,
-    options: Sequence[str] = (),
-    pairs: Sequence[str] = (*EXAMPLES, *LEAVE_OUT),
+    options: Sequence[str] = MAXFORCE,
+    pairs: int | None = PAIRS,
+    prefixes: Sequence[str] = PREFIXES,
+    without: Sequence[str] = FOLDS,
     learn_from: str | None = "train",
+    tuner: str = "maxforce",
 ) -> Setting:
+    """From 0, all weights free."""
+    tune = (*some(pairs), *prefixes, *without, "--fix", "unknown", *PATIENT)
     return Setting(
         label,
-        "maxforce",
-        (*LEARNING, *options),
-        (*pairs, *PATIENT),
-        (*SEARCH, *(("--templates", *templates) if templates else ())),
-        start=MERT if FROM_MERT else None,
-        train=CLUSTERS,
+        tuner,
+        tuple(options),
+        tune,
+        with_templates(templates),
+        weights=ZERO,
+        train=MODEL,
         learn_from=learn_from,
     )
 
 
-def in_folds(setting: Setting) -> Setting:
-    """Each pair with what its fold left out; dense start weights of the same model."""
-    tune = tuple(FOLDS[0] if word == LEAVE_OUT[0] else word for word in setting.tune)
-    train = (*CLUSTERS, *IN_FOLDS)
-    start = None if setting.start is None else replace(setting.start, train=train)
-    return replace(setting, label=f"{setting.label}, folds", tune=tune, train=train, start=start)
+def from_mert(setting: Setting, label: str, eta: float) -> Setting:
+    """From MERT's weights, of which the dense ones stay."""
+    at = setting.tune.index("--fix")
+    tune = (*setting.tune[: at + 1], *DENSE, *setting.tune[at + 2 :])
+    options = (f"eta={eta}", *setting.options[1:])
+    return replace(setting, label=label, tune=tune, options=options, weights=None, start=MERT)
+
+
+def mira(
+    label: str,
+    templates: Sequence[str] = ALL,
+    *,
+    options: Sequence[str] = (),
+    pairs: int | None = PAIRS,
+    without: Sequence[str] = FOLDS,
+) -> Setting:
+    """Hope and fear of training pairs; from MERT's weights, of which the dense ones stay."""
+    return Setting(
+        label,
+        "mira",
+        (*MIRA, *options),
+        (*some(pairs), *without, "--fix", *DENSE, *PATIENT),
+        with_templates(templates),
+        start=MERT,
+        iterations=2,
+        train=MODEL,
+        learn_from="train",
+    )
 
 
 def tagged(setting: Setting) -> Setting:
-    train = (*CLUSTERS, "--source-tagger", "jieba")
+    train = (*MODEL, "--source-tagger", "jieba")
     start = None if setting.start is None else replace(setting.start, train=train)
     return replace(setting, train=train, start=start)
 
 
 COLUMNS = ("features", "best", "CPU s an iteration")
-SUBSET = "MAXFORCE learns from 5,000 training pairs or their prefixes, without a pair's own rules."
-TASKS = ("zh-en", "es-en", "de-en")
-#: Reachable pairs of about as many words as the dev set has.
-SMALL = ("--max-examples", "1032", *LEAVE_OUT)
+SUBSET = f"Learned from {PAIRS:,} training pairs or their prefixes, in folds."
+TASKS = ("zh-en", "es-en", "fr-en")
 
 STUDIES = [
     Study(
@@ -170,14 +212,43 @@ STUDIES = [
         [
             MERT,
             maxforce("MAXFORCE, dense", ()),
-            maxforce("+ rule-id", LOCAL[:1]),
+            maxforce("+ rule-id", RULE),
             maxforce("+ word-edges", LOCAL),
             maxforce("+ non-local"),
-            tagged(maxforce("+ tags of source words")),
+            mira("MIRA on training pairs, + rule-id", RULE),
+            mira("MIRA, + word-edges", LOCAL),
+            mira("MIRA, + non-local"),
         ],
-        corpora=("zh-en",),
+        corpora=("fr-en", "zh-en"),
+        seeds=1,
         text=f"{SUBSET} Yu et al. 2013, table 4 and figure 12.\n\n"
         "![learning curves](maxforce-feature-sets.svg)",
+    ),
+    Study(
+        "reasons",
+        "MAXFORCE: what updates are about",
+        [
+            MERT,
+            maxforce("max-violation, from 0", LOCAL),
+            maxforce("max-violation without future costs, from 0", LOCAL, options=(ETA,)),
+            from_mert(maxforce("", LOCAL), "max-violation, dense weights of MERT", 0.002),
+            from_mert(
+                maxforce("", LOCAL, options=(ETA, "update=standard"), tuner="violation"),
+                "standard, dense weights of MERT",
+                0.002,
+            ),
+            from_mert(
+                maxforce("", LOCAL, options=(ETA, "update=local"), tuner="violation"),
+                "local, dense weights of MERT",
+                0.002,
+            ),
+            mira("MIRA, local / model best", LOCAL, options=("towards=local", "away=model-best")),
+            mira("MIRA, hope / model best", LOCAL, options=("away=model-best",)),
+            mira("MIRA, hope / fear", LOCAL),
+        ],
+        corpora=("fr-en",),
+        seeds=1,
+        text=f"{SUBSET} Rule ids and word edges.",
     ),
     Study(
         "minibatch",
@@ -188,8 +259,9 @@ STUDIES = [
                 replace(
                     maxforce(
                         f"minibatch {size}, {threads} thread{'s' * (threads > 1)}",
-                        options=(f"minibatch={size}",),
-                        pairs=SMALL,
+                        options=(*MAXFORCE, f"minibatch={size}"),
+                        pairs=1032,
+                        prefixes=(),
                     ),
                     threads=threads,
                 )
@@ -212,7 +284,9 @@ STUDIES = [
             sparse_pro("PRO, medium", MEDIUM, "--most-frequent", "3000"),
             replace(sparse_pro("PRO, large", ALL), iterations=5),  # its pool is 0.4 GB for each
             maxforce("MAXFORCE"),
-            in_folds(maxforce("MAXFORCE")),
+            maxforce("MAXFORCE, own rules left out", without=LEAVE_OUT),
+            maxforce("MAXFORCE, nothing left out", without=()),
+            mira("MIRA on training pairs"),
         ],
         corpora=TASKS,
         seeds=1,
@@ -225,13 +299,13 @@ STUDIES = [
         "MAXFORCE on all of the training text",
         [
             MERT,
-            maxforce("MAXFORCE", pairs=("--prefixes", "5", *LEAVE_OUT)),
-            in_folds(maxforce("MAXFORCE", pairs=("--prefixes", "5", *LEAVE_OUT))),
+            maxforce("MAXFORCE", pairs=None),
+            replace(mira("MIRA on training pairs", pairs=None), iterations=1),
         ],
         corpora=TASKS,
         seeds=1,
-        text="All features, all pairs that can be derived, and prefixes of the others.\n\n"
-        "![learning curves](maxforce-full.svg)",
+        text="All features. MAXFORCE: all pairs that can be derived, and prefixes of the others. "
+        "MIRA: all pairs, once.\n\n![learning curves](maxforce-full.svg)",
     ),
     Study(
         "where",
@@ -245,20 +319,35 @@ STUDIES = [
                 label="MERT, search-aware, reachable pairs of the dev set",
                 dev=REACHABLE,
             ),
-            maxforce("MAXFORCE, reachable pairs of the dev set", (), pairs=(), learn_from=None),
             maxforce(
-                "MAXFORCE, with prefixes of the dev set",
+                "MAXFORCE, reachable pairs of the dev set",
                 (),
-                pairs=("--prefixes", "5"),
+                pairs=None,
+                prefixes=(),
+                without=(),
                 learn_from=None,
             ),
             maxforce(
-                "MAXFORCE, 1,225 training pairs", (), pairs=("--max-examples", "1225", *LEAVE_OUT)
+                "MAXFORCE, with prefixes of the dev set",
+                (),
+                pairs=None,
+                without=(),
+                learn_from=None,
             ),
+            maxforce("MAXFORCE, 1,225 training pairs", (), pairs=1225, prefixes=()),
         ],
         corpora=("zh-en", "es-en"),
+        seeds=1,
         text="Dense features (Liu & Huang 2014, table 6). A sentence of the dev set is a pair with "
         "each of its references, if that can be derived; MERT takes the first such one.",
+    ),
+    Study(
+        "tags",
+        "MAXFORCE: tags of source words",
+        [tagged(MERT), tagged(maxforce("MAXFORCE")), tagged(mira("MIRA on training pairs"))],
+        corpora=("zh-en",),
+        seeds=1,
+        text=f"{SUBSET} All features, with the parts of speech of jieba.",
     ),
 ]
 STUDIES = [replace(study, iterations=ITERATIONS, columns=COLUMNS) for study in STUDIES]

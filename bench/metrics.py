@@ -8,7 +8,6 @@ sentence. sacreBLEU's speed stands beside ours where it has the metric.
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import sys
 import time
@@ -17,13 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import sacrebleu
+from support.machine import SHARED
 
 from hopefear.metrics import create
 from hopefear.metrics.oracle import oracle
 from hopefear.metrics.significance import approximate_randomization, paired_bootstrap
-
-REPOSITORY = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
 
 
 def seconds(work: Callable[[], object], repeat: int = 3) -> float:

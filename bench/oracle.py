@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from support.machine import REPOSITORY, SHARED
 from support.results import markdown, write_section
 
 from hopefear import forest as hf
@@ -27,8 +27,6 @@ from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.bleu_plus_one import BleuPlusOne
 from hopefear.model import Model
 from hopefear.translate import TranslateOptions, Translator
-
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", Path(__file__).parents[1] / ".." / "shared"))
 
 
 def lines(path: Path, count: int) -> list[str]:
@@ -142,7 +140,7 @@ def main() -> int:
             "reference; a tuned phrase model, and a hierarchical one of 10,000 pairs with default "
             "weights.\n\n"
         )
-        results = Path(__file__).parents[1] / "docs" / "results.md"
+        results = REPOSITORY / "docs" / "results.md"
         write_section(results, "oracle", text + "\n".join(tables))
     return 0
 

@@ -42,6 +42,7 @@ from support.study import (
 )
 
 from hopefear import config, registry
+from hopefear.files import atomic_directory
 from hopefear.forest import kbest
 from hopefear.metrics import create
 from hopefear.metrics.diversity import mean_diversity
@@ -93,12 +94,13 @@ def with_short_dev(name: str) -> str:
     folder = OUT / "text" / f"{name}-short"
     files = corpus.files["dev"]
     if data_is_here() and not folder.exists():
-        folder.mkdir(parents=True)
         lines = [path.read_text(encoding="utf-8").splitlines() for path in files]
         kept = [at for at, line in enumerate(lines[0]) if len(line.split()) < SHORT]
-        for path, column in zip(files, lines, strict=True):
-            text = "".join(column[at] + "\n" for at in kept)
-            (folder / path.name).write_text(text, encoding="utf-8")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_directory(folder) as made:
+            for path, column in zip(files, lines, strict=True):
+                text = "".join(column[at] + "\n" for at in kept)
+                (made / path.name).write_text(text, encoding="utf-8")
     short = {**corpus.files, "dev": tuple(folder / path.name for path in files)}
     title = f"{corpus.title}, tuned on short sentences"
     CORPORA[f"{name}-short"] = replace(corpus, name=f"{name}-short", title=title, files=short)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from support.machine import REPOSITORY
 from support.results import markdown, write_section
 
 from hopefear import registry
@@ -33,7 +34,6 @@ from hopefear.tune.candidates import Candidates, from_arrays
 from hopefear.tune.tuner import BatchTuner, Pool, Task
 from hopefear.weights import Weights
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 UNIT = 10_000  # of a gain of 1
 MANY = 300  # features; beyond that MERT with its defaults would take most of the time
 LIGHT: Mapping[str, Any] = {"mert": {"restarts": 2, "kept": 1, "kicks": 0, "directions": 5}}

@@ -10,11 +10,12 @@ detokenizer, by ours, and by ours with habits of spacing learned from the text.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+
+from support.machine import SHARED
 
 from hopefear.cli.command import table
 from hopefear.text.lines import read_lines
@@ -79,8 +80,7 @@ def main() -> None:
     )
     parser.add_argument("--lines", type=int, default=30_000, help="of each corpus, at most")
     limit = parser.parse_args().lines
-    here = Path(__file__).resolve().parent.parent
-    data = Path(os.environ.get("HOPEFEAR_SHARED", here.parent / "shared")) / "data"
+    data = SHARED / "data"
     if not data.is_dir():
         print(f"no corpora in {data}; set HOPEFEAR_SHARED")
         return

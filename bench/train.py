@@ -14,19 +14,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+from support.machine import SHARED, slowness
+
 MOSES = {"fr-en": ("fr", 91.0), "zh-en": ("zh", 167.0)}
 STEPS = ("text", "alignment", "language model", "rules")
-
-
-def calibration() -> float:
-    """How fast this machine is now, relative to the one the figures come from."""
-    start = time.process_time()
-    sum(i * i for i in range(10**7))
-    return (time.process_time() - start) / 1.05
 
 
 def measure(source: Path, target: Path, model: Path) -> tuple[dict, float, float]:
@@ -57,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, nargs="*", default=[10_000, 30_000, 100_000])
     arguments = parser.parse_args()
-    scale = calibration()
+    scale = slowness()
     print(f"calibration: this machine takes {scale:.2f} of the reference's time")
     head = "".join(f"{name:>10}" for name in ("text", "align", "lm", "rules", "CPU s", "budget"))
     print(f"{'':<22}{head}{'wall s':>10}{'peak MB':>10}")

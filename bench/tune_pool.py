@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from support.machine import SHARED, slowness
 
 from hopefear import config, registry
 from hopefear.metrics import create
@@ -26,20 +26,6 @@ from hopefear.tune.candidates import FloatArray, from_arrays
 from hopefear.tune.mert import End, Line, Problem, gains_enough
 from hopefear.tune.tuner import BatchTuner, Pool, Task
 from hopefear.weights import Weights
-
-REPOSITORY = Path(__file__).resolve().parent.parent
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
-REFERENCE_SECONDS = 1.05
-
-
-def calibrate() -> float:
-    """CPU seconds of the sum that the budgets' machine needs 1.05 s for; the best of three."""
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        sum(i * i for i in range(10**7))
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def read_pool(path: Path) -> tuple[Pool, Weights]:
@@ -142,7 +128,7 @@ def main() -> None:
     if arguments.steps:
         compare_steps(pool, start, seeds, arguments.starts)
         return
-    factor = REFERENCE_SECONDS / calibrate()
+    factor = 1 / slowness(3)
     before = pool.candidates.corpus_score(pool.metric, pool.candidates.vector(start))
     print(f"{pool.candidates.rows:,} candidates of {pool.candidates.groups} sentences;", end=" ")
     print(f"start {100 * before:.2f} BLEU; {arguments.threads} threads; CPU factor {factor:.2f}")

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -38,10 +37,9 @@ from hopefear.files import open_input
 from hopefear.metrics import create
 from hopefear.metrics.significance import approximate_randomization
 from hopefear.metrics.tokenizing import tokenized
+from support.machine import OUT, REPOSITORY, SHARED
 from support.results import markdown, write_section
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
 RESULTS = REPOSITORY / "docs" / "results.md"
 
 
@@ -99,7 +97,8 @@ class Setting:
     options: tuple[str, ...] = ()  # --set
     tune: tuple[str, ...] = ()  # more words for `hopefear tune`
     decode: tuple[str, ...] = ()  # for `tune` and `translate`: beams, templates
-    start: Setting | None = None  # whose weights to begin with
+    start: Setting | None = None  # whose weights to begin with …
+    weights: str | None = None  # … or the text of a file of weights
     iterations: int | None = None  # other than the study's
     train: tuple[str, ...] = ()  # more words for `hopefear train`
     against: str | None = None  # label of the row that its p-values are against, if not the study's
@@ -109,8 +108,8 @@ class Setting:
 
     def newer(self) -> list[Any]:
         """What is not by default of the fields that folders of before do not know."""
-        given = {"learn_from": self.learn_from, "dev": self.dev, "threads": self.threads}
-        usual = {"learn_from": None, "dev": "dev", "threads": 1}
+        usual = {"learn_from": None, "dev": "dev", "threads": 1, "weights": None}
+        given = {name: getattr(self, name) for name in usual}
         changed = {name: value for name, value in given.items() if value != usual[name]}
         return [changed] if changed else []
 
@@ -207,7 +206,7 @@ class Bench:
     """Where everything lies, and the clock."""
 
     study: Study
-    out: Path = REPOSITORY / "bench" / "out" / "study"
+    out: Path = OUT / "study"
     minutes: float = 40.0
     jobs: int = 2
     began: float = field(default_factory=time.monotonic)
@@ -301,6 +300,11 @@ class Bench:
             if setting.start is not None:
                 start = self.run(corpus, system, setting.start, seed)
                 more += ["--weights", start / "weights.tsv"]
+            elif setting.weights is not None:
+                begin = _beside(run, "weights.tsv")
+                begin.parent.mkdir(parents=True, exist_ok=True)
+                begin.write_text(setting.weights, encoding="utf-8")
+                more += ["--weights", begin]
             if setting.learn_from is not None:
                 more += ["--train", *self.part(corpus, setting.learn_from)[:2]]
             model = self.model(corpus, system, setting.train)
@@ -347,14 +351,16 @@ class Bench:
         return True
 
     def finished(self, corpus: Corpus, system: str, setting: Setting) -> list[Finished]:
-        found = []
-        for seed in range(1, self.study.seeds + 1):
-            run = self.folder(corpus, system, setting, seed)
-            if _beside(run, "json").exists():
-                said = json.loads(_beside(run, "json").read_text(encoding="utf-8"))
-                lines = _beside(run, "txt").read_text(encoding="utf-8").splitlines()
-                found.append(Finished(run, said, list(tokenized(lines, corpus.tokenize))))
-        return found
+        runs = (
+            self.folder(corpus, system, setting, seed) for seed in range(1, self.study.seeds + 1)
+        )
+        return [self.result(corpus, run) for run in runs if _beside(run, "json").exists()]
+
+    def result(self, corpus: Corpus, run: Path) -> Finished:
+        """Of a run that is finished."""
+        said = json.loads(_beside(run, "json").read_text(encoding="utf-8"))
+        lines = _beside(run, "txt").read_text(encoding="utf-8").splitlines()
+        return Finished(run, said, list(tokenized(lines, corpus.tokenize)))
 
     # -- tables --
 
@@ -460,7 +466,7 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
     parser.add_argument("--settings", nargs="+", metavar="LABEL", help="some of the rows only")
     for part in ("train", "dev", "test"):
         parser.add_argument(f"--{part}", type=int, help=f"sentences of the {part} set; 0: all")
-    parser.add_argument("--out", type=Path, default=REPOSITORY / "bench" / "out" / "study")
+    parser.add_argument("--out", type=Path, default=OUT / "study")
     a = parser.parse_args()
     wrong = [name for name in a.tables if name not in known]
     if wrong:

@@ -33,7 +33,8 @@ AlignReport align_text(const Model& model, const Bitext& bitext, const FillPair&
                        const AlignOptions& options, ByteSink& out,
                        const std::function<void(uint64_t)>& progress);
 
-// One pair, one direction: p(observation j comes from state i), the best states.
+// One pair, one direction: p(observation j comes from state i) at words[j * stride + i], from the
+// empty word at empty[j]. Returns the log-likelihood.
 double posteriors(const Model& model, int direction, const PairEmissions& pair, Scratch& scratch,
                   std::vector<float>& words, std::vector<float>& empty);
 

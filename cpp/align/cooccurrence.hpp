@@ -19,9 +19,6 @@ struct Cooccurrence {
   std::vector<uint64_t> cell_begin;    // sentence pairs + 1
   std::vector<uint32_t> cells;         // entry of (i, j) at cell_begin[k] + i * J + j
   std::vector<uint32_t> column_sizes;  // entries of each target word
-
-  uint64_t row_size(size_t s) const { return rows[s + 1] - rows[s]; }
-  size_t entries() const { return columns.size(); }
 };
 
 // O(cells). A hash look-up per cell and iteration took most of the time of the tools we measured;

@@ -135,7 +135,6 @@ double model1_posteriors(double p0, const Emissions& pair, float* posterior,
     const float empty = static_cast<float>(p0) * pair.empty[j];
     const float sum = share * row_sum(word, stride) + empty;
     total.add(sum);
-    if (posterior == nullptr) continue;
     const float factor = share / sum;
     float* out = posterior + j * stride;
     for (size_t i = 0; i < stride; ++i) out[i] = word[i] * factor;
@@ -204,7 +203,6 @@ double hmm_posteriors(const Jumps& jumps, const HmmParameters& parameters, const
     ends += left[(J - 1) * P + i] * step.end[i] + mass[i] * step.anywhere;
   }
   total.add(ends);
-  if (posterior == nullptr) return total.value();
 
   float* right = room(scratch.right, J * P);  // emission times what follows, scaled
   float* beta = room(scratch.beta, P);

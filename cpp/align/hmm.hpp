@@ -54,12 +54,14 @@ struct Scratch {
   std::vector<size_t> leader;
 };
 
-// log-likelihood; posterior[observation * stride + state] and empty_posterior[observation], which
-// may be the emissions' own memory. Null pointers: likelihood only.
 struct HmmParameters {
   double p0;       // of the empty word
   double uniform;  // share of the jumps that go anywhere with equal probability
 };
+
+// The log-likelihood; writes posterior[observation * stride + state] and
+// empty_posterior[observation], which may be the emissions' own memory, and the expected jumps
+// unless `expected` is null.
 double model1_posteriors(double p0, const Emissions& pair, float* posterior,
                          float* empty_posterior);
 double hmm_posteriors(const Jumps& jumps, const HmmParameters& parameters, const Emissions& pair,

@@ -136,8 +136,8 @@ Points parse_points(std::string_view line, const std::string& place) {
       good = read.ec == std::errc() && read.ptr == end;
     }
     if (!good || p.source >= kMostWords || p.target >= kMostWords) {
-      throw InputError(place + ": '" + std::string(word.substr(0, 40)) +
-                       "' is no alignment point; expected two word positions below " +
+      throw InputError(place + ": " + shown(word) +
+                       " is no alignment point; expected two word positions below " +
                        std::to_string(kMostWords) + " such as 0-0");
     }
     points.push_back(p);

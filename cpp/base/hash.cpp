@@ -14,6 +14,7 @@ void Checksum::block(const unsigned char* p) {
 }
 
 void Checksum::update(const void* data, size_t size) {
+  if (size == 0) return;  // `data` may be null
   const auto* p = static_cast<const unsigned char*>(data);
   total_ += size;
   if (pending_size_ > 0) {

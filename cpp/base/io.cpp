@@ -44,7 +44,7 @@ std::string shown(std::string_view text) {
 
 size_t MemorySource::read(char* buffer, size_t size) {
   const size_t n = std::min(size, text_.size());
-  std::memcpy(buffer, text_.data(), n);
+  if (n > 0) std::memcpy(buffer, text_.data(), n);  // an empty text may be at null
   text_.remove_prefix(n);
   return n;
 }

@@ -26,8 +26,8 @@ int32_t Vocabulary::intern(std::string_view word) {
   const int32_t known = find(word);
   if (known >= 0) return known;
   if (word.empty() || word.find_first_of(" \t\n\r\v\f") != std::string_view::npos) {
-    throw InputError("'" + std::string(word) +
-                     "' is no word: it is empty or has white space; split the text into words");
+    throw InputError(shown(word) +
+                     " is no word: it is empty or has white space; split the text into words");
   }
   const std::unique_lock lock(mutex_);
   const auto found = ids_.find(word);

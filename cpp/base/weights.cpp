@@ -84,7 +84,7 @@ FeatureId FeatureNames::intern(std::string_view name) {
 }
 
 std::string_view FeatureNames::name(FeatureId id) const {
-  if (slots_.empty()) return {};
+  if (slots_.empty() || id == 0) return {};  // an empty slot has the id 0
   const Slot& slot = slots_[find(id)];
   if (slot.id != id) return {};
   uint32_t length;

@@ -224,16 +224,16 @@ void bind_align(nb::module_& m) {
                   "reverse"_a, "threads"_a, "on_iteration"_a, "progress"_a.none())
       .def_static(
           "load",
-          [](const std::string& path) {
+          [](const FilePath& path) {
             const nb::gil_scoped_release release;
-            return std::make_shared<AlignModel>(Model::load(path));
+            return std::make_shared<AlignModel>(Model::load(path.name));
           },
           "path"_a)
       .def(
           "save",
-          [](const AlignModel& model, const std::string& path) {
+          [](const AlignModel& model, const FilePath& path) {
             const nb::gil_scoped_release release;
-            model.model().save(path);
+            model.model().save(path.name);
           },
           "path"_a)
       .def("align", align, "bitext"_a, "out"_a, "symmetrise"_a, "direction"_a, "posterior"_a,

@@ -50,16 +50,18 @@ Answer tuple_of(ChartDecoder::Output&& output) {
 
 // Runs `f(input, names)` without the GIL, then hands new names over with it.
 template <typename F>
-Answer run(const ChartDecoder& decoder, nb::handle words, nb::handle tags, const std::string& id,
+Answer run(const ChartDecoder& decoder, nb::handle words, nb::handle tags, nb::handle id,
            std::shared_ptr<rules::RuleTable> grammar, F&& f) {
   const std::vector<std::string> text = strings_of(words), text_tags = tags_of(tags, text.size());
+  nb::object held;
+  const std::string name(text_of(id, held));
   if (grammar != nullptr) intern_columns(*grammar, *decoder.model().names);
   features::NameLog names(decoder.model().recent_names);
   ChartDecoder::Output output;
   std::vector<FeatureId> kept;  // templates fire for every rule, but search keeps few
   {
     const nb::gil_scoped_release release;
-    output = f(ChartDecoder::Input{text, id, std::move(grammar), text_tags}, names);
+    output = f(ChartDecoder::Input{text, name, std::move(grammar), text_tags}, names);
     const auto ids = output.forest.arrays().feature_ids;
     kept.assign(ids.begin(), ids.end());
     std::sort(kept.begin(), kept.end());
@@ -108,7 +110,7 @@ void bind_chart(nb::module_& m) {
           "goal_label"_a)
       .def(
           "parse",
-          [](const ChartDecoder& self, nb::handle words, nb::handle tags, const std::string& id,
+          [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,
              const Weights& weights, std::shared_ptr<rules::RuleTable> grammar,
              bool target_features) {
             return run(self, words, tags, id, std::move(grammar),
@@ -119,7 +121,7 @@ void bind_chart(nb::module_& m) {
           "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target_features"_a)
       .def(
           "decode",
-          [](const ChartDecoder& self, nb::handle words, nb::handle tags, const std::string& id,
+          [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,
              const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, size_t beam) {
             return run(self, words, tags, id, std::move(grammar),
                        [&](const auto& input, auto& names) {
@@ -129,7 +131,7 @@ void bind_chart(nb::module_& m) {
           "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "beam"_a)
       .def(
           "constrain",
-          [](const ChartDecoder& self, nb::handle words, nb::handle tags, const std::string& id,
+          [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,
              const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, nb::handle target) {
             const std::vector<std::string> wanted = strings_of(target);
             return run(self, words, tags, id, std::move(grammar),

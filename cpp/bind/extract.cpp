@@ -71,7 +71,7 @@ nb::list hiero_rules(const HieroOptions& options, const std::vector<std::string>
 
 ExtractOptions make_options(const HieroOptions* hiero, uint32_t max_length, uint32_t reordering,
                             uint32_t limit, double min_count, const std::string& significance,
-                            uint64_t memory, size_t threads, const std::string& scratch) {
+                            uint64_t memory, size_t threads, const FilePath& scratch) {
   if (max_length < 1 || max_length > 100) throw nb::value_error("max_length: from 1 to 100");
   if (reordering != 0 && reordering != 3 && reordering != 6) {
     throw nb::value_error("reordering: 0, 3 or 6");
@@ -86,7 +86,7 @@ ExtractOptions make_options(const HieroOptions* hiero, uint32_t max_length, uint
   options.min_count = min_count;
   options.memory = memory;
   options.threads = threads;
-  options.scratch_directory = scratch;
+  options.scratch_directory = scratch.name;
   using Significance = ExtractOptions::Significance;
   if (significance == "off") {
     options.significance = Significance::off;
@@ -121,7 +121,7 @@ Numbers report_of(const ExtractReport& report) {
 
 // The text writer gets what `phrases` and `reordering` (Moses) or `grammar` (cdec) can be written
 // to.
-Numbers write_table(RuleExtraction& extraction, const std::string& path, const std::string& info,
+Numbers write_table(RuleExtraction& extraction, const FilePath& path, const std::string& info,
                     nb::object phrases, nb::object reordering, nb::object grammar,
                     nb::object progress) {
   const std::unique_ptr<PythonSink> phrase_sink = optional_sink(std::move(phrases));
@@ -147,7 +147,7 @@ Numbers write_table(RuleExtraction& extraction, const std::string& path, const s
     }
     RuleSink* sink = text.get();
     if (lines != nullptr) sink = lines.get();
-    report = extraction.write(path, info, sink, report_progress);
+    report = extraction.write(path.name, info, sink, report_progress);
     if (text != nullptr) text->flush();
     if (lines != nullptr) lines->flush();
   }
@@ -167,14 +167,14 @@ std::map<std::string, CountedWords> word_lists(nb::object source, const std::str
                                                nb::object target, const std::string& target_name,
                                                nb::object alignment,
                                                const std::string& alignment_name, size_t limit,
-                                               const std::string& scratch, nb::object progress) {
+                                               const FilePath& scratch, nb::object progress) {
   PythonSource source_file(std::move(source), source_name);
   PythonSource target_file(std::move(target), target_name);
   PythonSource alignment_file(std::move(alignment), alignment_name);
   const auto report_progress = progress_callback(std::move(progress));
   const nb::gil_scoped_release release;
-  const WordLists lists =
-      count_word_lists(source_file, target_file, alignment_file, limit, scratch, report_progress);
+  const WordLists lists = count_word_lists(source_file, target_file, alignment_file, limit,
+                                           scratch.name, report_progress);
   return {{"pairs", to_tuples(lists.pairs)},
           {"source", to_tuples(lists.source)},
           {"target", to_tuples(lists.target)},
@@ -212,7 +212,7 @@ void bind_extract(nb::module_& m) {
           "__init__",
           [](RuleExtraction* self, const HieroOptions* hiero, uint32_t max_length,
              uint32_t reordering, uint32_t limit, double min_count, const std::string& significance,
-             uint64_t memory, size_t threads, const std::string& scratch) {
+             uint64_t memory, size_t threads, const FilePath& scratch) {
             new (self) RuleExtraction(make_options(hiero, max_length, reordering, limit, min_count,
                                                    significance, memory, threads, scratch));
           },

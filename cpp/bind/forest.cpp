@@ -45,7 +45,7 @@ uint32_t check_edge(const Forest& forest, int64_t edge) {
   return static_cast<uint32_t>(edge);
 }
 
-std::vector<FeatureEntry> entries_of(const ForestBuilder&, const InArray<uint32_t>& features,
+std::vector<FeatureEntry> entries_of(const InArray<uint32_t>& features,
                                      const InArray<float>& values) {
   if (features.size() != values.size()) throw nb::value_error("as many values as features");
   std::vector<FeatureEntry> entries;
@@ -83,7 +83,7 @@ void bind_builder(nb::module_& m) {
       .def(
           "row",
           [](ForestBuilder& b, InArray<uint32_t> features, InArray<float> values, bool share) {
-            const auto entries = entries_of(b, features, values);
+            const auto entries = entries_of(features, values);
             return share ? b.share_row(entries) : b.add_row(entries);
           },
           "features"_a.noconvert(), "values"_a.noconvert(), "share"_a)
@@ -100,13 +100,18 @@ void bind_builder(nb::module_& m) {
              const std::vector<int32_t>& target, std::optional<uint32_t> row,
              InArray<uint32_t> features, InArray<float> values, int64_t rule) {
             return b.add_edge(head, tails, target, row.value_or(kNoRow),
-                              entries_of(b, features, values), rule);
+                              entries_of(features, values), rule);
           },
           "head"_a, "tails"_a, "target"_a, "row"_a.none(), "features"_a.noconvert(),
           "values"_a.noconvert(), "rule"_a)
       .def_prop_ro("nodes", &ForestBuilder::nodes)
       .def_prop_ro("edges", &ForestBuilder::edges)
-      .def("finish", &ForestBuilder::finish, "goal"_a.none(), "id"_a)
+      .def(
+          "finish",
+          [](ForestBuilder& b, std::optional<uint32_t> goal, nb::str id) {
+            return b.finish(goal, from_python(id));
+          },
+          "goal"_a.none(), "id"_a)
       .def_prop_ro(
           "edge_order",
           [](const ForestBuilder& b) { return own_array(std::vector(b.edge_order())); },

@@ -1,4 +1,4 @@
-// Arrays between the forest's engine and numpy.
+// Arrays and words between the engine and Python.
 #pragma once
 
 #include <nanobind/ndarray.h>

@@ -29,10 +29,14 @@ struct NbestStream {
 
 void bind_forest_files(nb::module_& m) {
   nb::class_<PoolWriter>(m, "PoolWriter")
-      .def(nb::init<const std::string&>(), "path"_a)
+      .def(
+          "__init__",
+          [](PoolWriter* self, const FilePath& path) { new (self) PoolWriter(path.name); },
+          "path"_a)
       .def(
           "add",
           [](PoolWriter& writer, const Forest& forest) {
+            writer.add_names(forest);  // with the GIL, as threads that decode intern theirs
             const nb::gil_scoped_release release;
             writer.add(forest);
           },
@@ -43,9 +47,9 @@ void bind_forest_files(nb::module_& m) {
   nb::class_<PoolHandle>(m, "PoolFile")
       .def(
           "__init__",
-          [](PoolHandle* self, const std::string& path, bool verify) {
+          [](PoolHandle* self, const FilePath& path, bool verify) {
             const nb::gil_scoped_release release;
-            new (self) PoolHandle{Pool::open(path, verify ? Verify::full : Verify::quick)};
+            new (self) PoolHandle{Pool::open(path.name, verify ? Verify::full : Verify::quick)};
           },
           "path"_a, "verify"_a)
       .def("__len__", [](const PoolHandle& p) { return p.pool->size(); })

@@ -251,15 +251,25 @@ void bind_inference(nb::module_& m) {
   m.def(
       "useful_edges",
       [](const Forest& forest, RootArray roots) {
-        return mask_array(useful_edges(forest, check_roots(forest, span_of(roots))));
+        EdgeMask mask;
+        {
+          const nb::gil_scoped_release release;
+          mask = useful_edges(forest, check_roots(forest, span_of(roots)));
+        }
+        return mask_array(std::move(mask));
       },
       "forest"_a, "roots"_a.noconvert());
   m.def(
       "prune_mask",
       [](const Forest& forest, ScoreArray scores, RootArray roots, double value, bool margin) {
-        const Question q(forest, scores, roots);
-        return mask_array(margin ? margin_mask(forest, q.scores, q.roots, value)
-                                 : posterior_mask(forest, q.scores, q.roots, value));
+        EdgeMask mask;
+        {
+          const nb::gil_scoped_release release;
+          const Question q(forest, scores, roots);
+          mask = margin ? margin_mask(forest, q.scores, q.roots, value)
+                        : posterior_mask(forest, q.scores, q.roots, value);
+        }
+        return mask_array(std::move(mask));
       },
       "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "value"_a, "margin"_a);
   m.def(

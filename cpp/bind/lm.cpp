@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "bind/bind.hpp"
+#include "bind/forest_arrays.hpp"
 #include "lm/chart_state.hpp"
 #include "lm/model.hpp"
 #include "lm/model_builder.hpp"
@@ -19,11 +19,6 @@ namespace {
 using lm::Boundaries;
 using lm::Model;
 using lm::WordId;
-
-nb::str decoded(std::string_view text) {
-  return nb::steal<nb::str>(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
-}
 
 using Scores = nb::typed<nb::list, nb::typed<nb::tuple, float, unsigned, bool>>;
 using Counts = nb::typed<nb::list, uint64_t>;
@@ -133,7 +128,7 @@ void bind_lm(nb::module_& m) {
           "word",
           [](const Model& lm, WordId id) {
             if (id >= lm.vocabulary_size()) throw nb::index_error("no such word");
-            return decoded(lm.word(id));
+            return to_python(lm.word(id));
           },
           "id"_a)
       .def(

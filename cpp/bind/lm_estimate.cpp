@@ -27,10 +27,13 @@ nb::typed<nb::dict, nb::str, nb::any> report_of(const lm::EstimateReport& report
   return result;
 }
 
-nb::typed<nb::dict, nb::str, nb::any> estimate_lm(
-    nb::typed<nb::list, nb::any> files, const std::vector<std::string>& names,
-    const nb::object& output, int order, std::vector<uint64_t> prune, std::vector<double> fallback,
-    uint64_t memory, size_t threads, std::string scratch, bool skip_symbols, nb::object progress) {
+nb::typed<nb::dict, nb::str, nb::any> estimate_lm(nb::typed<nb::list, nb::any> files,
+                                                  const std::vector<std::string>& names,
+                                                  const nb::object& output, int order,
+                                                  std::vector<uint64_t> prune,
+                                                  std::vector<double> fallback, uint64_t memory,
+                                                  size_t threads, const FilePath& scratch,
+                                                  bool skip_symbols, nb::object progress) {
   std::vector<std::unique_ptr<PythonSource>> owned;
   std::vector<ByteSource*> sources;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -44,7 +47,7 @@ nb::typed<nb::dict, nb::str, nb::any> estimate_lm(
   options.fallback = std::move(fallback);
   options.memory = memory;
   options.threads = threads;
-  options.scratch = std::move(scratch);
+  options.scratch = scratch.name;
   options.skip_symbols = skip_symbols;
   const auto told = progress_callback(std::move(progress));
   lm::EstimateReport report;

@@ -1,11 +1,10 @@
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 
 #include "base/error.hpp"
-#include "bind/bind.hpp"
+#include "bind/forest_arrays.hpp"
 #include "metrics/bleu_references.hpp"
 #include "metrics/chrf_references.hpp"
 #include "metrics/ter_references.hpp"
@@ -13,9 +12,9 @@
 namespace hopefear::bind {
 namespace {
 
-using Numbers = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Words = nb::ndarray<const WordId, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = InArray<int32_t>;
+using Words = InArray<WordId>;
+using Offsets = InArray<int64_t>;
 using Rows = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
 
 // The string's UTF-8, which the string object keeps as long as it lives.

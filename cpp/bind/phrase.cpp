@@ -119,7 +119,12 @@ void bind_phrase(nb::module_& m) {
 
   nb::class_<PhraseModel>(m, "PhraseModel", "What phrase search needs of a model.")
       .def("__init__", make_model, "table"_a, "lms"_a, "counts"_a, "templates"_a)
-      .def_prop_ro("dense", &PhraseModel::names)
+      .def_prop_ro("dense",
+                   [](const PhraseModel& model) {
+                     std::vector<nb::str> names;
+                     for (const std::string& name : model.names()) names.push_back(to_python(name));
+                     return names;
+                   })
       .def(
           "decode",
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Weights& weights,

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "bind/bind.hpp"
+#include "bind/forest_arrays.hpp"
 #include "rules/cdec_grammar.hpp"
 #include "rules/moses_table.hpp"
 #include "rules/rule_table.hpp"
@@ -16,31 +16,26 @@ namespace {
 
 using namespace rules;
 
-nb::str text_of(std::string_view word) {
-  return nb::steal<nb::str>(
-      PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()), "surrogateescape"));
-}
-
 using Sizes = nb::typed<nb::dict, nb::str, nb::int_>;
 
-Sizes import_moses(const std::string& path, nb::object phrases, const std::string& phrase_name,
+Sizes import_moses(const FilePath& path, nb::object phrases, const std::string& phrase_name,
                    nb::object reordering, const std::string& reordering_name,
                    const std::vector<std::string>& columns,
                    const std::vector<std::string>& reordering_columns, uint32_t limit,
-                   uint64_t memory, size_t threads, const std::string& scratch,
+                   uint64_t memory, size_t threads, const FilePath& scratch,
                    const std::string& info, nb::object progress) {
   PythonSource phrase_source(std::move(phrases), phrase_name);
   std::unique_ptr<PythonSource> reordering_source;
   if (!reordering.is_none()) {
     reordering_source = std::make_unique<PythonSource>(std::move(reordering), reordering_name);
   }
-  const MosesImport options = {columns, reordering_columns, limit, memory, threads, scratch};
+  const MosesImport options = {columns, reordering_columns, limit, memory, threads, scratch.name};
   const auto report_progress = progress_callback(std::move(progress));
   MosesImportReport report;
   {
     const nb::gil_scoped_release release;
-    report =
-        read_moses(phrase_source, reordering_source.get(), options, path, info, report_progress);
+    report = read_moses(phrase_source, reordering_source.get(), options, path.name, info,
+                        report_progress);
   }
   Sizes result;
   result["rules"] = report.rules;
@@ -63,14 +58,15 @@ struct Sources {
   std::vector<ByteSource*> all;
 };
 
-Sizes import_cdec(const std::string& path, Named grammars, uint64_t memory, size_t threads,
-                  const std::string& scratch, const std::string& info, nb::object progress) {
+Sizes import_cdec(const FilePath& path, Named grammars, uint64_t memory, size_t threads,
+                  const FilePath& scratch, const std::string& info, nb::object progress) {
   const Sources sources(std::move(grammars));
   const auto report_progress = progress_callback(std::move(progress));
   CdecImportReport report;
   {
     const nb::gil_scoped_release release;
-    report = read_cdec(sources.all, {memory, threads, scratch}, path, info, report_progress);
+    report =
+        read_cdec(sources.all, {memory, threads, scratch.name}, path.name, info, report_progress);
   }
   Sizes result;
   result["rules"] = report.rules;
@@ -102,7 +98,7 @@ nb::tuple rule_of(const RuleTable& table, uint32_t number) {
     if (is_nonterminal(symbol)) {
       target.append(nb::int_(nonterminal(symbol)));
     } else {
-      target.append(text_of(table.target_words().word(symbol)));
+      target.append(to_python(table.target_words().word(symbol)));
     }
   }
   for (const Link& link : view.links) {
@@ -111,10 +107,10 @@ nb::tuple rule_of(const RuleTable& table, uint32_t number) {
   for (const float score : view.scores) scores.append(static_cast<double>(score));
   nb::object sentence = nb::none(), label = nb::none();
   if (view.sentence != kManySentences) sentence = nb::int_(view.sentence);
-  if (view.label != kNoLabel) label = text_of(table.labels().word(view.label));
+  if (view.label != kNoLabel) label = to_python(table.labels().word(view.label));
   nb::list sparse;
   for (const SparseScore& score : view.sparse) {
-    sparse.append(nb::make_tuple(text_of(table.sparse_names().word(score.feature)),
+    sparse.append(nb::make_tuple(to_python(table.sparse_names().word(score.feature)),
                                  static_cast<double>(score.value)));
   }
   return nb::make_tuple(nb::tuple(target), nb::tuple(links), nb::tuple(scores),
@@ -146,9 +142,9 @@ void bind_rules(nb::module_& m) {
   nb::class_<RuleTable>(m, "RuleTable", "Rules indexed by source side, memory-mapped.")
       .def_static(
           "open",
-          [](const std::string& path, bool verify) {
+          [](const FilePath& path, bool verify) {
             const nb::gil_scoped_release release;
-            return RuleTable::open(path, verify ? Verify::full : Verify::quick);
+            return RuleTable::open(path.name, verify ? Verify::full : Verify::quick);
           },
           "path"_a, "verify"_a)
       .def("__len__", &RuleTable::size)
@@ -156,14 +152,14 @@ void bind_rules(nb::module_& m) {
                    [](const RuleTable& table) {
                      std::vector<nb::str> names;
                      for (const std::string& name : table.columns().names) {
-                       names.push_back(text_of(name));
+                       names.push_back(to_python(name));
                      }
                      return names;
                    })
       .def_prop_ro("reordering", [](const RuleTable& table) { return table.columns().reordering; })
       .def_prop_ro("root", &RuleTable::root)
-      .def_prop_ro("info", [](const RuleTable& table) { return text_of(table.info()); })
-      .def_prop_ro("path", [](const RuleTable& table) { return text_of(table.file().path()); })
+      .def_prop_ro("info", [](const RuleTable& table) { return to_python(table.info()); })
+      .def_prop_ro("path", [](const RuleTable& table) { return to_python(table.file().path()); })
       .def("statistics", statistics_of)
       .def(
           "child",
@@ -195,7 +191,7 @@ void bind_rules(nb::module_& m) {
               if (is_nonterminal(symbol)) {
                 name = nb::int_(nonterminal(symbol));
               } else {
-                name = text_of(table.source_words().word(symbol));
+                name = to_python(table.source_words().word(symbol));
               }
               result.append(nb::make_tuple(name, out.nodes[i]));
             }
@@ -217,7 +213,7 @@ void bind_rules(nb::module_& m) {
       .def(
           "label",
           [](const RuleTable& table, uint32_t number) {
-            return text_of(table.labels().word(number));
+            return to_python(table.labels().word(number));
           },
           "number"_a)
       .def(

@@ -1,6 +1,5 @@
 #include "base/weights.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -11,31 +10,20 @@
 #include <map>
 #include <set>
 
-#include "bind/bind.hpp"
 #include "bind/forest_arrays.hpp"
 
 namespace hopefear::bind {
 namespace {
-
-template <typename T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T>
-using View = nb::ndarray<nb::numpy, const T, nb::ndim<1>>;
 
 FeatureId check_id(FeatureId id) {
   if (id == 0) throw nb::value_error("0 is no feature id");
   return id;
 }
 
-SparseVector make_vector(Array<FeatureId> ids, Array<float> values) {
+SparseVector make_vector(InArray<FeatureId> ids, InArray<float> values) {
   if (ids.size() != values.size()) throw nb::value_error("as many values as ids");
   for (size_t i = 0; i < ids.size(); ++i) check_id(ids.data()[i]);
-  return SparseVector({ids.data(), ids.size()}, {values.data(), values.size()});
-}
-
-template <typename T>
-View<T> view(std::span<const T> data, nb::handle owner) {
-  return View<T>(data.data(), {data.size()}, owner);
+  return SparseVector(span_of(ids), span_of(values));
 }
 
 // How many weights are not 0: of the features named in `dense` together, of others by the part of
@@ -73,8 +61,7 @@ void bind_weights(nb::module_& m) {
           [](const FeatureNames& names, FeatureId id) -> nb::object {
             const std::string_view name = names.name(id);
             if (name.empty()) return nb::none();
-            return nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()),
-                                                  "surrogateescape"));
+            return to_python(name);
           },
           "id"_a, nb::sig("def name(self, id: int) -> str | None"), "The name, None if unknown.")
       .def("add", &FeatureNames::add, "others"_a, "Remember all names that others have.")
@@ -86,7 +73,7 @@ void bind_weights(nb::module_& m) {
       .def(nb::init<>())
       .def(
           "__init__",
-          [](SparseVector* self, Array<FeatureId> ids, Array<float> values) {
+          [](SparseVector* self, InArray<FeatureId> ids, InArray<float> values) {
             new (self) SparseVector(make_vector(ids, values));
           },
           "ids"_a.noconvert(), "values"_a.noconvert(),
@@ -95,11 +82,15 @@ void bind_weights(nb::module_& m) {
       .def("get", &SparseVector::get, "id"_a, "The value of a feature, 0 if absent.")
       .def_prop_ro(
           "ids",
-          [](nb::handle self) { return view(nb::cast<const SparseVector&>(self).ids(), self); },
+          [](nb::handle self) {
+            return view_array(nb::cast<const SparseVector&>(self).ids(), self);
+          },
           "Feature ids, ascending (a view, not a copy).")
       .def_prop_ro(
           "values",
-          [](nb::handle self) { return view(nb::cast<const SparseVector&>(self).values(), self); },
+          [](nb::handle self) {
+            return view_array(nb::cast<const SparseVector&>(self).values(), self);
+          },
           "Values (a view, not a copy).")
       .def("dot", &SparseVector::dot, "other"_a)
       .def("plus", &SparseVector::plus, "other"_a, "factor"_a = 1.0, "self + factor * other.")
@@ -158,7 +149,7 @@ void bind_weights(nb::module_& m) {
           "value"_a)
       .def(
           "gather",
-          [](const Weights& w, Array<FeatureId> ids) {
+          [](const Weights& w, InArray<FeatureId> ids) {
             std::vector<double> values(ids.size());
             for (size_t i = 0; i < ids.size(); ++i) values[i] = w.get(check_id(ids.data()[i]));
             return own_array(std::move(values));

@@ -41,14 +41,15 @@ class Parser {
 
   ChartForest run() {
     for (begin_ = size_ - 1; begin_ >= 0; --begin_) {
-      poll_interrupt();
       for (auto& list : completed_) list.clear();
+      waiting_ = 0;
       last_ = std::min(size_, begin_ + limit_);
       for (uint32_t t = 0; t < sentence_.tables.size(); ++t) {
         const RuleTable& table = sentence_.tables[t]->rules();
         step_over_word(t, table, table.root(), begin_, 0);
       }
       for (int32_t end = begin_ + 1; end <= last_; ++end) {
+        poll_interrupt();
         fill_cell(end);
         if (begin_ == 0 && model_.options.glue) glue(end);
         if (end < last_) start_with_constituents(end);
@@ -104,9 +105,13 @@ class Parser {
   // An item at `node` of a trie that covers [begin_, end) and has read `depth` symbols, those
   // nonterminals that are in tails_ among them.
   void extend(uint32_t t, const RuleTable& table, RuleTable::Node node, int32_t end, size_t depth) {
+    // With many nonterminals in a rule there are more items than can ever be gone through.
+    if ((++items_ & 0xfff) == 0) poll_interrupt();
     if (table.rules(node).size() > 0) {
       const ChartRules::Range range = rules_.at(t, node, depth, tails_.size());
       if (range.begin < range.end) {
+        // Each will be an edge at least.
+        if (builder_.edges() + ++waiting_ > model_.options.edge_limit) throw TooManyEdges();
         std::vector<uint32_t>& list = completed_[end - begin_];
         list.insert(list.end(), {range.begin, range.end});
         list.insert(list.end(), tails_.begin(), tails_.end());
@@ -172,7 +177,7 @@ class Parser {
     ++stamp_;
     cell(begin_, end).first = static_cast<uint32_t>(entries_.size());
     const std::vector<uint32_t>& list = completed_[end - begin_];
-    for (size_t at = 0; at < list.size();) {
+    for (size_t at = 0; at < list.size(); --waiting_) {
       const uint32_t first = list[at], last = list[at + 1];
       const size_t arity = rules_.options[first].arity;
       add_edges({first, last}, {list.data() + at + 2, arity}, nullptr);
@@ -387,6 +392,7 @@ class Parser {
   std::vector<double> place_scores_;        // by edge
   std::vector<FeatureEntry> entries_scratch_, own_;
   int32_t begin_ = 0, end_ = 0, last_ = 0;
+  uint64_t items_ = 0, waiting_ = 0;  // all that were made; in completed_, not yet edges
   uint32_t stamp_ = 0, first_row_ = kNoRow, second_row_ = kNoRow;
 };
 

@@ -11,11 +11,9 @@
 
 namespace hopefear::decode {
 
-// A state is, for each language model, what lm::pack makes of it, then
-// the states of the templates, each filled up with zeros to a multiple of 8 bytes. At the goal <s>
-// and
-// </s> are added and all of it is zero. The payload is the natural log that each language model
-// gave.
+// A state is, for each language model, what lm::pack makes of it, then the states of the templates,
+// each filled up with zeros to a multiple of 8 bytes. At the goal <s> and </s> are added and all of
+// it is zero. The payload is the natural log that each language model gave.
 class ChartScorer : public EdgeScorer {
  public:
   // Nothing is owned. `forest`: what parse() made of the sentence, or a part of it;

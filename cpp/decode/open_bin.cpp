@@ -32,7 +32,8 @@ uint64_t OpenBin::hash_of(const NodeKey& key) const {
 bool OpenBin::same(const Made& made, uint32_t index, uint64_t hash, const NodeKey& key) const {
   return made.hash == hash && made.node.coverage == key.coverage &&
          made.node.forward == key.forward && made.node.end == key.end && made.begin == key.begin &&
-         std::memcmp(states_.data() + index * state_size_, key.state, state_size_) == 0;
+         (state_size_ == 0 ||  // without language models and templates there is no memory either
+          std::memcmp(states_.data() + index * state_size_, key.state, state_size_) == 0);
 }
 
 void OpenBin::add(const NodeKey& key, int32_t begin, double score, double total,

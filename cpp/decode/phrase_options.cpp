@@ -73,8 +73,8 @@ class OptionCollector {
   }
 
   std::unique_ptr<const OptionTable> collect() {
-    start();
     find_forced();
+    start();
     out_->ranges_.resize(input_.words.size() * static_cast<size_t>(out_->longest_));
     for (int32_t begin = 0; begin < length_; ++begin) collect_from(begin);
     fire();
@@ -188,21 +188,31 @@ class OptionCollector {
       return;
     }
     if (!ranking_->find(node, best_)) {
-      rank(range, false);
+      rank(range, end - begin, false);
       ranking_->add(node, best_);
     }
     if (std::any_of(best_.begin(), best_.end(), [&](uint32_t rule) { return is_own(rule); })) {
-      rank(range, true);  // of this sentence only
+      rank(range, end - begin, true);  // of this sentence only
     }
     for (const uint32_t rule : best_) add_rule(rule, begin, end);
   }
 
+  // A rule that was found by so many words: what its words and links say can be relied on, and
+  // scores can be compared.
+  rules::RuleView checked(uint32_t number, int32_t words) const {
+    const rules::RuleView view = model_.table().rule(number);
+    if (view.source_size != words || view.arity != 0) {
+      throw model_.table().file().damaged("a rule is at a wrong node");
+    }
+    return view;
+  }
+
   // Fills best_. A heap of the best so far, with the worst of them on top.
-  void rank(rules::RuleTable::Range range, bool leave_out) {
+  void rank(rules::RuleTable::Range range, int32_t words, bool leave_out) {
     ranked_.clear();
     for (uint32_t number = range.begin; number < range.end; ++number) {
       if (leave_out && is_own(number)) continue;
-      const rules::RuleView view = model_.table().rule(number);
+      const rules::RuleView view = checked(number, words);
       Ranked rule{row_score(view), number};
       if (ranked_.size() >= limit_) {
         const Ranked& worst = ranked_.front();
@@ -250,7 +260,7 @@ class OptionCollector {
   // Unless it is to be left out.
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
     if (wanted_ != nullptr && !is_wanted(model_.table().target(number))) return;
-    const rules::RuleView view = model_.table().rule(number);
+    const rules::RuleView view = checked(number, end - begin);
     if (own_->has(view)) return;
     scratch_.assign(view.target.begin(), view.target.end());
     PhraseOption o;
@@ -281,7 +291,6 @@ class OptionCollector {
     PhraseOption o;
     o.begin = f.begin;
     o.end = f.end;
-    o.forced = true;
     o.row = weights_.one(kPhrases) + weights_.one(kWords) * static_cast<double>(f.target.size());
     const size_t columns = model_.translation_columns();
     if (columns > 0) {

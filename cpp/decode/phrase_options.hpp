@@ -58,7 +58,6 @@ struct PhraseOption {
   std::array<double, 3> backward{};  // weighted, by orientation
   uint32_t forward = 0;              // class of its forward reordering scores, 0 for all zeros
   bool unknown = false;
-  bool forced = false;
   float column = 0;  // of a forced option: the value of each translation column
 };
 

@@ -94,8 +94,10 @@ void ForestBuilder::append(std::span<const FeatureEntry> entries, std::vector<ui
   const size_t first = features.size();
   scratch_.assign(entries.begin(), entries.end());
   sort_by_feature(scratch_);
+  if (!scratch_.empty() && scratch_.back().feature >= made_.feature_ids.size()) {
+    throw invalid("unknown local feature number");
+  }
   for (const FeatureEntry& entry : scratch_) {
-    if (entry.feature >= made_.feature_ids.size()) throw invalid("unknown local feature number");
     const bool again = features.size() > first && features.back() == entry.feature;
     const float value = again ? values.back() + entry.value : entry.value;
     if (!std::isfinite(value)) {

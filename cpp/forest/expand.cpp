@@ -387,12 +387,7 @@ class Expander {
 
   // As the builder does: sorted, equal features summed, nothing that is not finite.
   void append_own() {
-    const auto by_feature = [](const FeatureEntry& x, const FeatureEntry& y) {
-      return x.feature < y.feature;
-    };
-    if (!std::is_sorted(own_.begin(), own_.end(), by_feature)) {
-      std::stable_sort(own_.begin(), own_.end(), by_feature);
-    }
+    sort_by_feature(own_);
     const size_t first = out_.own_features.size();
     for (const FeatureEntry& entry : own_) {
       if (out_.own_features.size() > first && out_.own_features.back() == entry.feature) {
@@ -449,7 +444,8 @@ class Expander {
   }
 
   Expanded finish(std::optional<uint32_t> goal) {
-    for (const size_t size : {out_.target.size(), out_.tails.size(), out_.own_features.size()}) {
+    for (const size_t size :
+         {out_.target.size(), out_.tails.size(), out_.own_features.size(), out_.coverage.size()}) {
       if (size >= 0xffffffffu) throw std::length_error("forest with 2^32 entries or more");
     }
     out_.node_edges.insert(out_.node_edges.begin(), 0);

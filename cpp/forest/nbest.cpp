@@ -6,12 +6,13 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/error.hpp"
 #include "base/interrupt.hpp"
 
 namespace hopefear {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kBlanks = " \t\r\v\f";  // none of them may be in a word
 constexpr std::string_view kBar = "|||";
 
 std::string_view trimmed(std::string_view text) {
@@ -28,10 +29,6 @@ bool next_field(std::string_view& rest, bool& more, std::string_view& field) {
   field = trimmed(rest.substr(0, bar));
   if (more) rest.remove_prefix(bar + kBar.size());
   return true;
-}
-
-std::string quoted(std::string_view text) {
-  return "'" + std::string(text.substr(0, 60)) + (text.size() > 60 ? "…'" : "'");
 }
 
 }  // namespace
@@ -52,7 +49,7 @@ double NbestReader::number(std::string_view text, const char* what) const {
     return std::strtod(std::string(text).c_str(), nullptr);  // 0 or infinity, with its sign
   }
   if (status != std::errc() || end != text.data() + text.size()) {
-    throw error(std::string(what) + " is " + quoted(text) + ", expected a number");
+    throw error(std::string(what) + " is " + shown(text) + ", expected a number");
   }
   return value;
 }
@@ -72,8 +69,7 @@ void NbestReader::add_features(std::string_view text) {
   touched_.clear();
   const auto close = [&] {
     if (open != nullptr && open->found.empty()) {
-      throw error("label " + quoted(current) + " has no value; write '" + std::string(current) +
-                  "= VALUE'");
+      throw error("label " + shown(current) + " has no value; write 'NAME= VALUE'");
     }
     open = nullptr;
   };
@@ -92,7 +88,7 @@ void NbestReader::add_features(std::string_view text) {
     } else if (open != nullptr) {
       open->found.push_back(number(token, "the value of a feature"));
     } else {
-      throw error("feature " + quoted(token) + ", expected 'NAME=VALUE' or 'NAME= VALUE …'");
+      throw error("feature " + shown(token) + ", expected 'NAME=VALUE' or 'NAME= VALUE …'");
     }
   });
   close();
@@ -100,8 +96,12 @@ void NbestReader::add_features(std::string_view text) {
     if (l->values > 0) continue;
     l->values = static_cast<uint32_t>(l->found.size());
     for (uint32_t i = 1; i <= l->values; ++i) {
-      l->ids.push_back(
-          names_->intern(l->values == 1 ? l->name : l->name + "_" + std::to_string(i)));
+      try {
+        l->ids.push_back(
+            names_->intern(l->values == 1 ? l->name : l->name + "_" + std::to_string(i)));
+      } catch (const InputError& bad_name) {
+        throw error(bad_name.what());
+      }
     }
   }
 }
@@ -111,7 +111,7 @@ void NbestReader::add_entry(std::string_view line) {
   bool more = true;
   next_field(rest, more, id);
   if (!next_field(rest, more, text) || !next_field(rest, more, features)) {
-    throw error("expected 'id ||| words ||| features ||| score', found " + quoted(line));
+    throw error("expected 'id ||| words ||| features ||| score', found " + shown(line));
   }
   const bool scored = next_field(rest, more, score) && !score.empty();
   words_.clear();
@@ -121,14 +121,14 @@ void NbestReader::add_entry(std::string_view line) {
   entries_.clear();
   for (Label* l : touched_) {
     if (l->found.size() != l->values) {
-      throw error("label " + quoted(l->name) + " has " + std::to_string(l->found.size()) +
+      throw error("label " + shown(l->name) + " has " + std::to_string(l->found.size()) +
                   " values, in earlier lines it has " + std::to_string(l->values));
     }
     for (uint32_t i = 0; i < l->values; ++i) {
       if (!std::isfinite(static_cast<float>(l->found[i]))) {
-        char shown[32];
-        std::snprintf(shown, sizeof(shown), "%g", l->found[i]);
-        throw error("feature " + quoted(names_->name(l->ids[i])) + " is " + shown +
+        char number[32];
+        std::snprintf(number, sizeof(number), "%g", l->found[i]);
+        throw error("feature " + shown(names_->name(l->ids[i])) + " is " + number +
                     ", expected a finite number below 3.4e38; mend or drop it");
       }
       entries_.push_back({builder_.feature(l->ids[i]), static_cast<float>(l->found[i])});

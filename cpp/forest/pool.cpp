@@ -73,13 +73,6 @@ void PoolWriter::add(const Forest& forest) {
   }
   arrays.target = target;
   arrays.symbols = symbols;
-  if (forest.names() != nullptr) {
-    for (const FeatureId id : arrays.feature_ids) {
-      if (names_.has(id) || !forest.names()->has(id)) continue;
-      names_.intern(forest.names()->name(id));
-      named_.push_back(id);
-    }
-  }
 
   BlockHeader header{};
   header.goal = forest.goal().has_value() ? int64_t{*forest.goal()} : -1;
@@ -102,6 +95,15 @@ void PoolWriter::add(const Forest& forest) {
   file_.append(block.data(), block.size());
   index_.insert(index_.end(), {position_, block.size()});
   position_ += block.size();
+}
+
+void PoolWriter::add_names(const Forest& forest) {
+  if (forest.names() == nullptr) return;
+  for (const FeatureId id : forest.arrays().feature_ids) {
+    if (names_.has(id) || !forest.names()->has(id)) continue;
+    names_.intern(forest.names()->name(id));
+    named_.push_back(id);
+  }
 }
 
 void PoolWriter::finish() {

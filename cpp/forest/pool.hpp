@@ -20,8 +20,11 @@ inline constexpr BinaryKind kForestKind{"forest", 1, "decode or import again to 
 class PoolWriter {
  public:
   explicit PoolWriter(const std::string& path);
-  // Forests may come from different sources. Names of features are kept where they are known.
+  // Forests may come from different sources.
   void add(const Forest& forest);
+  // Keeps the names of a forest's features, where they are known. No thread may intern any
+  // meanwhile.
+  void add_names(const Forest& forest);
   void finish();
   size_t size() const { return index_.size() / 2; }
 

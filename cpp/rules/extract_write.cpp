@@ -121,10 +121,11 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
       }
       collected(pair.target, target_codec_->order(), target);
       scores.clear();
-      for (const double p :
-           {joint / group[i].target_count, lexicon.source_weight(source, target, pair.source_links),
-            joint / source_count, lexicon.target_weight(source, target, pair.links)}) {
-        scores.push_back(static_cast<float>(std::log(p)));
+      for (const double score :
+           {std::log(joint / group[i].target_count),
+            lexicon.source_weight(source, target, pair.source_links),
+            std::log(joint / source_count), lexicon.target_weight(source, target, pair.links)}) {
+        scores.push_back(static_cast<float>(score));
       }
       if (options_.hierarchical) {
         for (const uint64_t seen : {source_occurrences, uint64_t{pair.occurrences}}) {

@@ -1,6 +1,7 @@
 #include "rules/lexicon.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <tuple>
 
@@ -19,6 +20,22 @@ void count(std::vector<uint64_t>& totals, uint64_t& null, Word word) {
   if (word >= totals.size()) totals.resize(std::max<size_t>(word + 1, 2 * totals.size()));
   ++totals[word];
 }
+
+// A product of probabilities as a log. One logarithm for all factors, unless they are so many and
+// so small that no double holds the product: a phrase may have a hundred words.
+class LogProduct {
+ public:
+  void multiply(double probability) {
+    product_ *= probability;
+    if (product_ > 1e-200) return;
+    log_ += std::log(product_);
+    product_ = 1;
+  }
+  double log() const { return log_ + std::log(product_); }
+
+ private:
+  double product_ = 1, log_ = 0;
+};
 
 }  // namespace
 
@@ -68,7 +85,7 @@ double Lexicon::source_given_target(Word source, Word target) const {
 
 double Lexicon::target_weight(std::span<const Word> source, std::span<const Word> target,
                               std::span<const Link> links) const {
-  double product = 1;
+  LogProduct product;
   for (size_t t = 0; t < target.size(); ++t) {
     if (target[t] >= kNotWord) continue;
     double sum = 0;
@@ -78,14 +95,14 @@ double Lexicon::target_weight(std::span<const Word> source, std::span<const Word
       sum += target_given_source(source[link.source], target[t]);
       ++linked;
     }
-    product *= linked > 0 ? sum / linked : target_given_source(kNoWord, target[t]);
+    product.multiply(linked > 0 ? sum / linked : target_given_source(kNoWord, target[t]));
   }
-  return product;
+  return product.log();
 }
 
 double Lexicon::source_weight(std::span<const Word> source, std::span<const Word> target,
                               std::span<const Link> links) const {
-  double product = 1;
+  LogProduct product;
   for (size_t s = 0; s < source.size(); ++s) {
     if (source[s] >= kNotWord) continue;
     double sum = 0;
@@ -95,9 +112,9 @@ double Lexicon::source_weight(std::span<const Word> source, std::span<const Word
       sum += source_given_target(source[s], target[link.target]);
       ++linked;
     }
-    product *= linked > 0 ? sum / linked : source_given_target(source[s], kNoWord);
+    product.multiply(linked > 0 ? sum / linked : source_given_target(source[s], kNoWord));
   }
-  return product;
+  return product.log();
 }
 
 void Lexicon::write(ByteSink& sink, bool predict_target, const WordCollector& source,

@@ -25,9 +25,9 @@ class Lexicon {
   double target_given_source(Word source, Word target) const;
   double source_given_target(Word source, Word target) const;
 
-  // The product over target words of the mean of p(e|f) over the words it is linked to, or of
-  // p(e|NULL); and with the sides exchanged. Nonterminals are no words. Koehn et al. 2003, section
-  // 3.3 [koehn2003].
+  // The natural log of the product over target words of the mean of p(e|f) over the words it is
+  // linked to, or of p(e|NULL); and with the sides exchanged. Nonterminals are no words. Koehn et
+  // al. 2003, section 3.3 [koehn2003].
   double target_weight(std::span<const Word> source, std::span<const Word> target,
                        std::span<const Link> links) const;
   double source_weight(std::span<const Word> source, std::span<const Word> target,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
@@ -30,12 +32,17 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   }
 }
 
-// A number of at least 0, or -1.
+// A number of at least 0 that a float holds, or -1. What is too small for any is 0.
 double number_of(std::string_view text) {
   double value = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = (end.ec == std::errc() || end.ec == std::errc::result_out_of_range) &&
-                    end.ptr == text.data() + text.size() && std::isfinite(value) && value >= 0;
+  if (end.ec == std::errc::result_out_of_range) {
+    value = std::strtod(std::string(text).c_str(), nullptr);
+  } else if (end.ec != std::errc()) {
+    return -1;
+  }
+  const bool good = end.ptr == text.data() + text.size() && value >= 0 &&
+                    value <= std::numeric_limits<float>::max();
   return good ? value : -1;
 }
 

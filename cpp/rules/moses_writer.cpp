@@ -92,7 +92,7 @@ void MosesWriter::add(const RuleView& rule) {
   line_ += " |||";
   for (const float count : {rule.counts.target, rule.counts.source, rule.counts.joint}) {
     line_ += ' ';
-    if (count == std::floor(count)) {
+    if (count == std::floor(count) && count < 1e18F) {
       line_ += std::to_string(static_cast<uint64_t>(count));
     } else {
       add_number(count);

@@ -1,7 +1,6 @@
 // Sides of rules as bytes whose order is that of the lines of a sorted text table: each word as its
 // place in the order of words, big-endian, nonterminals behind all words, and at the end the place
-// of
-// "|||".
+// of "|||".
 #pragma once
 
 #include <cstdint>

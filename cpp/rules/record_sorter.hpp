@@ -50,7 +50,7 @@ class RecordSorter {
     uint64_t records_ = 0;
   };
 
-  // `memory` bytes in all, shared evenly by the shards (at least 256 KB for each).
+  // `memory` bytes in all, shared evenly by the shards (at least one, and 256 KB for each).
   RecordSorter(uint64_t memory, size_t shards, const std::string& scratch_directory);
   ~RecordSorter();
   size_t shards() const { return shards_.size(); }
@@ -83,7 +83,6 @@ class ScratchStream {
   void write(std::string_view bytes);
   void rewind();  // from writing to reading
   void read(void* data, size_t size);
-  bool at_end() const { return read_ == written() && at_ == buffer_.size(); }
   uint64_t size() const { return written() + (reading_ && file_ ? 0 : buffer_.size()); }
 
  private:

@@ -2,6 +2,8 @@
 // rule.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -47,6 +49,12 @@ struct RuleView {
   uint8_t source_size = 0, arity = 0;
   std::span<const SparseScore> sparse = {};  // besides the columns; only in imported grammars
 };
+
+// Whether all its scores are numbers: tables do not look at those that they hold.
+inline bool all_finite(const RuleView& rule) {
+  return std::ranges::all_of(rule.scores, [](float score) { return std::isfinite(score); }) &&
+         std::ranges::all_of(rule.sparse, [](SparseScore s) { return std::isfinite(s.value); });
+}
 
 // What the columns of a table's score rows are.
 struct Columns {

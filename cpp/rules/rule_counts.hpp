@@ -14,8 +14,10 @@ namespace hopefear::rules {
 
 struct RuleCounts {
   std::vector<Symbol> source, target;  // numbers of the table
-  uint32_t occurrences = 0;            // of a hierarchical rule: sentences
-  double joint = 0;                    // the sum of their counts
+  // Of a hierarchical rule: sentences, each as often as it has the rule with another inner
+  // alignment.
+  uint32_t occurrences = 0;
+  double joint = 0;  // the sum of their counts
   uint32_t sentence = kManySentences;
   std::array<uint32_t, 3> backward = {}, forward = {};  // by Orientation
   // The most frequent inner alignment, ordered by target, then source. Where several are, Moses

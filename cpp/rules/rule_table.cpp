@@ -46,6 +46,8 @@ RuleTable::RuleTable(BinaryFile file)
     sparse_ = file_.section<SparseScore>("sparse.score");
   }
   if (nodes_.empty() || nodes_.size() >= kNoNode) throw file_.damaged("no root");
+  // Walks go as deep as this, and no rule is longer.
+  if (layout_.longest_source > 255) throw file_.damaged("a source side is too long");
 }
 
 RuleTable::Edges RuleTable::edges(Node node) const {
@@ -103,6 +105,7 @@ RuleView RuleTable::rule(uint32_t number) const {
     good &= link.target < entry.target_size && link.source < entry.source_size;
   }
   if (!good) throw file_.damaged("a word or link of a rule is out of range");
+  if (!all_finite(view)) throw file_.damaged("a score is not finite");
   return view;
 }
 

@@ -12,9 +12,8 @@
 //   rules       RuleEntry         counts   Counts        scores   a row of floats for each rule
 //   bodies      target symbols and links, for each rule
 //   info        how it was made, as the maker wrote it (JSON)
-//   sparse.places sparse.score sparse.*  only if some rule has scores that are no column: where
-//   those
-//               of each rule begin, the scores (SparseScore), and their names in their order
+//   sparse.places sparse.score sparse.*     only if some rule has scores that are no column:
+//               where those of each rule begin, the scores (SparseScore), their names in order
 //
 // Reading is bounds-checked everywhere: a damaged file gives an InputError, never a wild read. All
 // of it may be used by any number of threads.

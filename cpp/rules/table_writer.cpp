@@ -28,7 +28,7 @@ void TableWriter::add(const RuleView& rule) {
   if (rule.source.size() > 255 || rule.target.size() > 255 || rule.links.size() > 65535) {
     throw std::logic_error("a rule is too long for the table");
   }
-  if (rules_ == 0xfffffffe || edge_count_ == 0xfffffffe) {
+  if (rules_ == 0xfffffffe) {
     throw InputError("a rule table holds at most 4,294,967,294 rules; filter or limit them");
   }
   size_t common = 0;
@@ -104,6 +104,9 @@ void TableWriter::close_last() {
     put<RuleTable::Node>(edge_nodes_, {&node.edges[i].node, 1});
   }
   edge_count_ += node.edges.size();
+  if (edge_count_ >= 0xfffffffe) {
+    throw InputError("a rule table holds at most 4,294,967,293 edges of source sides; filter it");
+  }
   put<TrieNode>(nodes_, {&written, 1});
   if (!path_.empty()) {
     path_.back().edges.push_back({node.symbol, static_cast<RuleTable::Node>(node_count_)});

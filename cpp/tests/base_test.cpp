@@ -31,6 +31,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 TEST(lines) {
   CHECK_EQUAL(lines_of("").size(), 0u);
+  CHECK_EQUAL(lines_of({}).size(), 0u);
   CHECK((lines_of("a\n\nb") == std::vector<std::string>{"a", "", "b"}));
   CHECK((lines_of("a\nb\n") == std::vector<std::string>{"a", "b"}));
   const std::string longer(3'000'000, 'x');  // longer than the buffer
@@ -56,6 +57,8 @@ TEST(checksum_does_not_depend_on_the_pieces) {
     sum.update(other.data(), other.size());
     CHECK(sum.digest() != whole.digest());
   }
+  pieces.update(nullptr, 0);
+  CHECK_EQUAL(whole.digest(), pieces.digest());
   Checksum shorter, padded;  // trailing zeros count
   shorter.update("a", 1);
   padded.update("a\0", 2);
@@ -179,6 +182,15 @@ TEST(parallel_for_works_with_the_threads_that_there_are) {
   CHECK(seen == std::vector<int>(1000, 1));
 }
 #endif
+
+TEST(no_feature_has_the_id_0) {
+  FeatureNames names;
+  CHECK_EQUAL(names.name(0), "");
+  const FeatureId lm = names.intern("lm");
+  CHECK_EQUAL(names.name(lm), "lm");
+  CHECK_EQUAL(names.name(0), "");
+  CHECK(!names.has(0));
+}
 
 TEST(weights_equal_a_map) {
   std::mt19937_64 random(7);

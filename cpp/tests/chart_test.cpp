@@ -90,6 +90,27 @@ TEST(chart_rows_are_shared_by_all_uses_of_a_rule) {
   CHECK_EQUAL(forest.rows(), 3u + 2u);
 }
 
+// There are 160 million ways to share 39 words out among ten gaps.
+TEST(chart_edges_are_limited_before_they_are_made) {
+  std::ostringstream grammar;
+  grammar << "[X] ||| u ||| a\n[X] ||| [X,1] u ||| [1] a\n[X] ||| u";
+  for (int i = 1; i <= 10; ++i) grammar << " [X," << i << "]";
+  grammar << " |||";
+  for (int i = 1; i <= 10; ++i) grammar << " [" << i << "]";
+  const std::string text = grammar.str();
+  MemorySource source("many gaps", text);
+  const auto table = std::make_shared<const rules::RuleTable>(rules::read_cdec({&source}, "{}"));
+  ChartOptions options;
+  options.span_limit = 40;
+  options.edge_limit = 10000;
+  const ChartDecoder decoder(options, {}, {table}, {}, {}, std::make_shared<FeatureNames>());
+  const std::vector<std::string> words(40, "u");
+  features::NameLog names;
+  const ChartDecoder::Output output = decoder.parse({words, "", nullptr}, Weights(), true, names);
+  CHECK(output.forest.goal().has_value());
+  CHECK_EQUAL(output.span_limit, 10);
+}
+
 TEST(chart_forests_are_faultless_before_and_after_expanding) {
   const ChartDecoder decoder({}, {}, {toy_table()}, {}, {}, std::make_shared<FeatureNames>());
   for (size_t n = 0; n < 7; ++n) {

@@ -87,6 +87,23 @@ TEST(damaged_arrays_are_found_or_harmless) {
   CHECK(harmless > 100);
 }
 
+TEST(a_row_that_is_refused_leaves_nothing_behind) {
+  const auto vocabulary = std::make_shared<Vocabulary>();
+  ForestBuilder builder(vocabulary, nullptr);
+  const uint32_t x = builder.feature(11), y = builder.feature(12);
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const std::vector<FeatureEntry>& bad :
+       {std::vector<FeatureEntry>{{x, 1}, {7, 1}}, {{x, 1}, {y, infinity}}}) {
+    CHECK_THROWS(std::invalid_argument, builder.add_row(bad));
+  }
+  const uint32_t row = builder.add_row(std::vector<FeatureEntry>{{y, 2}});
+  builder.add_edge(builder.add_node(), {}, {}, row);
+  const Forest forest = builder.finish(0);
+  const SparseVector found = features_of({forest, {0}});
+  CHECK_EQUAL(found.size(), 1u);
+  CHECK_EQUAL(found.get(12), 2.0f);
+}
+
 TEST(text_hashes_concatenate) {
   const auto hash = [](const std::vector<int32_t>& words) {
     TextHash h;

@@ -53,6 +53,18 @@ TEST(record_sorter) {
   CHECK(sorted_by(none, {}).empty());
 }
 
+// A table may have a word of megabytes, and many phrases that begin with it.
+TEST(record_sorter_of_records_with_a_long_common_beginning) {
+  const std::string beginning(size_t{3} << 20, 'x');
+  std::vector<std::string> records;
+  for (const char c : {'e', 'b', 'h', 'a', 'c', 'g', 'd', 'f'}) records.push_back(beginning + c);
+  std::vector<std::string> expected = records;
+  std::sort(expected.begin(), expected.end());
+  RecordSorter sorter(uint64_t{1} << 28, 0, "");  // as with one shard
+  CHECK_EQUAL(sorter.shards(), 1u);
+  CHECK(sorted_by(sorter, records) == expected);
+}
+
 TEST(words_are_ordered_as_in_text) {
   const std::vector<std::string> words = {"a",   "a\x01", "a\x7f", "ab",      "b",
                                           "|||", "||",    "~",     "\xc3\xa9"};

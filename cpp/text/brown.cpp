@@ -311,7 +311,7 @@ BrownResult brown_clusters(std::span<ByteSource* const> texts, const BrownOption
     throw InputError(text.tokens == 0 ? "the text has no words; give one with a sentence per line"
                                       : "no word occurs " + std::to_string(options.min_count) +
                                             " times; take a smaller min-count");
-  const size_t wanted = std::min(options.clusters, text.words.size());
+  const size_t wanted = std::clamp<size_t>(options.clusters, 1, text.words.size());
   Clusters clusters(wanted + 1);
   std::vector<uint32_t> slot_of(text.words.size(), Clusters::kNowhere);
   std::vector<std::vector<uint32_t>> members(wanted + 1);
@@ -330,10 +330,8 @@ BrownResult brown_clusters(std::span<ByteSource* const> texts, const BrownOption
       members[from].clear();
       free = from;
     }
-    if ((word & 63) == 0) {
-      poll_interrupt();
-      if (progress) progress(word);
-    }
+    poll_interrupt();  // a word takes C^2 steps while the first C come in
+    if (progress && (word & 63) == 0) progress(word);
   }
   BrownResult result;
   result.sentences = text.sentences;

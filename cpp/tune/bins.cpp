@@ -14,7 +14,7 @@ BinRows collect_bins(const Forest& forest, const Weights& weights, uint32_t firs
   const ForestView& a = forest.arrays();
   const std::vector<double> scores = edge_scores(forest, weights);
   const BestEdges best = best_edges(forest, scores);
-  std::vector<std::vector<uint32_t>> bins(last >= first ? last - first + 1 : 0);
+  std::vector<std::vector<uint32_t>> bins(last >= first ? size_t{last} - first + 1 : 0);
   for (uint32_t node = 0; node < forest.nodes(); ++node) {
     const uint32_t covered = a.covered[node];
     if (covered < first || covered > last || forest.goal() == node) continue;

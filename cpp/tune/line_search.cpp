@@ -133,10 +133,6 @@ void walk(const Lines& lines, std::vector<LineSearch::Corner>& corners) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // The highest of lines with equal slope, of equal ones the first row; they are neighbours in order.
 // Slopes are looked up by row: a group is in the cache, and a sorted copy would be half as much
 // memory again for 3 % of the time.
@@ -170,10 +166,6 @@ void select(const double* scores, const Slope* slopes, uint32_t first, uint32_t 
   if (top != left) lines.add(scores[top], middle, top);
   if (right != left && right != top) lines.add(scores[right], slopes[right], right);
 }
-
-}  // namespace
-
-namespace {
 
 bool before(const LineSearch::Corner& a, const LineSearch::Corner& b) {
   return a.x != b.x ? a.x < b.x : a.to < b.to;  // sums do not depend on the order of equals

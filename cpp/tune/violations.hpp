@@ -31,8 +31,9 @@ class Violations {
   };
 
   // `future`, if not null: scores have the future costs of what is left to translate, which search
-  // ranks by; not used later. std::invalid_argument if an edge has several tails, or words before its tail: such a forest has
-  // no bins of prefixes. O(nodes and edges of both), times the good places of a node, one for most.
+  // ranks by; not used later. std::invalid_argument if an edge has several tails, or words before
+  // its tail: such a forest has no bins of prefixes. O(nodes and edges of both), times the good
+  // places of a node, one for most.
   Violations(Forest beam, Forest gold, const Weights& weights, bool complete,
              const decode::Future* future = nullptr);
 

@@ -20,8 +20,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import inspect
 import math
+import re
 import textwrap
 import types
 import typing
@@ -161,9 +163,13 @@ def _shown(bound: float) -> str:
     return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
+# It evaluates each annotation's text, which takes two thirds of reading a model's options.
+_type_hints = functools.cache(typing.get_type_hints)
+
+
 def fields_of(cls: type) -> list[Field]:
     """The declared options of a dataclass, in order."""
-    hints = typing.get_type_hints(cls)
+    hints = _type_hints(cls)
     result = []
     for field in dataclasses.fields(cls):
         if "option" not in field.metadata:
@@ -181,10 +187,15 @@ def fields_of(cls: type) -> list[Field]:
     return result
 
 
+# Of the values of a list: blanks and commas, but not those of a name such as count(f,e).
+_SEPARATOR = re.compile(r"[\s,]+(?![^()]*\))")
+
+
 def convert_text(field: Field, text: str, place: str) -> Any:
     """The value that `text` stands for; `place` is how the user wrote the option's name."""
     if field.is_list:
-        return [_convert_item(field, part, place) for part in text.replace(",", " ").split()]
+        parts = _SEPARATOR.split(text)
+        return [_convert_item(field, part, place) for part in parts if part]
     return _convert_item(field, text, place)
 
 
@@ -223,7 +234,7 @@ def _check_item(field: Field, value: Any, place: str) -> Any:
             raise OptionError(f"{place}: {value!r} is not valid; give {field.legal()}")
         return _convert_item(field, value, place)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = float(value) if abs(value) < _MOST else math.inf
     if get_origin(kind) is Literal:
         good = value in get_args(kind)
     elif kind is int or kind is float:
@@ -237,10 +248,15 @@ def _check_item(field: Field, value: Any, place: str) -> Any:
     return _check_range(field, value, place)
 
 
+_MOST = 2**63
+
+
 def _check_range(field: Field, value: Any, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise OptionError(f"{place}: {value} is not valid; give {field.legal()}")
     low, high = field.option.min, field.option.max
+    if isinstance(value, int) and not -_MOST < value < _MOST:  # the engine's are smaller
+        raise OptionError(f"{place}: {value} is not valid; give {field.legal()}")
     if (low is not None and value < low) or (high is not None and value > high):
         raise OptionError(f"{place}: {value} is out of range; give {field.legal()}")
     return value
@@ -257,7 +273,8 @@ def from_mapping(cls: type[T], mapping: Mapping[str, Any], place: str = "") -> T
         values[key] = convert_value(fields[key], value, prefix + key)
     for field in fields.values():
         if field.required and field.name not in values:
-            what = field.name.upper() if field.option.positional else field.flag
+            own = field.option.metavar or field.name.upper()
+            what = own if field.option.positional else field.flag
             raise OptionError(f"{prefix}{what} is missing: {field.option.help}")
     return cls(**{fields[key].attribute: value for key, value in values.items()})
 
@@ -279,6 +296,15 @@ def part_of(cls: type, value: Any, without: Iterable[str] = ()) -> dict[str, Any
     return {name: getattr(value, name) for name in names}
 
 
+def changed(value: Any, names: Iterable[str]) -> Field | None:
+    """The first of these fields that is not as by default; for options that would do nothing."""
+    wanted = set(names)
+    for field in fields_of(type(value)):
+        if field.name in wanted and getattr(value, field.attribute) != field.default:
+            return field
+    return None
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
@@ -295,8 +321,15 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise OptionError(f"{display_name(path)}: not UTF-8 at byte {error.start}") from None
 
 
+# tomllib takes the square of a key's length: minutes for one of 20,000 parts.
+_DEEP_KEY = re.compile(r"""(?<![\w-])(?:["']?[\w-]+["']?[ \t]*\.[ \t]*){100}""")
+
+
 def parse_toml(text: str, place: str) -> dict[str, Any]:
     """The mapping that a TOML text stands for; `place` is where it comes from."""
+    if found := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise OptionError(f"{place}:{line}: a key of more than 100 parts; is it the right file?")
     try:
         return dict(tomllib.loads(text))
     except (ValueError, RecursionError) as error:  # also a number of thousands of digits

@@ -10,9 +10,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST = 1000  # characters of a message
+
 
 class HopefearError(Exception):
     """The family: what the user can mend."""
+
+    def __str__(self) -> str:
+        """The message in one line; of a long one, which quotes a long value, without the middle."""
+        text = super().__str__().replace("\r", "\\r").replace("\n", "\\n")
+        if len(text) <= LONGEST:
+            return text
+        return f"{text[: LONGEST * 2 // 3]} … {text[-LONGEST // 3 :]}"
 
 
 class InputError(HopefearError):
@@ -32,7 +41,7 @@ def in_line(error: object, most: int = 200) -> str:
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The remedy for a misspelt name: what it may have meant, or what there is."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name[:100], known, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     if not known:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import gzip
 import io
 import os
@@ -25,7 +26,7 @@ from hopefear.errors import InputError, OptionError
 PathLike = str | os.PathLike[str]
 
 _GZIP = b"\x1f\x8b"
-_COMPILED = b"HOPEFEAR"  # cpp/base/binary_file.hpp
+COMPILED = b"HOPEFEAR"  # what binary files of the engine begin with: cpp/base/binary_file.hpp
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -68,7 +69,7 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
     else:
         with open(name, "rb") as file:  # noqa: PTH123 (name may be any path-like)
             if not is_device(name):  # a pipe would have to wait
-                _check_text(name, file.peek(len(_COMPILED)))
+                _check_text(name, file.peek(len(COMPILED)))
             yield file
 
 
@@ -76,7 +77,7 @@ def _check_text(name: str, start: bytes) -> None:
     """Refuse what would be read as a text of nonsense words."""
     if start.startswith(_GZIP):
         raise InputError(f"{name}: packed with gzip; give it a name that ends in .gz")
-    if start.startswith(_COMPILED) and b"\0" in start[:64]:
+    if start.startswith(COMPILED) and b"\0" in start[:64]:
         raise InputError(f"{name}: a binary file of Hopefear, expected text; check the name")
 
 
@@ -203,7 +204,12 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
         if target.exists():
             old = temporary.with_suffix(".old")
             target.rename(old)
-            temporary.rename(target)
+            try:
+                temporary.rename(target)
+            except BaseException:  # an interrupt between the two, for instance
+                if not target.exists():
+                    old.rename(target)
+                raise
             shutil.rmtree(old)
         else:
             temporary.rename(target)
@@ -212,9 +218,25 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
         raise
 
 
+@contextlib.contextmanager
+def locked(path: PathLike, refusal: str) -> Iterator[None]:
+    """Keep other processes out by a file; the system lets go when this one ends, however it ends.
+
+    `refusal` is what is said if another one is in.
+    """
+    with open(path, "w") as file:  # noqa: PTH123 (path may be any path-like)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(refusal) from None
+        yield
+
+
 def check_writable(path: PathLike, *, directory: bool = False) -> None:
     """Raise the `OSError` that writing `path` would end in, before any long work is done."""
     target = Path(path)
+    if not directory and (str(target) == "-" or is_device(target)):
+        return  # stdout, or written to directly: nothing appears in the folder
     if target.is_dir() and not directory:
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     if directory and target.exists() and not target.is_dir():

@@ -21,7 +21,6 @@ features; `[lms]`, feature names and files of the language models (default: lm =
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -52,6 +51,7 @@ LM_FILE = "lm.bin"
 WEIGHTS_FILE = "weights.tsv"
 WORK = "work"
 FOLDS = "folds"
+MOST_FOLDS = 100
 
 
 class Model:
@@ -78,9 +78,19 @@ class Model:
         for key in ("system", "text"):
             if key not in settings:
                 raise InputError(f"{path}: {key!r} is missing; train it again")
-        for key in ("decoder", "lms", "features", "tagger", "training", "imported"):
+        for key in ("text", "decoder", "lms", "features", "tagger", "training", "imported"):
             if not isinstance(settings.get(key, {}), dict):
                 raise InputError(f"{path}: {key} is {settings[key]!r}, expected a table [{key}]")
+        for side in ("source", "target"):
+            text = settings["text"]
+            if not isinstance(text, dict) or not isinstance(text.get(side), dict):
+                raise InputError(f"{path}: there is no table [text.{side}]; train it again")
+        folds = settings.get("training", {}).get("folds", 0)
+        if isinstance(folds, bool) or not isinstance(folds, int) or not 0 <= folds <= MOST_FOLDS:
+            raise InputError(
+                f"{path}: training.folds is {folds!r}, expected a number from 0 to {MOST_FOLDS}; "
+                "train it again"
+            )
         model = cls(directory, settings)
         for part in model.parts():
             if not part.is_file():
@@ -88,10 +98,17 @@ class Model:
         return model
 
     def parts(self) -> list[Path]:
-        """The engine's files of the model itself, without folds."""
+        """The files that decoding depends on, besides model.toml; without folds."""
         rules = [self.directory / TABLE_FILE] if self.has_rules else []
-        lists = self.directory / LISTS_FILE
-        return [*rules, *self.lm_files.values(), *([lists] if lists.is_file() else [])]
+        words = [self.directory / name for name in (LISTS_FILE, CLASSES_FILE)]
+        return [*rules, *self.lm_files.values(), *(path for path in words if path.is_file())]
+
+    def contents(self) -> dict[str, str]:
+        """Fingerprints of model.toml and of the parts, by name: what a run was tuned with."""
+        from hopefear.tune.run import digest_of
+
+        paths = (self.directory / MODEL_FILE, *self.parts())
+        return {path.name: digest_of(path) for path in paths}
 
     @property
     def system(self) -> str:
@@ -311,12 +328,20 @@ class Model:
         return parts
 
 
+# Units of one system in those of another; values times this, and their sums, stay finite.
+_LARGEST_FACTOR = 1_000_000
+
+
 def _feature(cls: type[Any], spec: Any, place: str) -> Any:
     if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
         raise InputError(f"{place}: found {spec!r}, expected {{name = …, factor = …}}")
     factor = spec.get("factor", 1.0)
-    if isinstance(factor, bool) or not isinstance(factor, int | float) or not math.isfinite(factor):
-        raise InputError(f"{place}: the factor of {spec['name']} is {factor!r}, expected a number")
+    good = isinstance(factor, int | float) and not isinstance(factor, bool)
+    if not good or not abs(factor) <= _LARGEST_FACTOR:
+        raise InputError(
+            f"{place}: the factor of {spec['name']} is {factor!r}, expected a number of at most "
+            f"{_LARGEST_FACTOR:,}"
+        )
     return cls(spec["name"], float(factor))
 
 

@@ -1,7 +1,8 @@
 """Small line plots as SVG text: panels side by side, one line per series, a legend.
 
-Goes in: points. Comes out: the text of an SVG file. A plotting library would be a dependency for a
-few pictures.
+Goes in: points. Comes out: the text of an SVG file that stands alone, with its own colours, for
+documents. (The charts of a report take theirs from its page: `report/charts.py`.) A plotting
+library would be a dependency for a few pictures.
 """
 
 from __future__ import annotations

@@ -42,12 +42,17 @@ def register(kind: str, name: str) -> Callable[[C], C]:
             raise ValueError(f"unknown kind of component {kind!r}; {suggestion(kind, PACKAGES)}")
         others = _components.setdefault(kind, {})
         known = others.get(name)
-        if known is not None and known.__qualname__ != cls.__qualname__:
+        # The same file may be loaded twice: from the command line and from a config file.
+        if known is not None and _identity(known) != _identity(cls):
             raise ValueError(f"{kind} {name!r} is registered twice: {known} and {cls}")
         others[name] = cls
         return cls
 
     return decorate
+
+
+def _identity(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
 
 
 def get(kind: str, name: str) -> type:

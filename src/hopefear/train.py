@@ -19,91 +19,33 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import hopefear
-from hopefear.config import option, part_of
+from hopefear.config import part_of
 from hopefear.errors import InputError, OptionError
 from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
-from hopefear.files import PathLike, open_input, write_text
+from hopefear.files import PathLike, locked, open_input, write_text
 from hopefear.folds import SIDES, fold_range
 from hopefear.model import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
 from hopefear.progress import Display
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.clean import CleanRules, clean_files
-from hopefear.text.clusters import MOST_CLUSTERS, cluster
+from hopefear.text.clusters import cluster
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
 from hopefear.text.pipeline import TextPipeline, casing_name, language_of
 from hopefear.text.taggers import make_tagger
 from hopefear.threads import all_cores
+from hopefear.train_options import TrainOptions
+
+__all__ = ["TrainOptions", "train"]
 
 # Options that are files which only the step of word classes reads.
 _CLASS_FILES = ("source_clusters", "target_clusters", "source_tags", "target_tags")
 STATE_FILE = "steps.json"
-
-
-@dataclass(kw_only=True)
-class TrainOptions(CleanRules, ExtractOptions):
-    """How a model is trained; also the options of `hopefear train`."""
-
-    tokenized: bool = option(False, help="the texts are words between blanks: take them so")
-    source_language: str | None = option(
-        None, metavar="CODE", help="such as fr or zh; by default what the file's name ends in"
-    )
-    target_language: str | None = option(None, metavar="CODE", help="likewise")
-    casing: Literal["none", "lower", "truecase"] = option(
-        "truecase", help="how upper and lower case are treated"
-    )
-    align: Path | None = option(None, help="word alignment of the texts, made elsewhere")
-    lm_text: Path | None = option(
-        None, help="text for the language model; by default the target side"
-    )
-    order: int = option(5, min=1, max=6, help="words in the longest n-grams")
-    list_size: int = option(
-        1000,
-        min=1,
-        max=1_000_000,
-        help="entries of each word list: the most frequent words, aligned pairs and unaligned "
-        "words, which feature templates tell apart",
-    )
-    clusters: int = option(
-        0,
-        min=0,
-        max=MOST_CLUSTERS,
-        help="Brown clusters of each side's words, for feature templates that back off to them "
-        "(word-edges takes 200); 0: none",
-    )
-    source_clusters: Path | None = option(
-        None, help="a file of paths made elsewhere, instead of clusters of the source text"
-    )
-    target_clusters: Path | None = option(None, help="likewise")
-    source_tags: Path | None = option(
-        None, help="parts of speech, a line 'word<TAB>tag' for each word, for the same templates"
-    )
-    target_tags: Path | None = option(None, help="likewise")
-    source_tagger: str | None = option(
-        None,
-        metavar="NAME",
-        help="what tags the words of source sentences while decoding, for the same templates: "
-        "jieba (Chinese; pip install 'hopefear[zh]'), lexicon (--source-tags and guesses for other "
-        "words), or one of --plugin",
-    )
-    folds: int = option(
-        0,
-        min=0,
-        max=100,
-        help="also make so many rule tables and language models that leave a part of the text out "
-        "each, for learning on the training text; 0: none",
-    )
-    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
-
-    def __post_init__(self) -> None:
-        CleanRules.__post_init__(self)
-        ExtractOptions.__post_init__(self)
-        if self.folds == 1:
-            raise OptionError("--folds 1 would leave all of the text out; give 2 or more")
+LOCK_FILE = "lock"
 
 
 @dataclass(frozen=True)
@@ -161,6 +103,15 @@ class _Training:
         tagger = self._tagger()
         steps = self._steps(self._hash_inputs())
         self._prepare_directory()
+        refusal = f"{self.directory}: another process is training in it; wait for it or stop it"
+        with locked(self.work / LOCK_FILE, refusal):
+            report = self._run(steps, tagger)
+        report["seconds"] = round(time.monotonic() - started, 3)
+        return report
+
+    def _run(self, steps: list[Step], tagger: dict[str, Any]) -> dict[str, Any]:
+        """What is not done yet; nobody else writes into the directory."""
+        self._sweep()
         state = self._read_state()
         self._write_state(state)  # from now on the directory is known as ours
         report: dict[str, Any] = {"model": str(self.directory), "steps": {}}
@@ -182,7 +133,6 @@ class _Training:
         self._forget_folds()
         self._forget_classes()
         self._finish(report, tagger)
-        report["seconds"] = round(time.monotonic() - started, 3)
         return report
 
     # -- the directory and its state --
@@ -191,13 +141,16 @@ class _Training:
         if self.directory.exists():
             if not self.directory.is_dir():
                 raise OptionError(f"{self.directory}: is a file; give a new directory")
-            ours = (self.work / STATE_FILE).exists() or (self.directory / MODEL_FILE).exists()
+            marks = (self.work / LOCK_FILE, self.work / STATE_FILE, self.directory / MODEL_FILE)
+            ours = any(path.exists() for path in marks)
             if not ours and any(self.directory.iterdir()):
                 raise OptionError(
                     f"{self.directory}: is not empty and no model; give a new directory"
                 )
         self.work.mkdir(parents=True, exist_ok=True)
-        # Of a run that was killed: scratch, and files that were not yet renamed (files.py).
+
+    def _sweep(self) -> None:
+        """Of a run that was killed: scratch, and files that were not yet renamed (files.py)."""
         for left in self.work.glob("tmp-*"):
             shutil.rmtree(left, ignore_errors=True)
         for left in self.directory.rglob(".*.tmp"):
@@ -240,6 +193,8 @@ class _Training:
         options = self.options
         rules = part_of(CleanRules, options)
         classes = [hashes.pop(name, None) for name in _CLASS_FILES]
+        # What only the language model is made of; without it the target side, as ever.
+        own_text = {"lm_text": hashes.pop("lm_text")} if "lm_text" in hashes else {}
         text = {
             "inputs": hashes,
             "languages": {side: self._language(side) for side in SIDES},
@@ -247,7 +202,7 @@ class _Training:
             "version": 1,
         }
         aligned = {"text": text, "version": 1}
-        lm = {"text": text, "order": options.order, "version": 1}
+        lm = {"text": text, **own_text, "order": options.order, "version": 1}
         table = {"alignment": aligned, "options": options.content(), "version": 1}
         lists = {"alignment": aligned, "size": options.list_size, "version": 1}
         names = [f"{WORK}/{side}.txt" for side in SIDES]

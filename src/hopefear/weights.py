@@ -27,6 +27,7 @@ from hopefear._engine import (
     write_weights_text,
 )
 from hopefear.files import (
+    COMPILED,
     PathLike,
     atomic_path,
     display_name,
@@ -208,4 +209,4 @@ def _is_binary(path: PathLike) -> bool:
     if str(path) == "-" or is_device(path):  # what is read from a pipe is gone
         return False
     with Path(path).open("rb") as file:
-        return file.read(8) == b"HOPEFEAR"
+        return file.read(len(COMPILED)) == COMPILED

@@ -122,6 +122,8 @@ def test_skipped_lines_are_named(hopefear, folder: Path) -> None:
         ("--forward f --reverse r --threads 2", "so --threads has no meaning"),
         ("a.de a.en --forward f --reverse r", "f: ends before line 3, but the text goes on"),
         ("- -", "only one can be read from stdin"),
+        ("a.de - --forward f --reverse r", "read twice to check them; give files"),
+        ("a.de a.en --forward - --reverse r", "read twice to check them; give files"),
     ],
 )
 def test_refuses(hopefear, folder: Path, words: str, message: str) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from hopefear.cli import fired
 from hopefear.text.world import generate, write
 from hopefear.tune.run import read_metrics
+from hopefear.weights import Weights
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PLUGIN = Path(__file__).parents[2] / "examples" / "my_features.py"
@@ -155,3 +157,14 @@ def test_refusals(
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_counts_are_of_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the heaviest are looked for among some of them only."""
+    monkeypatch.setattr(fired, "_MANY", 2)
+    weights = Weights({"lm": 5.0, "a:1": 4.0, "a:2": 1.0, "b:1": 0.5, "b:2": 0.0})
+    assert fired.heaviest(weights, 5) == {
+        "dense": {"active": 1, "heaviest": {"lm": 5.0}},
+        "a": {"active": 2, "heaviest": {"a:1": 4.0}},
+        "b": {"active": 1, "heaviest": {}},
+    }

@@ -121,6 +121,8 @@ def test_it_prints_table_3(model: Path, hopefear: Run, pair: tuple[Path, ...]) -
         (["{s}", "{s}", "--weights", "w"], "--table-limit"),
         (["{s}", "{s}", "--limits", "-2"], "--limits -2"),
         (["-", "-"], "stdin"),
+        (["{s}", "-", "--weights", "-", "--table-limit", "5"], "stdin"),
+        (["{s}", "{s}", "--gold-out", "-"], "--gold-out -: a pool is a real file"),
         (["{s}", "no-such-file"], "no-such-file"),
         (["{s}", "{s}", "-o", "-"], "stdout"),
         (["{s}", "{s}", "-o", "no/such/folder"], "no/such"),

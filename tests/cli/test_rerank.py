@@ -237,6 +237,9 @@ def test_no_references(hopefear: Run, folder: Path) -> None:
     result = hopefear(*words, cwd=folder)
     assert result.returncode == 2
     assert "--refs is missing" in result.stderr
+    result = hopefear(*words, "--metric", "given", "--skip-missing", cwd=folder)
+    assert result.returncode == 2
+    assert "--skip-missing: without references" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -247,6 +250,7 @@ def test_no_references(hopefear: Run, folder: Path) -> None:
         (moses((0, 1)) + moses((0,)), ["--ids"], "a second list of id '0'"),
         ("99999999999 ||| x ||| LM0= 1 ||| 0\n", [], "expected the numbers of sentences"),
         (moses(), ["-o", "-", "--json"], "stdout belongs to the report"),
+        (moses(), ["--nbest", "-", "--weights", "-"], "stdin can be only one of them"),
     ],
 )
 def test_bad_input_of_apply(

@@ -118,6 +118,12 @@ def test_runs(hopefear: Run, files: Path) -> None:
     assert found["bleu"] == pytest.approx(sum(singles) / 3)
     assert found["versus"][0]["test"].startswith("randomization|coin:sentence|runs:3|trials:10000")
     assert found["versus"][0]["p_value"] < 0.01
+    alone = [*words[: words.index("--versus")]]  # nothing to test: samples are resamples
+    spread, other = (
+        report(hopefear, files, *alone, *more)["summaries"]["bleu"]["resampling_deviation"]
+        for more in ((), ("--samples", "7"))
+    )
+    assert spread != other
     shown = hopefear("score", *words, cwd=files).stdout
     header = shown.splitlines()[0].split()
     assert header == ["system", "mean", "s_sel", "s_run", "p"]

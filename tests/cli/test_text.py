@@ -85,13 +85,21 @@ BAD = [
     (["text", "tokenize", "none.fr"], "none.fr: No such file"),
     (["text", "tokenize", "a.fr", "--tokenizer", "mozes"], "unknown tokenizer 'mozes'; did you"),
     (["text", "tokenize", "a.fr", "--casing", "truecase"], "needs usual forms"),
-    (["text", "tokenize", "a.fr", "--casing-file", "a.fr"], "a.fr:1: expected '# hopefear casing"),
+    (
+        ["text", "tokenize", "a.fr", "--casing", "truecase", "--casing-file", "a.fr"],
+        "a.fr:1: expected '# hopefear casing",
+    ),
+    (["text", "tokenize", "a.fr", "--casing-file", "a.fr"], "is for --casing truecase"),
+    (["text", "detokenize", "a.fr", "--casing", "lower"], "--casing-file belong together"),
+    (["text", "detokenize", "a.fr", "--casing-file", "a.fr"], "--casing-file belong together"),
+    (["text", "detokenize", "--like", "-"], "stdin can be only one of them"),
     (["text", "tokenize", "a.fr", "--no-normalize", "--narrow"], "parts of normalising"),
     (["text", "clean", "a.fr", "b.en", "-o", "x", "y"], "a.fr has 2 lines, b.en has 1 line;"),
     (["text", "clean", "a.fr", "b.en", "-o", "x"], "2 input files and 1 output file"),
     (["text", "clean", "a.fr", "a.fr", "-o", "x", "-"], "taken by the report"),
     (["text", "split", "a.fr", "-o", "d"], "leave no line of 2 to train on"),
     (["text", "split", "-o", "d"], "FILES is missing"),
+    (["text", "split", "a.fr", "-o", "d", "--id-separator", "."], "the names in --documents"),
     (["text", "shuffle"], "unknown command 'text shuffle'"),
 ]
 
@@ -102,7 +110,7 @@ def test_bad_input(hopefear: Run, tmp_path: Path, words: list[str], message: str
     (tmp_path / "b.en").write_text("one\n")
     (tmp_path / "bad.fr").write_bytes(b"fine\ncaf\xe9\n")
     before = sorted(tmp_path.iterdir())
-    extra = ["-o", "out"] if words[1] == "tokenize" else []
+    extra = ["-o", "out"] if words[1].endswith("tokenize") else []
     done = hopefear(*words, *extra, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr

@@ -81,6 +81,7 @@ def test_other_rules_of_choice(model: Path) -> None:
         (["-o", "/no/such/place/x"], "no directory"),
         (["-i", "/no/such/file"], "/no/such/file"),
         (["--weights", "/no/such/file"], "/no/such/file"),
+        (["--weights", "-"], "stdin can be only one of them"),
         (["--options", "beem=3"], "--options: unknown key 'beem'; did you mean 'beam'"),
         (["--options", "beam=0"], "--options beam"),
         (["--options", "beam=3", "--beam", "4"], "is given as --beam too"),

@@ -20,7 +20,8 @@ import pytest
 from hopefear.cli import main
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-SMALL = ("--iterations", "3", "--kbest", "20", "--patience", "0", "--threads", "2")
+SMALL = ("--iterations", "3", "--patience", "0", "--threads", "2")
+LISTS = ("--kbest", "20")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,8 @@ def world(tmp_path_factory: pytest.TempPathFactory, inside: Run) -> Path:
 def command(world: Path, run: Path, *more: object, tuner: str = "mert") -> list[str]:
     words = ["tune", "--model", world / "model", "--dev", world / "dev.zh", "--refs"]
     words += [world / f"dev.en.{number}" for number in range(4)]
-    words += ["--tuner", tuner, "-o", run, *SMALL, *more]
+    forests = "space=forest" in more or "lattice-svm" in more
+    words += ["--tuner", tuner, "-o", run, *SMALL, *(() if forests else LISTS), *more]
     if tuner == "mert":
         words += ["--set", "restarts=2"] if "--set" not in more else []
     return [str(word) for word in words]
@@ -258,12 +260,35 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
             ("--tuner", "batch-mira", "--set", "space=forest", "--metric", "ter"),
             "space forest: ter is no BLEU, which alone can be searched for in forests",
         ),
+        (
+            ("--tuner", "pro", "--set", "smooth_brevity=true", "--metric", "ter"),
+            "smooth_brevity: TER has no brevity penalty to smooth",
+        ),
+        (
+            ("--tuner", "pro", "--set", "max_length_difference=3", "--metric", "ter"),
+            "max_length_difference: TER does not count words",
+        ),
+        (("--set", "space=forest", "--kbest", "5"), "--kbest: mert learns from whole"),
+        (
+            ("--tuner", "maxforce", "--set", "eta=1", "--kbest", "5"),
+            "--kbest: maxforce learns from whole",
+        ),
+        (
+            ("--tuner", "mira", "--set", "space=forest", "--kbest", "5"),
+            "--kbest: mira learns from whole",
+        ),
+        (
+            ("--tuner", "lattice-svm", "--no-distinct", "--set", "order=2"),
+            "--no-distinct: lattice-svm learns from whole forests",
+        ),
         (("--fix", "lmm"), "the model has no feature 'lmm'"),
         (("--fix", "lmm", "--runs", "2"), "the model has no feature 'lmm'"),
         (("--tie", "lm words", "--set", "space=forest"), "--tie needs k-best lists"),
         (("--heldout", "dev.zh"), "--heldout and --heldout-refs belong together"),
         (("--options", "bem=3"), "unknown key 'bem'"),
         (("--weights", "nowhere.tsv"), "nowhere.tsv: No such file"),
+        (("--weights", "-", "--train", "-", "en"), "stdin can be only one of them"),
+        (("--train", "zh", "en", "--prefixes", "5", "--align", "-"), "--align -: is read more"),
         (("--model", "nowhere"), "nowhere: is no model directory"),
     ],
 )

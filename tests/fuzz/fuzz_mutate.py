@@ -13,13 +13,24 @@ import random
 import re
 import struct
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 NUMBERS = [
     *b"0 -0 1 -1 2 3 7 255 256 65535 65536 2147483647 2147483648 -2147483648 4294967295".split(),
     *b"4294967296 9223372036854775807 9223372036854775808 18446744073709551615".split(),
     *b"18446744073709551616 1e9 1e30 1e38 3.5e38 1e39 1e308 1e309 -1e309 1e-320 1e-400".split(),
+    *(b"1e999", b"-1e999"),
     *b"nan NaN -nan inf -inf Infinity 0x10 1e 1.5 -99 -0.0 +1 .5 5. 1_000 1,5 0b1 0777".split(),
-    *(b"1e+5", b"00001", b"9" * 50, b"9" * 5000, b"0." + b"3" * 400, b"", " ٣".encode()),
+    *(
+        b"1e+5",
+        b"00001",
+        b"9" * 50,
+        b"9" * 400,
+        b"9" * 5000,
+        b"0." + b"3" * 400,
+        b"",
+        " ٣".encode(),
+    ),
 ]
 
 PIECES = [
@@ -83,6 +94,48 @@ PIECES = [
     .split(),
 ]
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_VALUE = re.compile(rb"\"[^\"\n]*\"|'[^'\n]*'|\[[^\[\]\n]*\]|\{[^{}\n]*\}|\b(?:true|false|null)\b")
+VALUES = [
+    *(
+        b"true",
+        b"false",
+        b"null",
+        b"[]",
+        b"{}",
+        b'""',
+        b"''",
+        b"0",
+        b"-1",
+        b"1.5",
+        b"1e999",
+        b"nan",
+    ),
+    *(
+        b"[[]]",
+        b"[{}]",
+        b"[1]",
+        b'["a"]',
+        b"[null]",
+        b'{"a": 1}',
+        b"{a = 1}",
+        b'"a"',
+        b'"-"',
+        b'"."',
+    ),
+    *(
+        b'"/"',
+        b'".."',
+        b'"\\u0000"',
+        b'"\\ud800"',
+        b'"\\n"',
+        b"1979-05-27",
+        b"07:32:00",
+        b"inf",
+        b"[1, 2]",
+    ),
+    *(b'"moses"', b'"char"', b'"lower"', b'"hiero"', b'"jieba"', b'"' + b"x" * 6000 + b'"'),
+]
+_SEPARATORS = (b" ||| ", b"\t", b",", b" ", b"=", b"-", b":")
 _FIELDS = (
     *(struct.pack("<I", x) for x in (0, 1, 2, 255, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF)),
     *(struct.pack("<Q", x) for x in (0, 1, 1 << 20, 1 << 32, 1 << 60, (1 << 63) - 1, 1 << 63)),
@@ -181,6 +234,40 @@ def _word(data: bytes, rng: random.Random, samples: Sequence[bytes]) -> bytes:
     return data[:begin] + rng.choice(words) + data[end:]
 
 
+def _value(data: bytes, rng: random.Random, _: Sequence[bytes]) -> bytes:
+    """A value of another type, as in TOML and JSON."""
+    found = list(_VALUE.finditer(data)) or list(_NUMBER.finditer(data))
+    if not found:
+        return data
+    begin, end = rng.choice(found).span()
+    return data[:begin] + rng.choice(VALUES) + data[end:]
+
+
+def _field_of_line(data: bytes, rng: random.Random, _: Sequence[bytes]) -> bytes:
+    """A field of a line dropped, doubled, emptied, or changed for one of any line."""
+    lines = data.split(b"\n")
+    at = rng.randrange(len(lines))
+    separators = [one for one in _SEPARATORS if one in lines[at]]
+    if not separators:
+        return data
+    separator = rng.choice(separators)
+    fields, others = lines[at].split(separator), rng.choice(lines).split(separator)
+    one, how = rng.randrange(len(fields)), rng.randrange(5)
+    if how == 0:
+        del fields[one]
+    elif how == 1:
+        fields.insert(one, fields[one])
+    elif how == 2:
+        fields[one] = b""
+    elif how == 3:
+        fields[one] = rng.choice(others)
+    else:
+        other = rng.randrange(len(fields))
+        fields[one], fields[other] = fields[other], fields[one]
+    lines[at] = separator.join(fields)
+    return b"\n".join(lines)
+
+
 def _lines(data: bytes, rng: random.Random, _: Sequence[bytes]) -> bytes:
     lines = data.split(b"\n")
     one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
@@ -248,7 +335,8 @@ def _entry(data: bytes, rng: random.Random, _: Sequence[bytes]) -> bytes:
 _ANY: tuple[Change, ...] = (_flip, _byte, _cut, _delete, _again, _splice)
 _TEXT: tuple[Change, ...] = (
     *_ANY,
-    *(_insert, _overwrite, _number, _number, _word, _word, _lines, _lines, _line_ends, _other_text),
+    *(_insert, _overwrite, _number, _number, _value, _word, _word, _field_of_line, _field_of_line),
+    *(_lines, _lines, _line_ends, _other_text),
 )
 _BINARY: tuple[Change, ...] = (*_ANY, _field, _field, _field, _near, _near, _near, _entry)
 
@@ -292,6 +380,7 @@ def _reseal_forests(out: bytearray, begin: int, size: int, index: int, index_siz
             struct.pack_into("<Q", out, first, checksum(bytes(out[first + 8 : first + length])))
 
 
+@lru_cache(maxsize=1000)  # most sections are those of the sample
 def checksum(data: bytes) -> int:
     """`Checksum` of cpp/base/hash.hpp."""
     lanes = [1, 2, 3, 4]

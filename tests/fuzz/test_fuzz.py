@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import struct
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz import fuzz, judge
+from fuzz import Failure, Log, digest_of, fuzz, judge, run
 from fuzz_mutate import case, checksum, resealed
 from fuzz_readers import CALLS, READERS
 
+from hopefear.errors import HopefearError
 from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
-INPUTS = 150
+INPUTS = 100
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,7 @@ def test_damaged_files_are_read_or_refused(name: str, folder: Path) -> None:
     samples = reader.samples(folder)
     for sample in samples:
         reader.read(_written(folder / reader.file, sample))
-    for number in range(INPUTS // 5 if name.startswith("model/") else INPUTS):
+    for number in range(INPUTS):
         data = case(samples, f"0 {name} {number}", binary=reader.binary)
         assert outcome(name, folder, data) == "", f"input {number} of seed 0"
     _written(folder / reader.file, samples[0])  # the others of a model go on
@@ -69,8 +72,8 @@ FOUND: list[tuple[str, bytes]] = [
     ("json-forest", b'{"nodes": 1, "goal": 18446744073709551616}'),
     ("json-forest", b'{"a":' * 100_000),
     ("nbest-json", b'{"a":' * 1000),
-    ("metrics.jsonl", b"\xf5"),
-    ("metrics.jsonl", b"[" * 100_000),
+    ("run/metrics.jsonl", b"\xf5"),
+    ("run/metrics.jsonl", b"[" * 100_000),
     ("alignments", b"# Sentence pair (1) source length " + b"9" * 5000 + b" target length 3\n\n\n"),
     (
         "alignments",
@@ -86,6 +89,36 @@ FOUND: list[tuple[str, bytes]] = [
     ("cdec.ini", b"formalism=scfg\nfeature_function='\n"),
     ("cdec.ini", b"formalism=scfg\n" + b"ature_fu" * 100_000 + b"=1\n"),
     ("clusters", b"01\ta\t" + b"9" * 5000 + b"\n"),
+    ("nbest-json", b'{"id": 3, "text": "\\ud800"}'),
+    ("nbest-json", b'{"id": "\\ud800", "text": "a"}'),
+    ("plf-log", b"((('a'," + b"9" * 400 + b",1),),)\n"),
+    (
+        "moses-graph",
+        b"0 hyp=2 stack=0 back=0 transition=1 covered=1-1\n"
+        b"0 hyp=4 stack=2 back=1 transition=0 covered=1-1\n"
+        b"0 hyp=1 stack=2 back=2 transition=3 recombined=4 covered=0-0",
+    ),
+    ("moses-hypergraph", b"1\n1\na ||| b=1 ||| -1\n"),
+    ("markup", b"&#" + b"9" * 5000 + b";\n"),
+    ("markup", b"<" + b"a" * 5000 + b"\n"),
+    ("config", b"[tune]\ntolerance = " + b"9" * 400 + b"\n"),
+    ("config", b"[tune]\n" + b"a." * 20_000 + b"b = 1\n"),
+    ("config", b'[tune]\ntuner = "' + b"x" * 100_000 + b'"\n'),
+    ("run/config.toml", b"tuner = 1\n"),
+    ("run/config.toml", b"[metric]\nname = 1\n"),
+    ("run/config.toml", b"[files]\ndev = 1\n"),
+    ("run/config.toml", b"runs = 1e9\n"),
+    ("run/metrics.jsonl", b'{"score": 1, "bleu": 1, "length_ratio": 1}\n'),
+    ("run/metrics.jsonl", b'{"iteration": 1, "change": "x"}\n'),
+    (
+        "run/metrics.jsonl",
+        b'{"iteration": 1, "score": 1, "bleu": 1, "length_ratio": 1, "mean_of": [0, 1]}\n',
+    ),
+    ("run/state.json", b"[]"),
+    ("run/state.json", b"[" * 100_000),
+    ("run/tuner.npz", b"PK"),
+    ("run/candidates.npz", b"\x93NUMPY"),
+    ("run/fired.npz", b""),
 ]
 
 
@@ -99,6 +132,73 @@ def test_a_rule_table_that_says_nonsense_of_its_making(tmp_path: Path) -> None:
     (sample, *_) = READERS["rules-binary"].samples(tmp_path)
     at = sample.index(b'"made_by"')
     assert outcome("rules-binary", tmp_path, resealed(sample[:at] + b"\1" + sample[at + 1 :])) == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "instead"),
+    [
+        ("folds = 2", "folds = 4294967295"),
+        ("folds = 2", "folds = 0.5"),
+        ("text.target", "other.target"),
+        ("beam = 10", "distortion_limit = 2147483648"),
+        ("beam = 10", "table_limit = 18446744073709551616"),
+        ('lm = "lm.bin"', 'lm = "\\n"'),
+        ("[decoder]", "[decoder.features]\nwords = {name = 'w', factor = 3e38}\n[decoder]"),
+    ],
+)
+def test_a_model_that_says_nonsense_of_itself(found: str, instead: str, tmp_path: Path) -> None:
+    (sample, *_) = READERS["model/model.toml"].samples(tmp_path)
+    assert found.encode() in sample
+    data = sample.replace(found.encode(), instead.encode())
+    path = _written(tmp_path / READERS["model/model.toml"].file, data)
+    with pytest.raises(HopefearError) as raised:
+        READERS["model/model.toml"].read(path)
+    assert "\n" not in str(raised.value)
+
+
+def _changed(sample: bytes, section: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """A binary file of ours with another content of a section."""
+    at = next(at for at in range(64, 64 + 24 * 48, 48) if sample[at:].startswith(section + b"\0"))
+    begin, size = struct.unpack_from("<QQ", sample, at + 16)
+    content = change(sample[begin : begin + size])
+    assert len(content) == size
+    return resealed(sample[:begin] + content + sample[begin + size :])
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "change"),
+    [
+        ("model/rules.bin", b"columns", lambda text: b"\xbf" + text[1:]),
+        ("model/hiero-rules.bin", b"scores", lambda scores: b"\xff" * len(scores)),
+        # Every source phrase has the rules of another, which may be longer.
+        ("model/rules.bin", b"rules", lambda rules: rules[24:] + rules[:24]),
+    ],
+)
+def test_a_rule_table_of_which_parts_do_not_fit(
+    name: str, section: bytes, change: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    """Links of a rule at a wrong source phrase led out of the sentence."""
+    (sample,) = READERS[name].samples(tmp_path)
+    assert outcome(name, tmp_path, _changed(sample, section, change)) == ""
+
+
+def test_a_run_goes_on_from_its_log(tmp_path: Path) -> None:
+    """And an input that failed is read again, and forgotten if it no longer fails."""
+    log = Log(tmp_path / "log", 1)
+    given = argparse.Namespace(inputs=30, seed=1, seconds=1e9, limit=30.0)
+    digest = digest_of("plf")
+    log.add("plf", digest, 20, 1.0, [Failure("plf", 3, "a hang of before", "hang")])
+    count, _, failed = run("plf", Log(tmp_path / "log", 1), given)
+    assert (count, failed) == (30, [])
+    rows = list(Log(tmp_path / "log", 1).table())
+    assert [row.split(" | ")[:2] for row in rows[2:]] == [["| plf", "30"], ["| all", "30"]]
+    assert Log(tmp_path / "log", 1).state("plf", "other samples")[0] == 0
+
+
+def test_samples_are_always_the_same() -> None:
+    """Else a number and a seed would not name an input."""
+    for name in ("model/model.toml", "model/rules.bin", "align/align.bin", "run/tuner.npz", "pool"):
+        assert digest_of(name) == digest_of(name), name
 
 
 def test_checksums_are_those_of_the_engine(tmp_path: Path) -> None:

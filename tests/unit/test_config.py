@@ -31,6 +31,11 @@ class Example:
     note: str = option("", help="free text, 100% of it")
 
 
+@dataclass(kw_only=True)
+class Named:
+    fix: list[str] = option([], help="features")
+
+
 def parse(*words: str) -> Example:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     config.add_arguments(parser, Example)
@@ -136,6 +141,8 @@ def test_pairs() -> None:
         "prune": [0, 0, 1],
         "average": False,
     }
+    named = config.parse_pairs(Named, ["fix=lm, count(f,e)  p(f|e)"])
+    assert named == {"fix": ["lm", "count(f,e)", "p(f|e)"]}
     for pair, message in {
         "C": "expected key=value",
         "D=1": "unknown key 'D'",

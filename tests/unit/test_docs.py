@@ -108,6 +108,8 @@ def test_the_commands_of_the_tutorials_run(page: str, tmp_path: Path, hopefear: 
             pattern = re.fullmatch(r"[\w./]+\?", word)  # world/dev.en.?
             words += sorted(map(str, tmp_path.glob(word))) if pattern else [word]
         small = SMALL.get(words[0], SMALL.get(" ".join(words[:2]), []))
+        if "maxforce" in words:  # learns from no lists
+            small = small[: small.index("--kbest")]
         given = shell(before, tmp_path) if bar else None
         done = hopefear(*words, *small, cwd=tmp_path, input=given)
         assert done.returncode == 0, f"{line}\n{done.stderr}"

@@ -79,6 +79,37 @@ def test_errors_come_before_the_work(tmp_path: Path) -> None:
         pytest.fail("the block ran")
 
 
+def test_only_what_appears_in_a_folder_needs_it_writable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    files.check_writable("-")
+    files.check_writable("/dev/null")
+    with pytest.raises(PermissionError):
+        files.check_writable(tmp_path / "x")
+
+
+def test_a_directory_is_there_after_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it comes when the old one has gone and the new one is not there yet."""
+    target = tmp_path / "model"
+    target.mkdir()
+    (target / "old").write_text("")
+    rename = Path.rename
+
+    def interrupted(self: Path, other: Path) -> Path:
+        if self.suffix == ".tmp":
+            raise KeyboardInterrupt
+        return rename(self, other)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt), files.atomic_directory(target) as temporary:
+        (temporary / "new").write_text("")
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+    assert [p.name for p in target.iterdir()] == ["old"]
+
+
 def test_directories(tmp_path: Path) -> None:
     target = tmp_path / "model"
     for content in ("one", "two"):

@@ -38,8 +38,9 @@ MAY_IMPORT["translate_options"] = BASE
 MAY_IMPORT["translate"] = BASE | set(MAY_IMPORT)
 MAY_IMPORT["serve"] = BASE | set(MAY_IMPORT)
 MAY_IMPORT["importing"] = BASE | set(MAY_IMPORT) - {"translate", "serve"}
+MAY_IMPORT["train_options"] = BASE | {"text", "rules"}
 MAY_IMPORT["train"] = BASE | set(MAY_IMPORT)
-MAY_IMPORT["report"] = BASE | set(MAY_IMPORT) - {"serve", "importing", "train"}
+MAY_IMPORT["report"] = BASE | set(MAY_IMPORT) - {"serve", "importing", "train", "train_options"}
 MAY_IMPORT["cli"] = BASE | set(MAY_IMPORT)
 TOP = {"__init__", "__main__"}  # may import anything
 

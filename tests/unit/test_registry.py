@@ -51,5 +51,11 @@ def test_a_name_is_given_once() -> None:
         class Other:
             pass
 
+    with pytest.raises(ValueError, match="registered twice"):  # though it is called alike
+
+        @registry.register("command", "version")
+        class Version:
+            __qualname__ = "Version"
+
     with pytest.raises(ValueError, match="unknown kind"):
         registry.register("comand", "x")(Other if False else type("X", (), {}))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hopefear.errors import InputError, OptionError
+from hopefear.files import locked
 from hopefear.folds import fold_range
 from hopefear.model import Model
 from hopefear.text import world
@@ -119,9 +120,14 @@ def test_a_stopped_run_goes_on(
                 run(bitext, directory)
         with pytest.raises(InputError, match=r"is unfinished, it has no model\.toml"):
             Model.load(directory)
-    for name in (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x"):  # by a kill
+    left = (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x")  # by a kill
+    for name in left:
         (directory / name).parent.mkdir(exist_ok=True)
         (directory / name).touch()
+    with locked(directory / "work" / "lock", "mine"):
+        with pytest.raises(InputError, match="another process is training in it"):
+            run(bitext, directory)
+        assert all((directory / name).exists() for name in left)  # it may be using them
     run(bitext, directory)
     assert contents(directory) == contents(trained)
     assert not [*directory.rglob("*.tmp"), *directory.rglob("tmp-*")]
@@ -245,12 +251,25 @@ def test_foreign_and_damaged_models(model: Path, tmp_path: Path) -> None:
         Model.load(model)
 
 
+def test_another_text_for_the_language_model(bitext: Path, model: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.en"
+    tokens = []
+    for text in ("a house .\n", "a garden and a house .\n"):
+        other.write_text(text)
+        report = run(bitext, model, lm_text=other)
+        again = [name for name, step in report["steps"].items() if not step["reused"]]
+        assert again == ["language model"]
+        tokens.append(report["steps"]["language model"]["tokens"])
+    assert tokens == [3, 6]
+
+
 def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     lexicon = tmp_path / "tags"
     lexicon.write_text("huitan\tN\n", encoding="utf-8")
     report = run(bitext, model, clusters=20, source_tags=lexicon)
     again = [name for name, step in report["steps"].items() if not step["reused"]]
     assert again == ["word classes"]
+    before = Model.load(model).contents()["word-classes.tsv"]
     classes = Model.load(model).lists.classes
     assert len(set(classes.source.paths.values())) == 20
     assert classes.source.tags == {"huitan": "N"}
@@ -263,6 +282,7 @@ def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     run(bitext, model, clusters=20, source_clusters=paths)
     classes = Model.load(model).lists.classes
     assert classes.source.paths == {"huitan": "01"}
+    assert Model.load(model).contents()["word-classes.tsv"] != before
     assert classes.source.tags == {}
     assert len(set(classes.target.paths.values())) == 20
     run(bitext, model)

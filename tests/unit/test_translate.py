@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import tomli_w
 from decoder_toy import toy_model
 
+from hopefear.config import load_toml
 from hopefear.errors import HopefearError, InputError, OptionError
 from hopefear.forest import viterbi
 from hopefear.forest.io import read_nbest
@@ -165,7 +167,7 @@ def test_words_end_at_blanks_and_tabs_only(model: Model) -> None:
 def test_faults_of_model_toml(tmp_path: Path) -> None:
     directory = toy_model(tmp_path / "model").directory
     path = directory / "model.toml"
-    whole = path.read_text()
+    whole, settings = path.read_text(), load_toml(path)
     for table, message in (
         ("[decoder]\nbeem = 3", "decoder.beem: a toy model has no such option; did you mean"),
         ("[decoder]\nbeam = 0", "decoder: beam: 0 is out of range"),
@@ -177,6 +179,14 @@ def test_faults_of_model_toml(tmp_path: Path) -> None:
         with pytest.raises(HopefearError) as caught:
             Model.load(directory).decoder()
         assert message in str(caught.value)
+    for changed, message in (
+        ({"text": 3}, r"text is 3, expected a table"),
+        ({"text": {"source": {}}}, r"there is no table \[text\.target\]"),
+        ({"training": {"folds": "x"}}, r"training\.folds is 'x'"),
+    ):
+        path.write_text(tomli_w.dumps({**settings, **changed}))
+        with pytest.raises(InputError, match=message):
+            Model.load(directory)
     path.write_text(f"decoder = 3\n{whole}")
     with pytest.raises(InputError, match="expected a table"):
         Model.load(directory)

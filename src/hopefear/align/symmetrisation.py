@@ -51,6 +51,8 @@ def symmetrise_files(
     if display_name(forward) == display_name(reverse) == "<stdin>":
         raise OptionError("both directions are '-'; only one can be read from stdin")
     if text is not None:
+        if "<stdin>" in map(display_name, (forward, reverse, *text)):
+            raise OptionError("'-': alignments and texts are read twice to check them; give files")
         for path in (forward, reverse):
             direction: Literal["forward", "reverse"] = "forward" if path is forward else "reverse"
             for _ in read_alignments(path, lengths=sentence_lengths(*text), direction=direction):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hopefear.align.settings import Settings
 from hopefear.cli.command import Command, Console, format_value, table
-from hopefear.config import argument, option, part_of
+from hopefear.config import argument, changed, fields_of, option, part_of
 from hopefear.errors import OptionError
-from hopefear.files import check_writable, is_device
+from hopefear.files import check_writable
 from hopefear.progress import Progress
 from hopefear.registry import register
 
@@ -93,7 +93,7 @@ class Align(Settings, Command):
         self._refuse_changed(
             "--forward and --reverse are given and nothing is learned or aligned",
             [
-                *(f.name for f in fields(Settings)),
+                *(f.name for f in fields_of(Settings)),
                 *("direction", "posterior", "model", "save_model"),
                 *("max_length", "empty", "long", "threads"),
             ],
@@ -132,13 +132,12 @@ class Align(Settings, Command):
         if self.model is not None:
             self._refuse_changed(
                 "--model is given and nothing is learned",
-                [*(f.name for f in fields(Settings)), "save_model"],
+                [*(f.name for f in fields_of(Settings)), "save_model"],
             )
         if self.save_model is not None:
             check_writable(self.save_model, directory=True)
             check_model_directory(self.save_model)
-        if str(self.output) != "-" and not is_device(self.output):
-            check_writable(self.output)
+        check_writable(self.output)
 
         started, cpu = time.monotonic(), time.process_time()
         aligner = Aligner.load(self.model) if self.model is not None else None
@@ -222,10 +221,9 @@ class Align(Settings, Command):
 
     def _refuse_changed(self, why: str, names: list[str]) -> None:
         """No option is accepted and ignored."""
-        for field in fields(self):
-            if field.name in names and getattr(self, field.name) != field.default:
-                flag = "--" + field.name.replace("_", "-")
-                raise OptionError(f"{why}, so {flag} has no meaning; leave it out")
+        field = changed(self, names)
+        if field is not None:
+            raise OptionError(f"{why}, so {field.flag} has no meaning; leave it out")
 
     def _warn_skipped(self, pairs: Pairs, console: Console) -> None:
         skipped = pairs.skipped

@@ -74,30 +74,18 @@ def describe(translator: Translator, line: str) -> dict[str, Any]:
 
 
 def _step(use: Use, words: Sequence[str]) -> dict[str, Any]:
+    from hopefear.decode.trace import source_side
+
     return {
         "symbol": use.symbol,
         "depth": use.depth,
         "span": list(use.span) if use.span is not None else None,
-        "source": _source_side(use, words),
+        "source": source_side(use, words),
         "target": " ".join(s if isinstance(s, str) else f"[{s + 1}]" for s in use.target),
         "source_positions": list(use.source),
         "target_positions": list(use.places),
         "rule": use.rule if use.rule >= 0 else None,
     }
-
-
-def _source_side(use: Use, words: Sequence[str]) -> str:
-    """Words, and [1], [2] for what the tails cover."""
-    if not use.gaps:
-        return " ".join(words[p] for p in use.source)
-    starts = {gap[0]: (number, gap[1]) for number, gap in enumerate(use.gaps, 1)}
-    parts = []
-    at, end = use.span if use.span is not None else (0, 0)
-    while at < end:
-        number, after = starts.get(at, (0, at + 1))
-        parts.append(f"[{number}]" if number else words[at])
-        at = max(after, at + 1)
-    return " ".join(parts)
 
 
 # -- for a person --

@@ -30,12 +30,18 @@ def template_of(name: str) -> str:
 
 def heaviest(weights: Weights, top: int) -> dict[str, dict[str, Any]]:
     """For each template how many weights are not 0, and the heaviest by name."""
+    from hopefear._engine import FeatureNames, count_by_template
+
     groups: dict[str, list[tuple[str, float]]] = {}
     for name, value in weights.top(_MANY):
         if value != 0:
             groups.setdefault(template_of(name), []).append((name, value))
+    dense = [name for name, _ in groups.get(DENSE, ())]
+    names = weights.names if weights.names is not None else FeatureNames()
+    counts = count_by_template(weights.table, names, dense)  # of all, not only of those
+    groups |= {template: [] for template in counts.keys() - groups.keys()}
     return {
-        template: {"active": len(group), "heaviest": dict(_largest(group, top))}
+        template: {"active": counts[template], "heaviest": dict(_largest(group, top))}
         for template, group in sorted(groups.items(), key=lambda pair: (pair[0] != DENSE, pair[0]))
     }
 

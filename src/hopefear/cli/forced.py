@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 from hopefear.cli.command import Command, Console, table
 from hopefear.config import argument, option
 from hopefear.errors import OptionError
-from hopefear.files import check_one_stdin, check_writable, write_text
+from hopefear.files import (
+    check_directory,
+    check_one_stdin,
+    check_writable,
+    is_device,
+    write_text,
+)
 from hopefear.registry import register
 
 if TYPE_CHECKING:
@@ -177,12 +183,15 @@ class Forced(Command):
     # -- parts --
 
     def _check(self, console: Console) -> None:
-        check_one_stdin(self.source, *self.targets)
+        weights = [self.weights] if self.weights is not None else []
+        check_one_stdin(self.source, *self.targets, *weights)
         for path in (self.output, self.gold_out):
             if path is not None:
                 check_writable(path)
+        if self.gold_out is not None and (str(self.gold_out) == "-" or is_device(self.gold_out)):
+            raise OptionError(f"--gold-out {self.gold_out}: a pool is a real file; give it a name")
         if self.figures is not None:
-            check_writable(self.figures, directory=True)
+            check_directory(self.figures)
         if self.folds and (self.leave_out or len(self.targets) > 1):
             raise OptionError(
                 "--folds: is for the text that the model was trained on, with one target, and "

@@ -14,6 +14,7 @@ from hopefear.cli.translate import chosen_templates
 from hopefear.cli.tune_shown import describe_run, is_run, show_run
 from hopefear.config import argument, option
 from hopefear.errors import InputError, OptionError
+from hopefear.files import COMPILED
 from hopefear.progress import duration
 from hopefear.registry import register
 
@@ -148,7 +149,10 @@ class Inspect(Command):
             "text": model.settings["text"],
             "tagger": model.settings.get("tagger", {}).get("name"),
             "steps": training.get("steps", {}),
-            "lms": {name: _lm(lm) for name, lm in model.lms.items()},
+            "lms": {
+                name: {**_lm(lm), "file": model.lm_files[name].name}
+                for name, lm in model.lms.items()
+            },
             "rules": self._rules(model.rules) if model.has_rules else None,
             "weights": dict(model.weights(warn=lambda text: None).top(self.top)),
             "folds": len(model.folds),
@@ -206,9 +210,9 @@ def _kind(path: Path) -> str:
     """The kind that the header of a binary file names; other files are weights as text."""
     with path.open("rb") as file:
         start = file.read(16)
-    if start[:8] != b"HOPEFEAR":
+    if not start.startswith(COMPILED):
         return "weights"
-    return start[8:].rstrip(b"\0").decode("ascii", "replace")
+    return start[len(COMPILED) :].rstrip(b"\0").decode("ascii", "replace")
 
 
 def _lm(lm: Any) -> dict[str, Any]:
@@ -218,7 +222,8 @@ def _lm(lm: Any) -> dict[str, Any]:
 def _show_model(report: Mapping[str, Any], console: Console) -> None:
     text = report["text"]
     if "trained_on" in report:
-        languages = f", {text['source']['language']} to {text['target']['language']}"
+        codes = [text[side].get("language", "en") for side in ("source", "target")]
+        languages = f", {' to '.join(codes)}"
         origin = f"from {' and '.join(report['trained_on'])}"
     else:
         imported = report["imported"]
@@ -230,9 +235,8 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
     for side in ("source", "target"):
         steps = text[side]
         tagger = f", tagger {report['tagger']}" if side == "source" and report["tagger"] else ""
-        console.print(
-            f"{side} text     tokenizer {steps['tokenizer']}, casing {steps['casing']}{tagger}"
-        )
+        tokenizer, casing = steps.get("tokenizer", "auto"), steps.get("casing", "truecase")
+        console.print(f"{side} text     tokenizer {tokenizer}, casing {casing}{tagger}")
     if "text" in report["steps"]:
         cleaned = report["steps"]["text"]
         dropped = cleaned["pairs"] - cleaned["kept"]
@@ -241,12 +245,11 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
             + (f" ({dropped:,} left out)" if dropped else "")
         )
     sizes = report["megabytes"]
-    for number, (name, lm) in enumerate(report["lms"].items()):
-        size = sizes["lm.bin" if number == 0 else f"lm.{number}.bin"]
+    for name, lm in report["lms"].items():
         what = "language model" if name == "lm" else f"{name} ".ljust(14)
         console.print(
             f"{what}  order {lm['order']}, {lm['words']:,} words, "
-            f"{sum(lm['ngrams']):,} n-grams, {size:,} MB"
+            f"{sum(lm['ngrams']):,} n-grams, {sizes[lm['file']]:,} MB"
         )
     rules = report["rules"]
     if rules is None:

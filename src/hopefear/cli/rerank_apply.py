@@ -63,6 +63,8 @@ class RerankApply(Command):
             raise OptionError("--ids and --format are for n-best lists; leave them out")
         if console.json and str(self.output) == "-":
             raise OptionError("-o -: stdout belongs to the report with --json; name a file")
+        lists = self.lattices if self.nbest is None else [self.nbest]
+        check_one_stdin(self.weights, *lists)
         weights = Weights.load(self.weights)
         if weights.active == 0:
             console.warn(f"{display_name(self.weights)}: all weights are 0: first candidates win")
@@ -101,7 +103,6 @@ class RerankApply(Command):
         from hopefear.forest.io.nbest import read_nbest
         from hopefear.tune.candidate_builder import entry
 
-        check_one_stdin(nbest, self.weights)
         changed = candidates = matched = 0
         place = Places(nbest, self.ids)
         with console.step("rerank", unit="lists") as step, write_text(self.output) as out:

@@ -75,8 +75,7 @@ class RerankTune(Command):
         check_one_stdin(self.nbest, *self.refs, *([self.weights] if self.weights else []))
         if console.json and str(self.output) == "-":
             raise OptionError("-o -: stdout belongs to the report with --json; name a file")
-        if str(self.output) != "-":
-            check_writable(self.output)
+        check_writable(self.output)
         if not isinstance(tuner := self.component("tuner"), BatchTuner):
             raise OptionError(f"--tuner {self.tuner}: learns while decoding; choose a batch tuner")
         if "kbest" not in tuner.spaces:
@@ -164,6 +163,10 @@ class RerankTune(Command):
                 raise OptionError("--refs: has no meaning with --metric given; leave it out")
             if self.metric_set:
                 raise OptionError("--metric-set: given scores have no options; leave it out")
+            if self.skip_missing:
+                raise OptionError(
+                    "--skip-missing: without references no sentence is missing; leave it out"
+                )
             return None
         cls = registry.get("metric", self.metric)
         if not self.refs:

@@ -268,7 +268,8 @@ class Score(Command):
 
     @property
     def _resamples(self) -> int:
-        return 1000 if self._randomization or self.samples is None else self.samples
+        trials = self._randomization and self.versus  # then --samples are of the test
+        return 1000 if trials or self.samples is None else self.samples
 
     def _compare(
         self, metric: Metric, first: Sequence[IntArray], second: Sequence[IntArray]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.cli.command import Command, Console, table
-from hopefear.config import argument, from_mapping, option, to_mapping
+from hopefear.config import argument, option, part_of
 from hopefear.errors import OptionError
 from hopefear.registry import register
 from hopefear.text.clean import CleanRules
@@ -38,10 +38,7 @@ class Clean(CleanRules, Command):
 
         if any(str(path) == "-" for path in [*self.output, self.log]):
             raise OptionError("--output: '-' is taken by the report; give names of files")
-        others = {"files", "output", "log"}
-        rules = from_mapping(
-            CleanRules, {k: v for k, v in to_mapping(self).items() if k not in others}
-        )
+        rules = CleanRules(**part_of(CleanRules, self))
         with console.step("clean", unit="pairs") as step:
             report = clean_files(self.files, self.output, rules, log=self.log, step=step)
         return report.to_mapping()

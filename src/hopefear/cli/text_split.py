@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.cli.command import Command, Console
-from hopefear.config import argument, from_mapping, option, to_mapping
+from hopefear.config import argument, option, part_of
+from hopefear.errors import OptionError
 from hopefear.registry import register
 from hopefear.text.split import SplitSizes
 
@@ -38,10 +39,9 @@ class Split(SplitSizes, Command):
         from hopefear.text.documents import read_documents
         from hopefear.text.split import split_files
 
-        others = {"files", "output", "documents", "id_separator"}
-        sizes = from_mapping(
-            SplitSizes, {k: v for k, v in to_mapping(self).items() if k not in others}
-        )
+        if self.id_separator and self.documents is None:
+            raise OptionError("--id-separator: is for the names in --documents; give that, too")
+        sizes = SplitSizes(**part_of(SplitSizes, self))
         names = None
         if self.documents is not None:
             names = read_documents(self.documents, self.id_separator)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hopefear.cli.command import Command, Console
-from hopefear.config import argument, option, to_mapping
+from hopefear.config import argument, option, part_of
+from hopefear.errors import OptionError
+from hopefear.files import check_one_stdin
 from hopefear.registry import register
 from hopefear.text.pipeline import TextOptions
 
@@ -41,10 +43,11 @@ class Tokenize(TextOptions, Command):
         from hopefear.text.casing import Casing
         from hopefear.text.pipeline import TextPipeline
 
-        names = {"text", "output", "casing_file"}
-        chosen = {key: value for key, value in to_mapping(self).items() if key not in names}
-        pipeline = TextPipeline(**chosen)
+        pipeline = TextPipeline(**part_of(TextOptions, self))
         if self.casing_file is not None:
+            if self.casing != "truecase":
+                raise OptionError("--casing-file: is for --casing truecase; give that, too")
+            check_one_stdin(self.text, self.casing_file)
             pipeline.forms = Casing.load(self.casing_file)
         for note in pipeline.notes():
             console.note(note)
@@ -78,7 +81,15 @@ class Detokenize(Command):
         from hopefear.text.lines import read_lines
         from hopefear.text.pipeline import TextPipeline
         from hopefear.text.spacing import SpacingCounter
+        from hopefear.text.tokenizers.plain import split_words
 
+        if (self.casing == "none") != (self.casing_file is None):
+            raise OptionError(
+                "--casing and --casing-file belong together: what was done to the words, and what "
+                "they were; give both or neither"
+            )
+        given = [path for path in (self.casing_file, self.like) if path is not None]
+        check_one_stdin(self.text, *given)
         pipeline = TextPipeline(
             language=self.language, tokenizer=self.tokenizer, casing=self.casing
         )
@@ -91,7 +102,7 @@ class Detokenize(Command):
             pipeline.spacing = counter.result()
         with console.step("detokenize", unit="lines") as step, write_text(self.output) as file:
             for line in read_lines(self.text):
-                file.write(pipeline.restore(line.split()) + "\n")
+                file.write(pipeline.restore(split_words(line)) + "\n")
                 step.advance()
 
 

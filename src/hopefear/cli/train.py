@@ -11,7 +11,7 @@ from hopefear.cli.command import Command, Console, table
 from hopefear.config import argument, option, part_of
 from hopefear.progress import duration
 from hopefear.registry import register
-from hopefear.train import TrainOptions
+from hopefear.train_options import TrainOptions
 
 
 @register("command", "train")

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from hopefear.cli.command import Command, Console
 from hopefear.config import option, part_of
 from hopefear.errors import OptionError
-from hopefear.files import check_writable, display_name, is_device, open_output, write_text
+from hopefear.files import (
+    check_one_stdin,
+    check_writable,
+    display_name,
+    is_device,
+    open_output,
+    write_text,
+)
 from hopefear.registry import register
 from hopefear.translate_options import TranslateOptions
 
@@ -132,6 +139,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         if self.serve_learner:
             self._prepare_serving()
         self._check_outputs()
+        check_one_stdin(self.input, *([self.weights] if self.weights is not None else []))
         model = Model.load(self.model)
         weights: Path | Weights | None = self.weights
         if self.serve_learner and self.weights is not None:

@@ -15,7 +15,6 @@ from hopefear.cli.tune_systems import (
     external_system,
     model_system,
     stream_system,
-    without_own_rules,
 )
 from hopefear.config import fields_of, option, part_of, to_mapping
 from hopefear.errors import OptionError
@@ -107,13 +106,15 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
         self._check()
         threads = self.threads or all_cores()
         tuner, metric = self.component("tuner"), self.component("metric")
+        if not tuner.takes_lists:
+            self._check_forests()
         system = self._system(console, self.kbest or tuner.kbest, getattr(tuner, "learners", 1))
         data = system.read(self.sources, self.refs)
         heldout = system.read([self.heldout], self.heldout_refs) if self.heldout else None
         training = system.read([self.train[0]], self.train[1:]) if self.train else None
         training_options = TrainingOptions(**part_of(TrainingOptions, self))
         if training is not None and self.leave_out:
-            training = without_own_rules(training)
+            training = system.without_own_rules(training)
         if training is not None and self.folds:
             training = system.in_folds(training, self.train[0])
         if training is not None and self.align is not None:
@@ -210,8 +211,20 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
             )
         if self.align is not None and (not self.train or self.prefixes is None):
             raise OptionError("--align: belongs to --train and --prefixes; give these or leave it")
-        heldout = [self.heldout] if self.heldout else []
-        check_one_stdin(*self.sources, *self.refs, *heldout, *self.heldout_refs, *self.train)
+        if str(self.align) == "-":
+            raise OptionError("--align -: is read more than once; give a file")
+        single = [path for path in (self.heldout, self.weights) if path is not None]
+        check_one_stdin(*self.sources, *self.refs, *single, *self.heldout_refs, *self.train)
+
+    def _check_forests(self) -> None:
+        """No lists are taken from the forests of a decoder of ours; others are asked for lists."""
+        ours = self.decoder is None and self.stream_decoder is None
+        for flag, given in (("--kbest", ours and self.kbest), ("--no-distinct", not self.distinct)):
+            if given:
+                raise OptionError(
+                    f"{flag}: {self.tuner} learns from whole forests here, not from lists; leave "
+                    "it out"
+                )
 
     def _check_lattices(self) -> None:
         overrides = [f.name for f in fields_of(DecoderOverrides) if f.name != "plugin"]

@@ -45,10 +45,9 @@ def is_run(path: Path) -> bool:
 
 def describe_run(path: Path) -> dict[str, Any]:
     """A run directory for `hopefear inspect`."""
-    from hopefear.config import load_toml
-    from hopefear.tune.run import CONFIG_FILE, METRICS_FILE, read_metrics
+    from hopefear.tune.run import CONFIG_FILE, METRICS_FILE, read_config, read_metrics
 
-    config = load_toml(path / CONFIG_FILE)
+    config = read_config(path / CONFIG_FILE)
     metrics = path / METRICS_FILE
     return {
         "kind": "run",

@@ -53,6 +53,21 @@ class System:
             self.digests[path] = digest.hexdigest()[:16]
         return TuningSet(sentences, expected)
 
+    def without_own_rules(self, data: TuningSet) -> TuningSet:
+        """Training data whose sentences are decoded without what the model has from them alone."""
+        from hopefear.decode.forced import leaving_out
+        from hopefear.tune.loop import TuningSet
+
+        assert self.model is not None
+        if not hasattr(self.decoder, "gold"):
+            raise OptionError(
+                f"--leave-out: is for phrase models, {self.model.directory} is a "
+                f"{self.model.system} model; give --folds, of a model that was trained with it"
+            )
+        pairs = zip(data.sentences, data.references, strict=True)
+        marked = [leaving_out(source, texts[0]) for source, texts in pairs]
+        return TuningSet(marked, data.references)
+
     def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
         """Training data whose sentences are decoded without what their folds gave the model."""
         from hopefear.folds import in_folds
@@ -81,15 +96,6 @@ class System:
         )
 
 
-def without_own_rules(data: TuningSet) -> TuningSet:
-    """Training data whose sentences are decoded without what the model has from them alone."""
-    from hopefear.decode.forced import leaving_out
-    from hopefear.tune.loop import TuningSet
-
-    pairs = zip(data.sentences, data.references, strict=True)
-    return TuningSet([leaving_out(source, texts[0]) for source, texts in pairs], data.references)
-
-
 def model_system(command: Tune, model: Model, console: Console) -> System:
     """A model directory with its own decoder and text steps."""
     from hopefear.translate import TranslateOptions, Translator
@@ -113,7 +119,7 @@ def model_system(command: Tune, model: Model, console: Console) -> System:
         config={
             "decoder": overrides,
             "templates": {name: dict(values) for name, values in translator.templates.items()},
-            "model": _contents(model),
+            "model": model.contents(),
             **({"folds": _contents_of_folds(model)} if command.folds else {}),
         },
         sentence=lambda line, place: translator.read(line, place)[0],
@@ -152,7 +158,7 @@ def external_system(
         weights=weights,
         config={
             "decoder": {"command": line, **{key: str(value) for key, value in given.items()}},
-            "model": {} if model is None else _contents(model),
+            "model": {} if model is None else model.contents(),
         },
         sentence=sentence,
         reference=_reference_steps(command, model, console),
@@ -200,7 +206,7 @@ def stream_system(
         weights=weights,
         config={
             "decoder": {"stream": line, **{key: str(value) for key, value in given.items()}},
-            "model": {} if model is None else _contents(model),
+            "model": {} if model is None else model.contents(),
         },
         sentence=sentence,
         reference=_reference_steps(command, model, console),
@@ -213,14 +219,6 @@ def _reference_steps(command: Tune, model: Model | None, console: Console) -> Ca
         return str
     target = model.text("target", console.warn)
     return lambda line: " ".join(target.prepare(line))
-
-
-def _contents(model: Model) -> dict[str, str]:
-    from hopefear.model import MODEL_FILE
-    from hopefear.tune.run import digest_of
-
-    paths = (model.directory / MODEL_FILE, *model.parts())
-    return {path.name: digest_of(path) for path in paths}
 
 
 def _contents_of_folds(model: Model) -> list[str]:

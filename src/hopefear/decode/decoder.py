@@ -1,6 +1,6 @@
 """The contract of decoders: a sentence and weights go in, a forest comes out.
 
-    decoder = load_decoder(model)                            # whatever the model's system is
+    decoder = Model.load("fr-en").decoder()                  # whatever the model's system is
     forest = decoder.decode("das haus", weights)
     for forest in decoder.decode_all(sentences, weights, threads=2): ...
 

@@ -42,6 +42,7 @@ from hopefear.registry import register
 from hopefear.rules.cdec import read_grammar
 from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
+from hopefear.text.tokenizers.plain import split_words
 from hopefear.weights import FeatureNames, Weights
 
 # The features of our own models, besides language models and the columns of the table. Thesis,
@@ -82,14 +83,20 @@ class HieroOptions:
     search: Literal["cube", "full"] = option(
         "cube", help="how the language model is added: cube pruning, or all derivations"
     )
-    pop_limit: int = option(200, min=1, help="edges that cube pruning takes per node")
+    pop_limit: int = option(
+        200, min=1, max=100_000_000, help="edges that cube pruning takes per node"
+    )
     span_limit: int = option(15, min=1, max=1000, help="words that a rule covers at most")
     rule_limit: int = option(
-        30, min=0, help="rules kept for each source side, the best by weights; 0: all"
+        30,
+        min=0,
+        max=1_000_000_000,
+        help="rules kept for each source side, the best by weights; 0: all",
     )
     edge_limit: int = option(
         10_000_000,
         min=1,
+        max=1_000_000_000,
         help="edges of a forest; where there would be more, the span limit (before the language "
         "model) or the pop limit (after it) is halved for the sentence",
     )
@@ -226,7 +233,7 @@ class HieroDecoder(Decoder):
             beam = self.options.pop_limit if self.options.search == "cube" else 0
             made = self._engine_of(sentence).decode(*text, weights.table, grammar, beam)
         else:
-            wanted = target.split() if isinstance(target, str) else list(target)
+            wanted = split_words(target) if isinstance(target, str) else list(target)
             made = self._engine_of(sentence).constrain(*text, weights.table, grammar, wanted)
         return self._forest(sentence, made)
 

@@ -34,7 +34,7 @@ _TAG = re.compile(
     r"<(/?)([A-Za-z][\w.:-]*)(?=[\s/>])((?:[^<>\"'/]|/(?!>)|\"[^\"]*\"|'[^']*')*)(/?)>"
 )
 _ATTRIBUTE = re.compile(r"\s*([\w.:-]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
-_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#\d+|#x[0-9A-Fa-f]+);")
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#[0-9]{1,9}|#x[0-9A-Fa-f]{1,8});")
 _SEGMENT = re.compile(r"\s*<seg(?=[\s>])")
 _BARS = re.compile(r"(?:^|\s)\|\|\|(?:\s|$)")
 

@@ -61,6 +61,7 @@ from hopefear.lm import LanguageModel
 from hopefear.registry import register
 from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
+from hopefear.text.tokenizers.plain import split_words
 from hopefear.weights import FeatureNames, Weights
 
 COUNTS = ("words", "phrases", "distortion", "unknown")  # the order of the engine
@@ -81,12 +82,20 @@ class PhraseOptions:
     threshold: float = option(
         0.0, min=0, help="drop what is so much below the best of its bin; 0: nothing"
     )
-    distortion_limit: int = option(6, min=-1, help="widest jump in source words; -1: any")
+    distortion_limit: int = option(
+        6, min=-1, max=1_000_000, help="widest jump in source words; -1: any"
+    )
     table_limit: int = option(
-        20, min=0, help="translations of a source phrase, best by the weights at hand; 0: all"
+        20,
+        min=0,
+        max=1_000_000_000,
+        help="translations of a source phrase, best by the weights at hand; 0: all",
     )
     long_sentence: int = option(
-        250, min=0, help="shrink beam, pop limit and jumps for sentences of more words; 0: never"
+        250,
+        min=0,
+        max=1_000_000_000,
+        help="shrink beam, pop limit and jumps for sentences of more words; 0: never",
     )
 
     def settings(self) -> PhraseSettings:
@@ -285,7 +294,7 @@ class PhraseDecoder(Decoder):
         the output. Table limit and distortion limit do not matter.
         """
         uses = [
-            (begin, end, target.split() if isinstance(target, str) else tuple(target))
+            (begin, end, split_words(target) if isinstance(target, str) else tuple(target))
             for begin, end, target in phrases
         ]
         return self.engine_of(sentence).score_derivation(

@@ -123,6 +123,18 @@ def _positions(forest: Forest, node: int) -> list[int]:
     return [int(position) for position in np.flatnonzero(bits)]
 
 
+def source_side(use: Use, words: Sequence[str]) -> str:
+    """The words of an edge, and [1], [2] for what its tails cover."""
+    at, end = use.span if use.span is not None else (0, 0)
+    starts = {gap[0]: (number, gap[1]) for number, gap in enumerate(use.gaps, 1)}
+    parts = []
+    while at < end:
+        number, after = starts.get(at, (0, at + 1))
+        parts.append(f"[{number}]" if number else words[at])
+        at = max(after, at + 1)
+    return " ".join(parts)
+
+
 def word_alignment(found: Sequence[Use], links: LinksOf) -> list[tuple[int, int]]:
     """Pairs (source position, place in the output), by source position.
 

@@ -53,8 +53,13 @@ class ForestBuilder:
         positions = sorted(set(coverage))
         begin, end = span if span is not None else (-1, -1)
         count = len(positions) if covered is None else covered
-        for place in (count, begin, end, *positions[-1:]):
-            if not isinstance(place, int) or not -1 <= place < _MOST_WORDS:
+        for place, least in (
+            (count, 0),
+            (begin, -1),
+            (end, -1),
+            *((p, -1) for p in positions[-1:]),
+        ):
+            if not isinstance(place, int) or not least <= place < _MOST_WORDS:
                 shown = repr(place)[:40]
                 raise ValueError(f"{shown}, expected a source position below {_MOST_WORDS:,}")
         if positions and positions[0] < 0:

@@ -19,6 +19,7 @@ from hopefear._engine import Derivation, Forest
 from hopefear.forest.expand import Expanded
 from hopefear.forest.prune import select
 from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
+from hopefear.text.tokenizers.plain import split_words
 from hopefear.weights import Weights
 
 LIMIT = 50_000_000
@@ -118,7 +119,7 @@ def _split(
     others: bool,
     limit: int,
 ) -> tuple[Expanded, NDArray[np.int32]]:
-    words = target.split() if isinstance(target, str) else list(target)
+    words = split_words(target) if isinstance(target, str) else list(target)
     parts, places = _engine.split_by_string(forest, scores, words, others, limit)
     return Expanded(*parts), places.reshape(-1, 2)
 
@@ -127,7 +128,7 @@ def _accepted(
     made: Expanded, places: NDArray[np.int32], target: str | Sequence[str], prefix: bool
 ) -> NDArray[np.bool_]:
     """Of each new node whether its string is the target, or a prefix of it."""
-    length = len(target.split() if isinstance(target, str) else target)
+    length = len(split_words(target) if isinstance(target, str) else target)
     begins: NDArray[np.bool_] = places[:, 0] == 0  # the first occurrence of a prefix
     whole: NDArray[np.bool_] = begins & (places[:, 1] == length)
     return begins if prefix else whole

@@ -25,12 +25,11 @@ from typing import Any, BinaryIO, NamedTuple
 
 from hopefear import _engine
 from hopefear.errors import InputError, OptionError
-from hopefear.files import PathLike, atomic_path, display_name, is_device, open_input
+from hopefear.files import COMPILED, PathLike, atomic_path, display_name, is_device, open_input
 
 State = _engine.LmState
 Constituent = _engine.LmConstituent
 
-_COMPILED = b"HOPEFEAR"
 _KENLM = b"mmap lm http://kheafield.com/code"
 _GZIP = b"\x1f\x8b"
 
@@ -102,7 +101,7 @@ class LanguageModel:
         if name != "-" and not is_device(name):
             with open(name, "rb") as file:  # noqa: PTH123 (any path-like)
                 start = file.read(4096)
-            if start.startswith(_COMPILED):
+            if start.startswith(COMPILED):
                 return cls(_engine.lm_open(name, verify))
             _check_foreign(name, start)
         with open_input(path) as source:

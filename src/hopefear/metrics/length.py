@@ -50,6 +50,9 @@ class Length(Metric):
         scale = LENGTH_UNIT if self.reference_length == "average" else 1
         return length_ratio(values[..., 0], values[..., 1] / scale)
 
+    def quality(self, shown: float) -> float:
+        return -100.0 * abs(1.0 - shown)
+
 
 class PreparedLengths(PreparedReferences):
     """The lengths among the statistics of BLEU."""

@@ -77,6 +77,10 @@ class Metric(ABC):
         value = 100.0 * self.score(statistics)
         return -value if self.lower_is_better else value
 
+    def quality(self, shown: float) -> float:
+        """What a value that a user sees is worth, in points: higher is better."""
+        return -shown if self.lower_is_better else shown
+
     def statistics(
         self,
         hypotheses: Sequence[Tokens],

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from hopefear._engine import LENGTH_UNIT, BleuReferences
 from hopefear.config import option
-from hopefear.metrics.metric import FloatArray, IntArray, Metric, References, safe_divide
+from hopefear.metrics.metric import FloatArray, Metric, References, safe_divide
 from hopefear.metrics.prepared import PreparedReferences, lowercased_references
 
 ReferenceLength = Literal["closest", "shortest", "average"]
@@ -60,15 +60,6 @@ class NgramMetric(Metric):
         """Hypothesis length by reference length."""
         _, totals, reference = self.parts(statistics)
         return length_ratio(totals[..., 0], reference)
-
-    def with_reference_lengths(self, statistics: IntArray, lengths: ArrayLike) -> IntArray:
-        """The rows with other reference lengths, in words (prorated ones for parts of sentences).
-
-        Kept to 1/length_unit of a word.
-        """
-        rows = statistics.copy()
-        rows[..., -1] = np.rint(np.asarray(lengths, dtype=np.float64) * self.length_unit)
-        return rows
 
 
 def length_ratio(length: FloatArray, reference: FloatArray) -> FloatArray:

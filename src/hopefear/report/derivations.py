@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hopefear.decode.trace import source_side
 from hopefear.report.html import Markup, element
 from hopefear.report.outputs import Step, Translation
 
@@ -53,7 +54,7 @@ def steps_table(source: Sequence[str], translation: Translation) -> Markup | Non
     rows = [
         element(
             "tr",
-            element("td", "· " * level, source_side(step, source) or "(end)", dir="auto"),
+            element("td", "· " * level, source_side(step.use, source) or "(end)", dir="auto"),
             element("td", target_side(step, tree), dir="auto"),
             element("td", f"{step.score:.3f}", class_="number"),
         )
@@ -82,21 +83,10 @@ def visible(steps: Sequence[Step]) -> list[tuple[Step, int]]:
     return found
 
 
-def source_side(step: Step, words: Sequence[str]) -> str:
-    """The words of a step, and [1], [2] for the parts that other steps translate."""
-    use = step.use
-    at, end = use.span if use.span is not None else (0, 0)
-    starts = {gap[0]: (number, gap[1]) for number, gap in enumerate(use.gaps, 1)}
-    parts = []
-    while at < end:
-        number, after = starts.get(at, (0, at + 1))
-        parts.append(f"[{number}]" if number else words[at])
-        at = max(after, at + 1)
-    return " ".join(parts)
-
-
 def target_side(step: Step, tree: bool) -> str:
-    """Likewise; in phrase search the part is what was translated before, which goes unsaid."""
+    """Words, and [1], [2] for parts that other steps translate; in phrase search the part is what
+    was translated before, which goes unsaid.
+    """
     return " ".join(
         symbol if isinstance(symbol, str) else f"[{symbol + 1}]"
         for symbol in step.use.target
@@ -130,7 +120,7 @@ def _draw(
         inside = [
             element(
                 "title",
-                f"{source_side(step, source)} → {target_side(step, tree)} ({step.score:.3f})",
+                f"{source_side(step.use, source)} → {target_side(step, tree)} ({step.score:.3f})",
             )
         ]
         if tree:
@@ -147,7 +137,7 @@ def _draw(
                 inside.append(_block([boxes[place] for place in run], y))
         kind = "unknown" if step.use.rule < 0 and step.use.source else ""
         parts.append(element("g", inside, class_=f"step c{tints[number]} {kind}".strip()))
-    label = "; ".join(f"{source_side(s, source)} → {target_side(s, tree)}" for s, _ in steps)
+    label = "; ".join(f"{source_side(s.use, source)} → {target_side(s, tree)}" for s, _ in steps)
     height = bottom + _BOX + _EDGE
     return element(
         "svg",

@@ -34,7 +34,6 @@ from hopefear.report.runs import Run, System
 from hopefear.text.lines import read_lines, read_parallel
 from hopefear.threads import in_order
 from hopefear.translate import TranslateOptions, Translator
-from hopefear.tune.run import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -227,9 +226,9 @@ def _model_of(run: Run) -> Path:
 
 def _translator(run: Run, model: Model, test: TestSet, say: Warn) -> Translator:
     settings = run.config.get("system", {})
-    contents = settings.get("model", {})
-    paths = (model.directory / MODEL_FILE, *model.parts())
-    if contents != {path.name: digest_of(path) for path in paths}:
+    known = settings.get("model", {})
+    now = model.contents()
+    if not known or any(now.get(name) != digest for name, digest in known.items()):
         say(f"{model.directory}: is no longer the model that {run.path} was tuned with")
     return Translator(
         model,

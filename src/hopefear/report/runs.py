@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hopefear.config import load_toml
 from hopefear.errors import InputError, OptionError
 from hopefear.metrics import Metric, create
 from hopefear.tune.run import (
@@ -25,11 +24,13 @@ from hopefear.tune.run import (
     WEIGHTS_FILE,
     Record,
     RunDirectory,
+    read_config,
     read_metrics,
 )
 from hopefear.weights import Weights
 
 _SCORES = ("score", "bleu", "length_ratio")
+_MORE_NUMBERS = ("heldout_score", "decode_seconds", "optimise_seconds")
 
 
 @dataclass
@@ -49,13 +50,14 @@ class Run:
                 f"{path}: no {CONFIG_FILE} in it; expected the directory of a run, as "
                 "'hopefear tune -o RUN' makes it"
             )
+        config = read_config(path / CONFIG_FILE)
         records = read_metrics(path / METRICS_FILE) if (path / METRICS_FILE).is_file() else []
         for number, record in enumerate(records, 1):
             # The last iteration may have been learned and not been decoded yet.
             wanted = ("iteration", *(_SCORES if "score" in record else ()))
-            for key in wanted:
+            for key in (*wanted, *(key for key in _MORE_NUMBERS if key in record)):
                 value = record.get(key)
-                if not isinstance(value, int | float) or not math.isfinite(value):
+                if value is None or not math.isfinite(value):
                     raise InputError(
                         f"{path / METRICS_FILE}:{number}: {key} is {value!r}, expected a number; "
                         "is this what 'hopefear tune' wrote?"
@@ -70,7 +72,7 @@ class Run:
         chosen = (state or {}).get("chosen") if finished else None
         if all(record["iteration"] != chosen for record in decoded):
             chosen = None
-        return cls(path, load_toml(path / CONFIG_FILE), decoded, finished, chosen)
+        return cls(path, config, decoded, finished, chosen)
 
     @cached_property
     def metric(self) -> Metric:
@@ -93,12 +95,13 @@ class Run:
     def _gain(self, record: Record) -> float:
         """What iterations are compared by; higher is better."""
         value = float(record["heldout_score"] if "heldout_score" in record else record["score"])
-        return -value if self.metric.lower_is_better else value
+        return self.metric.quality(value)
 
     @property
     def which(self) -> str:
         """The chosen iteration in words."""
-        last = max(record["iteration"] for record in self.records if "mean_of" not in record)
+        own = [record for record in self.records if "mean_of" not in record] or self.records
+        last = max(record["iteration"] for record in own)
         parts = self.best.get("mean_of")
         if parts:
             return f"mean of {parts[0]} to {parts[-1]}"
@@ -177,7 +180,7 @@ def read_systems(
 def _members(path: Path) -> list[Path]:
     """The runs of a directory that `tune --runs N` made; else the directory itself."""
     config = path / CONFIG_FILE
-    runs = load_toml(config).get("runs", 1) if config.is_file() else 1
+    runs = read_config(config).get("runs", 1) if config.is_file() else 1
     if runs == 1:
         return [path]
     found = [path / f"run-{number}" for number in range(1, runs + 1)]

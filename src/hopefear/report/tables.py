@@ -133,8 +133,7 @@ def _dev(run: Run) -> float:
 
 
 def _quality(system: System) -> float:
-    sign = -1.0 if system.shown.metric.lower_is_better else 1.0
-    return statistics.mean(sign * _dev(run) for run in system.runs)
+    return statistics.mean(run.metric.quality(_dev(run)) for run in system.runs)
 
 
 def _spread(values: Sequence[float]) -> str:

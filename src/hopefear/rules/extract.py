@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from hopefear.config import Size, fields_of, option, part_of
+from hopefear.config import Size, changed, fields_of, option, part_of
 from hopefear.errors import OptionError
 from hopefear.files import (
     PathLike,
@@ -95,14 +95,12 @@ class ExtractOptions(HieroOptions):
     def __post_init__(self) -> None:
         # An option of the other system would change nothing: say so instead.
         other = "phrase" if self.system == "hiero" else "hiero"
-        names = {field.name for field in fields_of(HieroOptions)}
-        for field in fields_of(ExtractOptions):
-            concerned = field.name in (names if other == "hiero" else PHRASE_ONLY)
-            if concerned and getattr(self, field.name) != field.default:
-                raise OptionError(
-                    f"{field.flag} is an option of {other} rules; leave it out or give "
-                    f"--system {other}"
-                )
+        hiero = [field.name for field in fields_of(HieroOptions)]
+        field = changed(self, hiero if other == "hiero" else PHRASE_ONLY)
+        if field is not None:
+            raise OptionError(
+                f"{field.flag} is an option of {other} rules; leave it out or give --system {other}"
+            )
 
     def content(self) -> dict[str, Any]:
         """What a table's content depends on: not the memory, not options of the other system."""

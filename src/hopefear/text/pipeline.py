@@ -14,7 +14,7 @@ model directory with the options, so that `translate` takes raw text and gives r
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -114,11 +114,6 @@ class TextPipeline(TextOptions):
         elif self.casing == "truecase":
             words = self._learned().capitalize_sentences(words)
         return self.words.detokenize(words, self.spacing)
-
-    def prepare_lines(self, lines: Iterable[str]) -> Iterator[str]:
-        """Raw lines as words between blanks."""
-        for line in lines:
-            yield " ".join(self.prepare(line))
 
     def prepare_file(
         self, source: PathLike, target: PathLike, step: Progress | None = None

@@ -352,8 +352,7 @@ class BaseLoop(ABC):
     def _qualities(self) -> list[float]:
         """The score of each iteration, on the held-out set if there is one; higher is better."""
         key = "score" if self.heldout is None else "heldout_score"
-        sign = -1.0 if self.metric.lower_is_better else 1.0
-        return [sign * record[key] for record in self.records if key in record]
+        return [self.metric.quality(record[key]) for record in self.records if key in record]
 
     def _checkpoint(self, phase: str, **more: Any) -> dict[str, Any]:
         state = {"phase": phase, "iteration": self.iteration, "useless": self.useless, **more}

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from hopefear import _engine
 from hopefear.config import option
-from hopefear.errors import OptionError
 from hopefear.forest import Search
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
@@ -37,7 +36,15 @@ from hopefear.tune.candidates import Candidates, FloatArray
 from hopefear.tune.forest_mira import ForestMira
 from hopefear.tune.search_aware import SearchAware
 from hopefear.tune.stretch import stretched
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task, bleu_in_forests
+from hopefear.tune.tuner import (
+    BatchTuner,
+    Optimized,
+    Pool,
+    Space,
+    Task,
+    bleu_in_forests,
+    check_space,
+)
 from hopefear.weights import Weights
 
 
@@ -74,8 +81,11 @@ class BatchMira(SearchAware, BatchTuner):
     )
 
     def __post_init__(self) -> None:
-        if self.space == "forest" and self.safe_hope:
-            raise OptionError("safe_hope: is for k-best lists; leave it out with space forest")
+        check_space(
+            self,
+            forest=("forest_passes", "forest_beam"),
+            kbest=("passes", "safe_hope", "stretch", "scale"),
+        )
 
     def check(self, metric: Metric) -> None:
         if self.space == "forest":

@@ -26,6 +26,7 @@ from hopefear._engine import Derivation, Forest, KeySet, collect_rows
 from hopefear.errors import InputError
 from hopefear.files import PathLike, atomic_path
 from hopefear.metrics.metric import Metric, References
+from hopefear.tune.arrays import damaged, load_arrays
 from hopefear.tune.candidates import Candidates, FeatureTable, grouped
 from hopefear.weights import FeatureNames
 
@@ -174,14 +175,13 @@ class CandidateBuilder:
 
     def restore(self, path: PathLike) -> None:
         """Take up what was saved, in place of what is here. Names come from the caller's."""
+        arrays = load_arrays(path, "a file of candidates")
         try:
-            with np.load(path, allow_pickle=False) as saved:
-                arrays = {name: saved[name] for name in saved.files}
             for column in self._columns():
                 column.restore(arrays[column.name])
             groups, features = arrays["groups"], arrays["features"]
-        except (ValueError, KeyError, EOFError) as error:
-            raise InputError(f"{path}: not a file of candidates ({error}); start anew") from None
+        except (ValueError, KeyError) as error:
+            raise damaged(path, "a file of candidates", error) from None
         self._features = {id: number for number, id in enumerate(features.tolist())}
         self._groups = dict.fromkeys((sentence, bin) for sentence, bin in groups.tolist())
         keys, self._seen = np.ascontiguousarray(self._keys.array()), KeySet()

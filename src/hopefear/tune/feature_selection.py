@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hopefear._engine import Derivation, collect_rows
 from hopefear.files import atomic_path
+from hopefear.tune.arrays import damaged, load_arrays
 from hopefear.tune.candidates import Candidates
 from hopefear.tune.tuner import Pool
 from hopefear.weights import SparseVector, Weights
@@ -50,9 +51,11 @@ class FiredIn:
             np.savez(file, ids=np.concatenate(self._ids), sizes=sizes)
 
     def load(self, path: Path) -> None:
-        with np.load(path, allow_pickle=False) as arrays:
-            ends = np.cumsum(arrays["sizes"])
-            self._ids = np.split(arrays["ids"], ends[:-1])
+        arrays = load_arrays(path, "a file of features")
+        try:
+            self._ids = np.split(arrays["ids"], np.cumsum(arrays["sizes"])[:-1])
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(path, "a file of features", error) from None
 
 
 def fired_in(derivations: Sequence[Derivation]) -> Ids:

@@ -108,8 +108,7 @@ class LatticeLoop(Loop):
         """
         found = super()._qualities()
         if self.heldout is None and len(found) > 1 and "sample_score" in self.records[1]:
-            sign = -1.0 if self.metric.lower_is_better else 1.0
-            found[0] += found[1] - sign * self.records[1]["sample_score"]
+            found[0] += found[1] - self.metric.quality(self.records[1]["sample_score"])
         return found
 
     def _best(self) -> int:

@@ -37,7 +37,7 @@ from hopefear.registry import register
 from hopefear.tune.candidates import Candidates, FloatArray
 from hopefear.tune.forest_mert import Harvest
 from hopefear.tune.search_aware import SearchAware
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task
+from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task, check_space
 from hopefear.weights import Weights
 
 NARROW = 1e-7  # intervals narrower than this (for weights of norm 1) are corners at one place
@@ -73,6 +73,13 @@ class Mert(SearchAware, BatchTuner):
     directions: int = option(
         20, min=0, help="random directions tried at the end, until so many in a row gain nothing"
     )
+
+    def __post_init__(self) -> None:
+        check_space(
+            self,
+            forest=("forest_restarts", "forest_rounds", "forest_density"),
+            kbest=("restarts", "kept", "kicks", "shake"),
+        )
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         if self.space == "forest":
@@ -126,7 +133,7 @@ class Mert(SearchAware, BatchTuner):
             fixed=task.fixed, density=self.forest_density, threads=task.threads,
         )  # fmt: skip
         # Rounds are many, and each begins anew: shaking would take long and change little.
-        search = replace(self, restarts=self.forest_restarts, kept=1, kicks=0)
+        search = Mert(restarts=self.forest_restarts, kept=1, kicks=0, directions=self.directions)
         quiet = replace(task, progress=None)
         before = reached = harvest.add(weights)
         best, rounds = weights.copy(), 0

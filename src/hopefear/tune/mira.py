@@ -124,6 +124,10 @@ class Mira(SearchAware, OnlineTuner):
 
     # -- what the loop asks --
 
+    @property
+    def takes_lists(self) -> bool:
+        return self.space == "kbest" or self._step.lists or self.towards == "local"
+
     def begin(self, share: Share) -> None:
         parts = self._parts() if self.cost else default_parts(share.metric)
         for part in parts:

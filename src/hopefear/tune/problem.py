@@ -144,7 +144,7 @@ class Problem:
         self.begin: IntArray = self.candidates.begin[:-1][filled]
         self.sizes: IntArray = sizes[filled]
         self.sentences: IntArray = self.candidates.sentences[filled].astype(np.int64)
-        self._gain = _sentence_metric(pool.metric, smooth_brevity)
+        self._gain = sentence_metric(pool.metric, smooth_brevity)
 
     @property
     def groups(self) -> int:
@@ -165,12 +165,7 @@ class Problem:
     @cached_property
     def lengths(self) -> FloatArray:
         """Per row its number of words."""
-        if not isinstance(self.metric, NgramMetric):
-            raise OptionError(
-                f"max_length_difference: {self.metric.title} does not count words; "
-                "tune with a metric of n-grams or leave the option out"
-            )
-        return self.metric.parts(self.candidates.statistics)[1][:, 0]
+        return counts_words(self.metric).parts(self.candidates.statistics)[1][:, 0]
 
     @cached_property
     def matrix(self) -> Matrix:
@@ -224,7 +219,17 @@ class Problem:
         return np.where(self.free, vector * (wanted / length), vector)
 
 
-def _sentence_metric(metric: Metric, smooth_brevity: bool) -> Metric:
+def counts_words(metric: Metric) -> NgramMetric:
+    """The metric, if its statistics have the lengths that `max_length_difference` asks for."""
+    if not isinstance(metric, NgramMetric):
+        raise OptionError(
+            f"max_length_difference: {metric.title} does not count words; "
+            "tune with a metric of n-grams or leave the option out"
+        )
+    return metric
+
+
+def sentence_metric(metric: Metric, smooth_brevity: bool) -> Metric:
     """What a sentence's gain is counted by."""
     if type(metric) is Bleu:
         return BleuPlusOne(smooth_brevity=smooth_brevity, **part_of(NgramMetric, metric))

@@ -42,7 +42,15 @@ from hopefear.tune.candidates import FloatArray
 from hopefear.tune.forest_risk import ForestGain, best_texts, remember_names
 from hopefear.tune.lbfgs import minimize
 from hopefear.tune.problem import BoolArray, Problem, times, times_transposed
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Space, Task, bleu_in_forests
+from hopefear.tune.tuner import (
+    BatchTuner,
+    Optimized,
+    Pool,
+    Space,
+    Task,
+    bleu_in_forests,
+    check_space,
+)
 from hopefear.tune.values import Expected, Values
 from hopefear.weights import Weights
 
@@ -74,6 +82,7 @@ class Risk(BatchTuner):
     def __post_init__(self) -> None:
         if not self.gammas or min(self.gammas) <= 0:
             raise OptionError(f"gammas: {self.gammas} is not valid; give numbers above 0")
+        check_space(self, forest=("order", "beam", "density"), kbest=("gain",))
 
     def check(self, metric: Metric) -> None:
         if self.space == "forest":

@@ -12,7 +12,6 @@ belong to it, so that a run killed at any moment finds the end of the last finis
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -32,10 +31,12 @@ from hopefear.files import (
     PathLike,
     atomic_path,
     check_directory,
+    locked,
     open_output,
     open_text,
     write_text,
 )
+from hopefear.tune.arrays import damaged, load_arrays
 from hopefear.weights import FeatureNames, Weights
 
 CONFIG_FILE = "config.toml"
@@ -52,6 +53,19 @@ FREE = ("resources", "files")
 TEXT_LIMIT = 100_000
 
 Record = dict[str, Any]
+_TABLES = ("tuner", "metric", "loop", "system", "files", "contents")  # of config.toml
+_INTEGERS = ("run", "iteration", "candidates", "active_features")
+_NUMBERS = (
+    *("score", "bleu", "heldout_score", "length_ratio", "objective", "change"),
+    *("decode_seconds", "optimise_seconds"),
+)
+# What is shown of metrics.jsonl, and of what type it must be.
+_METRICS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(_INTEGERS, (int, "an integer")),
+    **dict.fromkeys(_NUMBERS, (int | float, "a number")),
+    **dict.fromkeys(("warnings", "mean_of"), (list, "a list")),
+}
+_LARGEST = 1e300  # an integer of any length can be compared with it
 
 
 class RunDirectory:
@@ -67,14 +81,15 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out; the system lets go when this one ends, however it ends."""
-        with (self.checkpoint / LOCK_FILE).open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(
-                    f"{self.path}: another process is tuning in it; wait for it or stop it"
-                ) from None
+        """Keep other processes out.
+
+        Half-written files of a run that was killed go only now: before, they may be those of one
+        that goes on.
+        """
+        refusal = f"{self.path}: another process is tuning in it; wait for it or stop it"
+        with locked(self.checkpoint / LOCK_FILE, refusal):
+            for folder in (self.path, self.path / ITERATIONS, self.checkpoint, self.pool):
+                sweep(folder)
             yield
 
     # -- weights --
@@ -113,8 +128,10 @@ class RunDirectory:
             return None
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InputError(f"{path}: damaged ({error}); start again without --resume") from None
+        except (ValueError, RecursionError) as error:
+            raise damaged(path, "the state of a run", error) from None
+        if not isinstance(state, dict) or not isinstance(state.get("phase"), str):
+            raise damaged(path, "the state of a run", 'it has no "phase"')
         return dict(state)
 
     def write_state(self, state: Mapping[str, Any], records: Sequence[Record]) -> None:
@@ -133,9 +150,12 @@ class RunDirectory:
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
         path = self._tuner_state(iteration)
-        with np.load(path, allow_pickle=False) as arrays:
+        arrays = load_arrays(path, "the state of a tuner")
+        try:
             plain = json.loads(arrays["state"].tobytes())
             return dict(_with_arrays(plain, arrays))
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise damaged(path, "the state of a tuner", error) from None
 
     def _tuner_state(self, iteration: int) -> Path:
         return self.checkpoint / f"tuner-{iteration:02d}.npz"
@@ -181,9 +201,6 @@ def prepare_directory(
         raise OptionError(f"{path}: is not empty and no run; give a new directory")
     for folder in (path, *(path / name for name in folders)):
         folder.mkdir(parents=True, exist_ok=True)
-        for entry in folder.iterdir():
-            if _temporary(entry):  # of a run that was killed
-                entry.unlink(missing_ok=True)
     if not settings.is_file():
         write_config(settings, config)
 
@@ -202,11 +219,32 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
         tomli_w.dump(complete(config), file)
 
 
+def read_config(path: Path) -> dict[str, Any]:
+    """The configuration of a run that is there, checked as far as those need it who show runs."""
+    config = load_toml(path)
+    for key in _TABLES:
+        if not isinstance(config.get(key, {}), dict):
+            raise InputError(f"{path}: {key} is {config[key]!r}, expected a table [{key}]")
+    metric = config.get("metric", {"name": "bleu"})
+    if not isinstance(metric.get("name"), str):
+        raise InputError(f"{path}: metric.name is {metric.get('name')!r}, expected a text")
+    for key, value in config.get("files", {}).items():
+        texts = value if isinstance(value, list) else [value]
+        if not all(isinstance(text, str) for text in texts):
+            raise InputError(f"{path}: files.{key} is {value!r}, expected names of files")
+    runs = config.get("runs", 1)
+    if not isinstance(runs, int) or not 1 <= runs <= 99:
+        raise InputError(f"{path}: runs is {runs!r}, expected a number from 1 to 99")
+    return config
+
+
 def _check_same(place: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     old, new = dict(flat(there)), dict(flat(wanted))
     for key in [*new, *old]:
         if key == "signature" or key.split(".")[0] in FREE:
             continue
+        if key not in old and key.startswith("system.model."):
+            continue  # a file of the model that versions of before did not look at
         if old.get(key) != new.get(key):
             raise OptionError(
                 f"{place}: the run there was made with {key} = {_shown(old.get(key))}, now it is "
@@ -249,6 +287,12 @@ def read_metrics(path: Path) -> list[Record]:
                 raise InputError(f"{path}:{number}: not a JSON object ({why})") from None
             if not isinstance(record, dict):
                 raise InputError(f"{path}:{number}: expected a JSON object, found {line[:40]!r}")
+            for key, (kind, what) in _METRICS.items():
+                value = record.get(key)
+                if value is None and key != "iteration":
+                    continue
+                if not isinstance(value, kind) or not (kind is list or abs(value) < _LARGEST):
+                    raise InputError(f"{path}:{number}: {key} is {value!r}, expected {what}")
             records.append(record)
     return records
 
@@ -280,6 +324,13 @@ def _with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
 
 def _temporary(path: Path) -> bool:
     return path.name.startswith(".") and path.name.endswith(".tmp")
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a process that was killed had not finished writing (files.py)."""
+    for entry in folder.iterdir():
+        if _temporary(entry):
+            entry.unlink(missing_ok=True)
 
 
 def digest_of(path: PathLike) -> str:

@@ -21,6 +21,7 @@ from hopefear.tune.run import (
     WEIGHTS_FILE,
     RunDirectory,
     prepare_directory,
+    sweep,
     write_metrics,
 )
 
@@ -65,6 +66,7 @@ def _run(loop: BaseLoop, config: Mapping[str, Any], *, resume: bool) -> Outcome:
 
 def _together(directory: Path, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The files of all runs together, and the report."""
+    sweep(directory)
     best = max(range(len(outcomes)), key=lambda number: (outcomes[number].quality, -number))
     records = [
         {"run": number, **record}

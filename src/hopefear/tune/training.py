@@ -24,6 +24,7 @@ from hopefear.errors import InputError
 from hopefear.files import write_text
 from hopefear.forest import Pool, save_pool
 from hopefear.threads import in_order
+from hopefear.tune.arrays import damaged
 from hopefear.tune.base_loop import is_empty
 from hopefear.tune.judge import TuningSet
 from hopefear.tune.options import TrainingOptions
@@ -120,8 +121,11 @@ def reachable(
     """
     if not (folder / PAIRS).is_file():
         _select(decoder, data, folder, options, weights, seed, threads, advance)
-    state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
-    kept = [_Kept(*line) for line in state["pairs"]]
+    try:
+        state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
+        kept = [_Kept(*line) for line in state["pairs"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged(folder / PAIRS, "a list of pairs", error) from None
     forests = Pool(folder / FORESTS)
     # A step may have features that no beam of this process had.
     decoder.names.add(forests.names)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopefear._engine import BestSpans, Derivation, Forest
-from hopefear.config import option
+from hopefear.config import changed, option
 from hopefear.errors import OptionError
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
@@ -78,6 +78,11 @@ class Tuner(ABC):
     # best one.
     average_last: ClassVar[int] = 0
 
+    @property
+    def takes_lists(self) -> bool:
+        """Whether it learns from k-best lists, so that their size says something."""
+        return True
+
     def state(self) -> Mapping[str, Any]:
         """What must be remembered between calls; JSON-able, arrays as numpy arrays."""
         return {}
@@ -99,11 +104,25 @@ class BatchTuner(Tuner):
         """Which part of the pool this tuner wants; those with a choice have an option `space`."""
         return getattr(self, "space", self.spaces[0])
 
+    @property
+    def takes_lists(self) -> bool:
+        return self.pool_space == "kbest"
+
     def check(self, metric: Metric) -> None:
         """Refuse a metric that this tuner cannot learn for; called before anything is decoded."""
 
     @abstractmethod
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized: ...
+
+
+def check_space(tuner: BatchTuner, **only: Sequence[str]) -> None:
+    """Refuse options, by the space that they are for, if the tuner works in the other one."""
+    for space, names in only.items():
+        field = changed(tuner, names) if space != tuner.pool_space else None
+        if field is not None:
+            raise OptionError(
+                f"{field.name}: is for space {space}; leave it out, or set space={space}"
+            )
 
 
 def bleu_in_forests(metric: Metric) -> Bleu:

@@ -91,6 +91,10 @@ class Violation(OnlineTuner):
             raise OptionError("phrase_limit: belongs to update early; leave it out or choose that")
 
     @property
+    def takes_lists(self) -> bool:
+        return self.update_ == "local"
+
+    @property
     def needs_spans(self) -> bool:
         return self.future
 

@@ -207,6 +207,14 @@ def test_odd_bytes_are_words_like_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.engine
+def test_folders_whose_names_are_no_utf8(aligner: Aligner, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"model\xff")
+    aligner.save(folder)
+    house = aligner.translations("haus")["house"]
+    assert Aligner.load(folder).translations("haus")["house"] == house
+
+
+@pytest.mark.engine
 def test_damaged_models_are_refused(aligner: Aligner, tmp_path: Path) -> None:
     model = tmp_path / "model"
     aligner.save(model)

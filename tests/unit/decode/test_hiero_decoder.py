@@ -197,9 +197,9 @@ def test_the_rule_limit_keeps_the_best_by_weights(tmp_path: Path, lm: LanguageMo
 def test_a_grammar_of_the_sentence_comes_on_top(tmp_path: Path) -> None:
     made = decoder(tmp_path)
     (tmp_path / "own").write_text("[X] ||| z ||| new word ||| fresh=2 tm=-1\n")
-    sentence = Sentence(("u", "z"), "7", tmp_path / "own")
+    sentence = Sentence(("u", "z"), "7\udcff", tmp_path / "own")
     forest = made.parse(sentence, Weights())
-    assert forest.id == "7"
+    assert forest.id == "7\udcff"  # bytes that are no UTF-8 come through
     best = viterbi(forest, Weights({"fresh": 1.0, "tm": 1.0}))
     assert best is not None
     assert "new word" in best.text

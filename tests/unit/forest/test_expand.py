@@ -161,3 +161,11 @@ def test_goal_of_an_intersection() -> None:
     assert hf.intersect(forest, "dogs sleep").forest.goal is None
     prefixes = hf.intersect(forest, "cats and the", prefix=True, roots=[0, 2])
     assert prefixes.nodes[prefixes.roots].tolist() == [0]
+
+
+def test_a_no_break_space_is_inside_its_word() -> None:
+    builder = hf.ForestBuilder()
+    builder.edge(builder.node(), (), ["10\u00a0000", "men"])
+    forest = builder.finish(0)
+    assert hf.count(hf.intersect(forest, "10\u00a0000 men").forest) == 1
+    assert hf.best_other(forest, "10\u00a0000 men", scores=[0.0]) == [None]

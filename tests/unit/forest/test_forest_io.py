@@ -93,6 +93,7 @@ def test_lists_share_names_and_words(tmp_path: Path) -> None:
         ("0 ||| a ||| X= Y= 1 ||| 1", "label 'X' has no value"),
         ("0 ||| a ||| x=nan ||| 1", "feature 'x' is nan, expected a finite number"),
         ("0 ||| a ||| x=1e400 ||| 1", "feature 'x' is inf"),
+        ("0 ||| a ||| x\0=1 ||| 1", "feature name 'x?' is not valid"),
         ("0 ||| a ||| x=1 ||| good", "score is 'good', expected a number"),
         ("0 ||| a ||| x=1 ||| nan", "score is 'nan'"),
         ("0 ||| a ||| X= 1 2 3 ||| 1", "label 'X' has 3 values, in earlier lines it has 2"),
@@ -108,7 +109,7 @@ def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:
 
 def test_odd_bytes_in_a_list(tmp_path: Path) -> None:
     path = tmp_path / "list"
-    path.write_bytes(b"0 ||| caf\xe9 \xff ||| x=1 ||| 1\r\n0 ||| b ||| x=1\n")
+    path.write_bytes(b"0 ||| caf\xe9\v\xff ||| x=1 ||| 1\r\n0 ||| b ||| x=1\n")
     (found,) = read_nbest(path)
     words = hf.kbest(found.forest, Weights(), 2)[0].words
     assert [w.encode("utf-8", "surrogateescape") for w in words] == [b"caf\xe9", b"\xff"]
@@ -128,6 +129,20 @@ def test_json_lists(tmp_path: Path) -> None:
     assert math.isnan(first.scores[1])
     assert features(first.forest, 0) == {"x": 1, "y": 2.5}
     assert [d.words for d in hf.kbest(first.forest, Weights({"x": 1.0}))] == [["a", "b"], []]
+
+
+def test_words_are_those_of_the_text(tmp_path: Path) -> None:
+    """Both formats cut at blanks; a no-break space of the system's stays where it is."""
+    text = "Bonjour\u00a0! Ça  va"
+    line = json.dumps({"id": 0, "text": text})
+    for path in (
+        write(tmp_path / "list.jsonl", f"{line}\n"),
+        write(tmp_path / "list", f"0 ||| {text} ||| a= 1 ||| 0\n"),
+    ):
+        (found,) = read_nbest(path)
+        best = hf.viterbi(found.forest, Weights())
+        assert best is not None
+        assert best.text == "Bonjour\u00a0! Ça va"
 
 
 @pytest.mark.parametrize(
@@ -396,5 +411,7 @@ def test_pools_are_recognised_and_stdin_is_not(tmp_path: Path) -> None:
     (forest,) = read_forests(tmp_path / "p")
     assert forest.edges == tiny_forest().edges
     for format in (None, "plf"):
-        with pytest.raises(InputError, match="give a file"):
+        with pytest.raises(InputError, match="give a real file"):
             list(read_forests("-", format))
+        with pytest.raises(InputError, match="/dev/null: lattices are read by name"):
+            list(read_forests("/dev/null", format))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import itertools
+import os
 import random
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -35,6 +39,12 @@ def test_random_access(tmp_path: Path) -> None:
     assert pool.names.name(pool[0].feature_ids.tolist()[0]) == "tm"
 
 
+def test_file_names_that_are_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"pool\xff")
+    hf.save_pool(path, [tiny_forest("a")])
+    assert hf.Pool(path)[0].id == "a"
+
+
 def test_forests_outlive_their_pool(tmp_path: Path) -> None:
     path = tmp_path / "pool"
     hf.save_pool(path, [tiny_forest()])
@@ -59,6 +69,31 @@ def test_threads_read_one_pool(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as threads:
         found = threads.map(lambda i: hf.kbest(pool[i], weights, 1)[0].text, list(range(50)) * 4)
     assert set(found) == {"cats sleep"}
+
+
+def test_names_may_come_while_a_pool_is_written(tmp_path: Path) -> None:
+    """As when sentences are written while threads decode the next ones."""
+    path, size = tmp_path / "pool", 5000
+    for _ in range(20):
+        builder = hf.ForestBuilder()
+        node = builder.node()
+        builder.edge(node, (), ["x"], features={f"old{i}": 1.0 for i in range(size)})
+        forest = builder.finish(node)
+        assert forest.names is not None
+        intern, done = forest.names.intern, threading.Event()
+
+        def grow(intern: Callable[[str], int] = intern, done: threading.Event = done) -> None:
+            for i in itertools.count():
+                if done.is_set():
+                    return
+                intern(f"new{i}")
+
+        thread = threading.Thread(target=grow)
+        thread.start()
+        hf.save_pool(path, [forest])
+        done.set()
+        thread.join()
+        assert len(hf.Pool(path).names) == size
 
 
 def test_nothing_is_left_of_a_failure(tmp_path: Path) -> None:

@@ -52,14 +52,6 @@ def test_length_ratio() -> None:
     assert metric.length_ratio(rows[0]) == pytest.approx(3 / 2.5)
 
 
-def test_prorated_reference_lengths() -> None:
-    metric = create("bleu", {"reference_length": "average"})
-    rows = metric.statistics(["a b c", "a b c d"], [["a b c d"], ["a b c d"]])
-    prorated = metric.with_reference_lengths(rows, [3.0, 2.5])
-    assert metric.sentence_scores(prorated) == pytest.approx([1.0, 1.0])
-    assert (rows[:, -1] == 4 * LENGTH_UNIT).all()  # a copy was changed
-
-
 @pytest.mark.parametrize(
     ("smooth", "value"),
     [("exp", None), ("none", None), ("floor", None), ("floor", 0.3), ("add-k", None), ("add-k", 2)],

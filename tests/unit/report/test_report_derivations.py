@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from hopefear.decode.trace import Use
-from hopefear.report.derivations import columns, picture, source_side, steps_table, visible
+from hopefear.decode.trace import Use, source_side
+from hopefear.report.derivations import columns, picture, steps_table, visible
 from hopefear.report.outputs import Step, Translation
 from hopefear.weights import sparse_vector
 
@@ -74,7 +74,7 @@ def test_a_tree_without_its_glue() -> None:
 
 
 def test_source_sides() -> None:
-    assert source_side(TREE[2], list("bdac")) == "[1] d [2]"
+    assert source_side(TREE[2].use, list("bdac")) == "[1] d [2]"
     table = steps_table(list("bdac"), Translation(["a", "of", "b", "zz"], -3.0, TREE))
     assert table is not None
     assert "[2] of [1]" in table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 from pathlib import Path
 
@@ -48,6 +49,12 @@ def test_unaligned_words_are_taken_on_both_sides(tmp_path: Path) -> None:
     }
 
 
+def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    assert len(made(folder, ["a b"], ["x y"], ["0-0 1-1"], tmp=folder)) == 3
+
+
 def test_the_limit_holds_for_each_side(tmp_path: Path) -> None:
     table = made(tmp_path, ["a b c"], ["x y z"], ["0-0 1-1 2-2"], max_length=2)
     assert len(table) == 5
@@ -78,6 +85,17 @@ def test_lexical_weights(tmp_path: Path) -> None:
     # lex(e|f): p(x|a) * mean(p(y|a), p(y|b)); lex(f|e): mean(p(a|x), p(a|y)) * p(b|y) * p(c|NULL)
     scores = [math.exp(score) for score in rule.scores[:4]]
     assert scores == pytest.approx([1 / 2, (1 + 1 / 2) / 2 * 1 / 2, 1, 1 / 2 * (1 / 2 + 1) / 2])
+
+
+def test_lexical_weights_of_phrases_that_say_far_too_much(tmp_path: Path) -> None:
+    """No double holds the product of a hundred small probabilities; its log is one like others."""
+    words = [[f"w{line}.{i}" for i in range(99)] for line in range(60)]
+    target = [" ".join(["x", *line]) for line in words]
+    table = made(tmp_path, ["a"] * 60, target, ["0-0"] * 60, max_length=100, limit=0)
+    rule = by_pair(table)["a", target[7]]
+    # Every w is there once, and aligned to NULL.
+    assert rule.scores[3] == pytest.approx(99 * math.log(1 / (99 * 60)))
+    assert all(math.isfinite(score) for rule in table for score in rule.scores)
 
 
 def test_orientations(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,14 @@ def test_import(tmp_path: Path) -> None:
     assert table.lookup(["la", "maison"])[0].alignment == ((0, 0), (1, 1))
 
 
+def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"d\xff")
+    folder.mkdir()
+    (folder / "pt").write_text(PHRASES)
+    read_table(folder / "pt", output=folder / "rules.bin")
+    assert len(RuleTable.open(folder / "rules.bin")) == 3
+
+
 def test_what_comes_out_is_what_went_in(tmp_path: Path) -> None:
     (tmp_path / "pt").write_text("".join(sorted(PHRASES.splitlines(keepends=True))))
     (tmp_path / "rt").write_text("".join(sorted(REORDERING.splitlines(keepends=True))))
@@ -88,9 +97,11 @@ BAD = [
     ("a ||| x ||| 1 -1\n", "pt:1: '-1' is no probability"),
     ("a ||| x ||| nan\n", "pt:1: 'nan' is no probability"),
     ("a ||| x ||| 1e\n", "pt:1: '1e' is no probability"),
+    ("a ||| x ||| 1e400\n", "pt:1: '1e400' is no probability"),
     ("a ||| x ||| \n", "pt:1: expected 1 scores, found 0"),
     ("a ||| x ||| 1 ||| 0-1\n", "pt:1: point 0-1 is outside"),
     ("a ||| x ||| 1 ||| 0-0 ||| 1 x\n", "pt:1: 'x' is no count"),
+    ("a ||| x ||| 1 ||| 0-0 ||| 1e39 1 1\n", "pt:1: '1e39' is no count"),
     (" ||| x ||| 1\n", "pt:1: the source phrase is empty"),
     ("a ||| ||| 1\n", "pt:1: the target phrase is empty"),
     ("a " * 300 + "||| x ||| 1\n", "pt:1: a phrase of 300 words"),

@@ -162,8 +162,16 @@ def test_what_forests_cannot() -> None:
             tuner.check(create("bleu", {"unit": "char"}))
         tuner.check(create("bleu"))
     BatchMira().check(create("ter"))
-    with pytest.raises(OptionError, match="safe_hope"):
-        BatchMira(space="forest", safe_hope=True)
+    for make, message in (
+        (lambda: BatchMira(space="forest", safe_hope=True), "safe_hope: is for space kbest"),
+        (lambda: BatchMira(forest_beam=3), "forest_beam: is for space forest"),
+        (lambda: Mert(space="forest", restarts=3), "restarts: is for space kbest"),
+        (lambda: Mert(forest_rounds=2), "forest_rounds: is for space forest"),
+        (lambda: Risk(space="forest", gain="sentence"), "gain: is for space kbest"),
+        (lambda: Risk(density=3.0), "density: is for space forest"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            make()
     for learner in (Mert(space="forest"), BatchMira(space="forest")):
         with pytest.raises(ValueError, match="the pool has none"):
             learner.optimize(Pool(create("bleu")), Weights({"good": 1.0}), task)

@@ -85,6 +85,19 @@ BAD = {"right": -5.0, "likely": 1.0}
 WORSE = {"right": -5.0, "likely": -1.0, "words": 3.0}
 
 
+def test_the_length_nearest_to_the_references_is_best(run: Make) -> None:
+    """Not the longest: a ratio has its best value in the middle of what there is."""
+    both = {"likely": -1.0, "right": -2.0, "words": 5.0}  # two words for each
+    one = {"likely": 1.0, "right": 2.0, "words": -5.0}
+    report, directory = run(
+        tuner=Scripted(answers=[both, one]), metric="length", iterations=2, tolerance=0
+    )
+    ratios = [record["score"] for record in read_metrics(directory / "metrics.jsonl")]
+    assert ratios[1] > 1.5
+    assert ratios[2] == 1.0
+    assert report["best_iteration"] == ratios.index(1.0)
+
+
 def test_it_learns_and_says_what_it_did(run: Make) -> None:
     report, directory = run()
     records = read_metrics(directory / "metrics.jsonl")

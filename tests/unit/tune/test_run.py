@@ -19,7 +19,6 @@ from hopefear.tune.run import (
     RunDirectory,
     complete,
     digest_of,
-    prepare_directory,
     read_metrics,
     write_metrics,
 )
@@ -187,18 +186,47 @@ def test_a_damaged_state_is_said(tmp_path: Path) -> None:
     assert run.read_state() is None
     run.write_state({"phase": "decoded"}, [])
     assert run.read_state() == {"phase": "decoded", "records": []}
-    (run.checkpoint / "state.json").write_text("{")
-    with pytest.raises(InputError, match=r"state\.json: damaged"):
-        run.read_state()
+    for text in ("{", "[]", "{}"):
+        (run.checkpoint / "state.json").write_text(text)
+        with pytest.raises(InputError, match=r"state\.json: not the state of a run"):
+            run.read_state()
+    run.save_tuner_state(0, {"a": np.zeros(100)})
+    path = run.checkpoint / "tuner-00.npz"
+    whole = path.read_bytes()
+    for content in (b"", b"no zip", whole[: len(whole) // 2], whole[:-5]):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"tuner-00\.npz: not the state of a tuner"):
+            run.load_tuner_state(0)
 
 
 def test_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    prepare_directory(folder, CONFIG, resume=False, folders=("checkpoint",))
-    (folder / "checkpoint" / ".state.json.abc.tmp").write_text("half")
-    prepare_directory(folder, CONFIG, resume=True, folders=("checkpoint",))
-    assert not list((folder / "checkpoint").iterdir())
+    run = opened(folder, CONFIG, resume=False)
+    left = [folder / "checkpoint" / ".state.json.abc.tmp", run.pool / ".00.npz.abc.tmp"]
+    for path in left:
+        path.write_text("half")
+    again = opened(folder, CONFIG, resume=True)
+    assert all(path.exists() for path in left)  # another process may be writing them
+    with again.locked():
+        assert not any(path.exists() for path in left)
+        left[0].write_text("half")
+        with (
+            pytest.raises(InputError, match="another process"),
+            opened(folder, CONFIG, resume=True).locked(),
+        ):
+            pytest.fail("the block ran")
+        assert left[0].exists()
     assert load_toml(folder / "config.toml")["tuner"]["restarts"] == 20
+
+
+def test_a_file_of_the_model_that_older_runs_do_not_mention(tmp_path: Path) -> None:
+    old = {**CONFIG, "system": {"model": {"rules.bin": "a"}}}
+    opened(tmp_path / "run", old, resume=False)
+    opened(
+        tmp_path / "run", {**old, "system": {"model": {"rules.bin": "a", "w": "b"}}}, resume=True
+    )
+    with pytest.raises(OptionError, match=r"system\.model\.rules\.bin"):
+        opened(tmp_path / "run", {**old, "system": {"model": {"rules.bin": "b"}}}, resume=True)
 
 
 def test_digests_tell_contents_apart(tmp_path: Path) -> None:

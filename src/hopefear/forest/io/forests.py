@@ -1,8 +1,8 @@
 """Forests and lattices of any format that we read, recognised by how the file begins.
 
 A file gives the forests of one sentence after the other; OpenFst, Moses's hypergraphs and cdec have
-a file for each sentence. Formats with one weight on an arc (PLF,
-OpenFst) get a second feature, `words`, so that there is something to tune.
+a file for each sentence. Formats with one weight on an arc (PLF, OpenFst) get a second feature,
+`words`, so that there is something to tune.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from hopefear._engine import Forest, Vocabulary
 from hopefear.errors import InputError, OptionError, suggestion
-from hopefear.files import PathLike, display_name, open_text
+from hopefear.files import COMPILED, PathLike, display_name, is_device, open_text
 from hopefear.forest.io.cdec import read_cdec_forest
 from hopefear.forest.io.json import read_json
 from hopefear.forest.io.lattice import read_openfst, read_plf
@@ -48,8 +48,8 @@ def read_forests(
     """The forests of a file; `plf-log` and files that look like others must be named."""
     if format is not None and format not in FORMATS:
         raise OptionError(f"lattice format {format!r}: {suggestion(format, FORMATS)}")
-    if str(path) == "-":
-        raise InputError("<stdin>: lattices are read by name; give a file")
+    if str(path) == "-" or is_device(path):
+        raise InputError(f"{display_name(path)}: lattices are read by name; give a real file")
     kind = format or recognise(path)
     if kind == "pool":
         yield from Pool(path)
@@ -77,7 +77,7 @@ def read_forests(
 def recognise(path: PathLike) -> Format:
     """The format of a file, by its first bytes."""
     with Path(path).open("rb") as file:
-        if file.read(8) == b"HOPEFEAR":
+        if file.read(len(COMPILED)) == COMPILED:
             return "pool"
     with open_text(path) as lines:
         first = next((line for line in islice(lines, 1000) if line.strip()), "").strip()

@@ -23,6 +23,7 @@ from hopefear.weights import FeatureNames
 FEATURE = "lattice"
 WORDS = "words"
 _EPSILON = ("*EPS*", "<eps>", "<epsilon>")
+_FAULTS = (ValueError, SyntaxError, TypeError, OverflowError, RecursionError, MemoryError)
 
 
 def read_plf(
@@ -50,8 +51,10 @@ def read_plf(
                     lattice = ast.literal_eval(line.strip())
                 logs = weights == "log"
                 yield _plf_forest(builder, lattice, logs, count_words, str(number - 1))
-            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
-                what = "not PLF" if isinstance(error, SyntaxError | TypeError) else str(error)
+            except _FAULTS as error:
+                what = in_line(error)
+                if isinstance(error, SyntaxError | TypeError) or what.startswith("malformed node"):
+                    what = "not PLF"
                 raise InputError(
                     f"{display_name(path)}:{number}: {what}, expected ((('word',weight,1),),…)"
                 ) from None

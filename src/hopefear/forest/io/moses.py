@@ -166,12 +166,15 @@ def _graph_forest(builder: ForestBuilder, sentence: str, found: list[_Hypothesis
             builder.edge(number[h.node], [number[back]], [0, *h.words], features=h.features)
         except (ValueError, InputError) as error:
             raise InputError(f"{h.place}: {in_line(error)}") from None
-    if not goal_tails:
-        return builder.finish(None, id=sentence)
-    goal = builder.node(covered=complete)
-    for tail in goal_tails:
-        builder.edge(goal, [tail])
-    return builder.finish(goal, id=sentence)
+    goal = None
+    if goal_tails:
+        goal = builder.node(covered=complete)
+        for tail in goal_tails:
+            builder.edge(goal, [tail])
+    try:
+        return builder.finish(goal, id=sentence)
+    except ValueError as error:  # a cycle
+        raise InputError(f"{found[0].place}: {in_line(error)}; the graph is damaged") from None
 
 
 def _start(h: _Hypothesis) -> _Hypothesis:

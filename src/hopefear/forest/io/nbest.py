@@ -22,6 +22,7 @@ from hopefear._engine import Forest, NbestStream, Vocabulary
 from hopefear.errors import InputError, in_line
 from hopefear.files import PathLike, display_name, open_input, open_text
 from hopefear.forest.forest import ForestBuilder
+from hopefear.text.tokenizers.plain import split_words
 from hopefear.weights import FeatureNames
 
 Format = Literal["moses", "cdec", "jsonl"]
@@ -75,11 +76,15 @@ def _read_jsonl(path: PathLike, builder: ForestBuilder) -> Iterator[NbestList]:
         for entry in entries:
             try:
                 row = builder.row(entry.features, share=False)
-            except (ValueError, InputError) as error:
+                builder.edge(0, (), entry.words, row=row)
+            except (ValueError, InputError) as error:  # half a surrogate pair, for instance
                 raise InputError(f"{entry.place}: {in_line(error)}") from None
-            builder.edge(0, (), entry.words, row=row)
             scores.append(entry.score)
-        yield NbestList(id, builder.finish(0, id=id), np.array(scores, np.float64))
+        try:
+            forest = builder.finish(0, id=id)
+        except ValueError as error:
+            raise InputError(f"{entry.place}: {in_line(error)}") from None
+        yield NbestList(id, forest, np.array(scores, np.float64))
 
 
 def _entries(path: PathLike) -> Iterator[_Entry]:
@@ -116,7 +121,7 @@ def _entry(record: Any, place: str) -> _Entry:
     score = record.get("score")
     if score is not None and not _is_number(score):
         raise refuse('"score"', score, "a finite number")
-    return _Entry(str(id), text.split(), features, math.nan if score is None else score, place)
+    return _Entry(str(id), split_words(text), features, math.nan if score is None else score, place)
 
 
 def _is_number(value: object) -> bool:

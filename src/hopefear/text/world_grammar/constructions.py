@@ -28,7 +28,6 @@ EN_OWN = frozenset(["det", "who", "be", "go", "have", "at", "prep", "measure", "
 #: Slots that a translation may leave out; `often` goes with the verb.
 MAY_BE_LOST = frozenset(("degree", "adverb", "n"))
 HEADS = ("be", "go", "have")
-OPTIONAL = ("time", "place", "manner", "adverb")
 MODES = ("question", "active", "do")
 CATEGORIES = ("clause", "np", "place", "sentence")
 KEYS = {

@@ -51,9 +51,6 @@ class Group(NamedTuple):
     form: str
 
 
-BE = VerbForms("be", "is", "was", "been", "being")
-
-
 def _ends_in_hiss(word: str) -> bool:
     return word.endswith(("s", "x", "z", "ch", "sh"))
 
