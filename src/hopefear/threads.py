@@ -6,7 +6,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from hopefear._engine import StopSign
@@ -15,6 +15,9 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _AHEAD = 4  # items per thread that are read before their turn
+# Seconds: no wait is longer. A signal that the system hands to another thread does not end a wait
+# of the main thread, and Ctrl-C would be noticed when the result is there.
+_LOOK_EVERY = 0.5
 
 
 def all_cores() -> int:
@@ -61,9 +64,11 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
     # A daemon: nobody waits for it where it waits for input that nobody needs any more.
     threading.Thread(target=read, name="reader", daemon=True).start()
     try:
-        while (found := ready.get()) is not None:
+        while (found := _next(ready)) is not None:
             if isinstance(found, BaseException):
                 raise found
+            while not wait([found], _LOOK_EVERY).done:
+                pass
             result = found.result()
             room.release()
             yield result
@@ -74,3 +79,11 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
         room.release()
         pool.shutdown(wait=True, cancel_futures=True)
         ready.queue.clear()
+
+
+def _next(items: queue.Queue[A]) -> A:
+    while True:
+        try:
+            return items.get(timeout=_LOOK_EVERY)
+        except queue.Empty:
+            pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -83,3 +84,27 @@ def test_a_result_does_not_wait_for_the_next_item() -> None:
     assert next(results) == "1"  # would never come if item 2 were waited for
     more.set()
     assert list(results) == ["2"]
+
+
+def test_a_signal_that_another_thread_gets_is_noticed_while_waiting() -> None:
+    """The system may hand it to any thread, and only the main one runs the handler."""
+    noticed, seen = threading.Event(), []
+
+    def handler(*_: object) -> None:
+        noticed.set()
+        raise KeyboardInterrupt
+
+    def work(_: int) -> None:
+        seen.append(noticed.wait(10))
+
+    def interrupt_itself() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        threading.Timer(0.2, interrupt_itself).start()
+        with pytest.raises(KeyboardInterrupt):
+            list(in_order(work, [1], threads=2))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [True]
