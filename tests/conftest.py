@@ -22,6 +22,10 @@ settings.register_profile("new examples", deadline=None)
 settings.register_profile("same examples", deadline=None, derandomize=True)
 settings.load_profile("same examples" if os.environ.get("CI") else "new examples")
 
+# A shell without job control starts background jobs with Ctrl-C ignored; some tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SHARED = Path(os.environ.get("HOPEFEAR_SHARED", REPOSITORY.parent / "shared"))
 
 
