@@ -89,6 +89,11 @@ class Violation(OnlineTuner):
     def __post_init__(self) -> None:
         if self.phrase_limit is not None and self.update_ != "early":
             raise OptionError("phrase_limit: belongs to update early; leave it out or choose that")
+        if self.future and self.update_ in ("standard", "local"):
+            raise OptionError(
+                f"future: update {self.update_} is about the end of a sentence, where nothing is "
+                "open; leave it out or choose max-violation or early"
+            )
 
     @property
     def takes_lists(self) -> bool:

@@ -289,6 +289,7 @@ class NoForce:
     ("make", "more", "error", "message"),
     [
         (lambda: Violation(update_="standard", phrase_limit=3), {}, OptionError, "belongs to upda"),
+        (lambda: Violation(update_="local", future=True), {}, OptionError, "future: update local"),
         (MaxForce, {"decoder": NoForce}, OptionError, "only the phrase-based decoder has"),
         (Mira, {"training_options": TrainingOptions(prefixes=5)}, OptionError, "--prefixes: mira"),
         (
