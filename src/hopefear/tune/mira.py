@@ -288,7 +288,9 @@ class Mira(SearchAware, OnlineTuner):
         held = np.isin(ids, np.array(sorted(task.fixed), np.uint64))
         if task.learnable is not None:
             held |= ~np.isin(ids, task.learnable)
-        left = np.isin(ids, np.array(sorted(self._untranslated), np.uint64))
+        left = np.zeros(len(ids), bool)
+        if "B" in self._step.uses:
+            left = np.isin(ids, np.array(sorted(self._untranslated), np.uint64))
         problems, used = [], 0
         for one, which, pair, (begin, _, values) in zip(
             found, rows, chosen, collected, strict=True
@@ -297,8 +299,11 @@ class Mira(SearchAware, OnlineTuner):
             used += len(values)
             kept = np.where(held[own], 0.0, values)
             towards, away = pair if self._step.lists else (0, 1)
-            hypothesis = np.repeat(np.arange(len(which)), np.diff(begin))
-            as_they_are = np.bincount(hypothesis, values * left[own], len(which))
+            bounded = None
+            if left.any():
+                hypothesis = np.repeat(np.arange(len(which)), np.diff(begin))
+                as_they_are = np.bincount(hypothesis, values * left[own], len(which))
+                bounded = as_they_are == as_they_are[towards]
             problems.append(
                 Problem(
                     one.scores[which],
@@ -308,7 +313,7 @@ class Mira(SearchAware, OnlineTuner):
                     away,
                     partial(self._selection.choose_away, one),
                     partial(self._selection.best_lists, one),
-                    as_they_are == as_they_are[towards],
+                    bounded,
                 )
             )
         return ids, problems
