@@ -132,7 +132,7 @@ def sparse_pro(label: str, templates: Sequence[str], *tune: str) -> Setting:
     )
 
 
-def some(pairs: int | None) -> tuple[str, ...]:
+def at_most(pairs: int | None) -> tuple[str, ...]:
     return () if pairs is None else ("--max-examples", str(pairs))
 
 
@@ -152,7 +152,7 @@ def maxforce(
     tuner: str = "maxforce",
 ) -> Setting:
     """From 0, all weights free."""
-    tune = (*some(pairs), *prefixes, *without, "--fix", "unknown", *PATIENT)
+    tune = (*at_most(pairs), *prefixes, *without, "--fix", "unknown", *PATIENT)
     return Setting(
         label,
         tuner,
@@ -186,7 +186,7 @@ def mira(
         label,
         "mira",
         (*MIRA, *options),
-        (*some(pairs), *without, "--fix", *DENSE, *PATIENT),
+        (*at_most(pairs), *without, "--fix", *DENSE, *PATIENT),
         with_templates(templates),
         start=MERT,
         iterations=2,

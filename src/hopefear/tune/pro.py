@@ -19,10 +19,10 @@ Differs: new and last weights are brought to one length (L2, of the free feature
 mixed, since the classifier's scale says nothing about the direction; unless a fixed feature with a
 weight gives the scale. The first iteration mixes with the start, too, if a decoder goes on with the
 result; the candidates of one decoding say little about weights far from those that made them. Taken
-alone, the first weights made translations of the Bible (zh-en) one and a half times too long with
-hierarchical rules and twice too long with the bins of phrases, which [liu2014] met too; BLEU fell
-from 34 to 10 and came back by one or two points an iteration. For lists that nobody decodes again
-the new weights are taken alone.
+alone (interpolation 1), the first weights made translations of the Bible (zh-en) one and a half
+times too long with hierarchical rules, and twice too long with the bins of phrases, as [liu2014]
+met too: BLEU fell from 34 to 10. For lists that nobody decodes again the new weights are taken
+alone.
 """
 
 from __future__ import annotations
