@@ -69,23 +69,25 @@ void LineSearch::slopes(std::span<const double> direction, std::span<double> out
 namespace {
 
 // Lines of one group. The upper envelope of lines is the upper hull of the points (slope, score).
+struct Line {
+  double score, slope;
+  uint32_t row;
+};
+
 // Room for all is made once: adding is writing, so that a line can be added "if", without a branch.
 struct Lines {
-  explicit Lines(size_t room) : scores(room), slopes(room), rows(room) {}
-  std::vector<double> scores, slopes;
-  std::vector<uint32_t> rows;
+  explicit Lines(size_t room) : all(room) {}
+  std::vector<Line> all;
   size_t size = 0;
 
   void add(double score, double slope, uint32_t row, bool really = true) {
-    scores[size] = score;
-    slopes[size] = slope;
-    rows[size] = row;
+    all[size] = {score, slope, row};
     size += really ? 1 : 0;
   }
 };
 
 // Is a point above the chord between two others? Those below are under the envelope, and that is
-// nearly all of them: what is left is so little that walking along it costs nothing.
+// nearly all of them.
 class Chord {
  public:
   Chord(double slope_1, double score_1, double slope_2, double score_2)
@@ -98,38 +100,34 @@ class Chord {
   double slope_, score_, run_, rise_;
 };
 
-// One step along the envelope: of the lines steeper than `at` the one that it meets first.
-// Fractions are compared by their products. Of lines that meet in one point the steepest goes on,
-// of equal lines the first one.
-size_t next_line(const Lines& lines, size_t at) {
-  size_t best = lines.size;
-  double rise = 0, run = 0;  // the corner is at rise / run
-  for (size_t j = 0; j < lines.size; ++j) {
-    const double q = lines.slopes[j] - lines.slopes[at];
-    if (q <= 0) continue;
-    const double p = lines.scores[at] - lines.scores[j];
-    const double left = p * run, right = rise * q;
-    if (best == lines.size || left < right || (left == right && q > run)) {
-      best = j;
-      rise = p;
-      run = q;
+// Of lines with ascending slopes those on the envelope stay; their corners are added. Of lines that
+// meet in one point the outer two stay, of equal lines the first one. (To look for the next line
+// among all that were left took as long as everything else here.)
+void corners_of(Lines& lines, std::vector<LineSearch::Corner>& corners) {
+  std::vector<Line>& all = lines.all;
+  size_t kept = 0;
+  for (size_t i = 0; i < lines.size; ++i) {
+    const Line line = all[i];
+    if (kept > 0 && all[kept - 1].slope == line.slope) {
+      if (line.score <= all[kept - 1].score) continue;
+      --kept;
     }
+    while (kept > 1) {
+      const Line &a = all[kept - 2], &b = all[kept - 1];
+      if ((b.score - a.score) * (line.slope - a.slope) >
+          (line.score - a.score) * (b.slope - a.slope)) {
+        break;
+      }
+      --kept;
+    }
+    all[kept++] = line;
   }
-  return best;
-}
-
-// Walks along the envelope from lines[0], the one with the smallest slope.
-void walk(const Lines& lines, std::vector<LineSearch::Corner>& corners) {
   double last = -std::numeric_limits<double>::infinity();
-  size_t at = 0;
-  while (true) {
-    const size_t next = next_line(lines, at);
-    if (next == lines.size) return;
+  for (size_t i = 1; i < kept; ++i) {
+    const Line &from = all[i - 1], &to = all[i];
     // Rounding could put a corner in front of the one before it.
-    const double rise = lines.scores[at] - lines.scores[next];
-    last = std::max(last, rise / (lines.slopes[next] - lines.slopes[at]));
-    corners.push_back({last, lines.rows[at], lines.rows[next]});
-    at = next;
+    last = std::max(last, (from.score - to.score) / (to.slope - from.slope));
+    corners.push_back({last, from.row, to.row});
   }
 }
 
@@ -144,27 +142,6 @@ uint32_t highest(const double* scores, const uint32_t* order, const float* slope
     if (scores[order[i]] > scores[row]) row = order[i];
   }
   return row;
-}
-
-// Of a group's rows those that may be on the envelope, the leftmost first, given the leftmost, the
-// rightmost and the one that is best at 0.
-template <typename Slope>
-void select(const double* scores, const Slope* slopes, uint32_t first, uint32_t last, uint32_t left,
-            uint32_t right, uint32_t top, Lines& lines) {
-  const Chord rising(slopes[left], scores[left], slopes[top], scores[top]);
-  const Chord falling(slopes[top], scores[top], slopes[right], scores[right]);
-  const double middle = slopes[top];
-  lines.size = 0;
-  lines.add(scores[left], slopes[left], left);
-  for (uint32_t r = first; r < last; ++r) {
-    const double slope = slopes[r], score = scores[r];
-    // The two chords are a roof, so what is above either line is above it. No branch here: which
-    // side a row is on cannot be foreseen.
-    const bool above = rising.above(slope, score) | falling.above(slope, score);
-    lines.add(score, slope, r, above);
-  }
-  if (top != left) lines.add(scores[top], middle, top);
-  if (right != left && right != top) lines.add(scores[right], slopes[right], right);
 }
 
 bool before(const LineSearch::Corner& a, const LineSearch::Corner& b) {
@@ -237,20 +214,35 @@ LineSearch::Envelopes LineSearch::along_column(std::span<const double> scores,
         const uint32_t row = highest(s, order, values, i, count);
         lines.add(s[row], values[row], row);
       }
-      lefts.push_back(lines.rows[0]);
+      lefts.push_back(lines.all[0].row);
     } else {
       size_t i = 0;
       const uint32_t left = highest(s, order, values, i, count);
       for (i = count - 1; i > 0 && values[order[i - 1]] == values[order[i]];) --i;
       const uint32_t right = highest(s, order, values, i, count);
-      uint32_t top = first;
-      for (uint32_t r = first + 1; r < last; ++r) {
-        if (s[r] > s[top]) top = r;
+      size_t middle = 0;
+      for (i = 1; i < count; ++i) {
+        if (s[order[i]] > s[order[middle]]) middle = i;
       }
+      const uint32_t top = order[middle];
       lefts.push_back(left);
-      select(s, values, first, last, left, right, top, lines);
+      // No branch in these loops: whether a row is above cannot be foreseen.
+      lines.size = 0;
+      lines.add(s[left], values[left], left);
+      const Chord rising(values[left], s[left], values[top], s[top]);
+      for (i = 0; i < middle; ++i) {
+        const uint32_t r = order[i];
+        lines.add(s[r], values[r], r, rising.above(values[r], s[r]));
+      }
+      lines.add(s[top], values[top], top, top != left);
+      const Chord falling(values[top], s[top], values[right], s[right]);
+      for (i = middle + 1; i < count; ++i) {
+        const uint32_t r = order[i];
+        lines.add(s[r], values[r], r, falling.above(values[r], s[r]));
+      }
+      lines.add(s[right], values[right], right, right != top && right != left);
     }
-    walk(lines, out.corners);
+    corners_of(lines, out.corners);
   }
   finish(lefts, out);
   return out;
@@ -276,8 +268,20 @@ LineSearch::Envelopes LineSearch::along(std::span<const double> scores,
       if (scores[r] > scores[top]) top = r;
     }
     lefts.push_back(left);
-    select(scores.data(), slopes.data(), first, last, left, right, top, lines);
-    walk(lines, out.corners);
+    // The two chords are a roof, so what is above either line is above it.
+    const Chord rising(slopes[left], scores[left], slopes[top], scores[top]);
+    const Chord falling(slopes[top], scores[top], slopes[right], scores[right]);
+    lines.size = 0;
+    for (uint32_t r = first; r < last; ++r) {
+      const double slope = slopes[r], score = scores[r];
+      lines.add(score, slope, r, rising.above(slope, score) | falling.above(slope, score));
+    }
+    for (const uint32_t r : {left, top, right}) lines.add(scores[r], slopes[r], r);
+    std::sort(lines.all.begin(), lines.all.begin() + static_cast<std::ptrdiff_t>(lines.size),
+              [](const Line& a, const Line& b) {
+                return a.slope != b.slope ? a.slope < b.slope : a.row < b.row;
+              });
+    corners_of(lines, out.corners);
   }
   finish(lefts, out);
   return out;
