@@ -43,6 +43,7 @@ _REFUSED = {  # sections that change what is computed, and the value that would 
     "consensus-decoding": "false",
 }
 
+_MOST_VALUES = 1000  # of a feature; a slip of a digit should not take all of the memory
 _TABLES = {"PhraseDictionaryMemory"}
 _BINARY_TABLES = {"PhraseDictionaryBinary", "PhraseDictionaryOnDisk", "PhraseDictionaryCompact"}
 _BINARY_TABLES |= {"ProbingPT", "Mmsapt", "PhraseDictionaryBitextSampling"}
@@ -86,7 +87,12 @@ class _Feature:
     @property
     def size(self) -> int:
         """How many values it has."""
-        return self.number("num-features", {"LexicalReordering": 6}.get(self.type, 1))
+        size = self.number("num-features", {"LexicalReordering": 6}.get(self.type, 1))
+        if not 0 <= size <= _MOST_VALUES:
+            raise InputError(
+                f"{self.place}: num-features={size}, expected a number up to {_MOST_VALUES}"
+            )
+        return size
 
     def columns(self) -> list[str]:
         if self.size == 1:

@@ -117,6 +117,8 @@ def test_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("factor=0 path=lm.arpa order=1\n", "factor=1 path=lm.arpa\n", "factors"),
         ("[weight]", "[ttable-file]\nx\n[weight]", "before 2013"),
         ("num-features=2", "num-features=two", "whole number"),
+        ("num-features=2", "num-features=200000000000", "expected a number up to 1000"),
+        ("num-features=2", "num-features=-2", "expected a number up to 1000"),
         ("num-features=2", "num-features=3", "3 values (num-features), but 2"),
         ("name=LM1", "name=LM0", "twice"),
         ("[input-factors]", "what\n[input-factors]", "before the first"),
