@@ -311,6 +311,12 @@ def many(reader: Callable[..., Iterator[Any]]) -> Callable[[Path], Any]:
         (many(read_moses_graph), "0 hyp=1 stack=1\n0 hyp=x stack=1", ":2: invalid literal"),
         (many(read_moses_graph), "0 hello", ":1: no 'hyp='"),
         (many(read_moses_graph), "0 hyp=3 stack=1 back=2 transition=1 covered=0-0", ":1: back=2"),
+        (
+            many(read_moses_graph),
+            "0 hyp=3 stack=1 back=2 transition=1 covered=0-9999999999",
+            ":1: covered=0-9999999999, expected positions below 65,536",
+        ),
+        (many(read_moses_graph), "0 hyp=0 stack=99999999999999999999", "expected a number up to"),
         (read_moses_hypergraph, "2 2\n1\n<s> ||| x=1\n", "ends early"),
         (read_moses_hypergraph, "1 1\n1\n[0] a ||| x=1\n", ":3: [0] is no earlier node"),
         (read_moses_hypergraph, "1 1\n1\na ||| x\n", ":3: could not convert"),

@@ -39,6 +39,7 @@ from hopefear.weights import FeatureNames
 
 _SLOT = re.compile(r"\[(\d+)\]")
 _MARKERS = ("<s>", "</s>")
+_MOST_WORDS = 1 << 16  # of a source sentence; what is covered is a set of positions
 
 
 class _Hypothesis(NamedTuple):
@@ -81,12 +82,18 @@ def _hypothesis(line: str, core_names: Sequence[str] | None, place: str) -> _Hyp
     values = dict(part.split("=", 1) for part in rest.split() if "=" in part)
     try:
         id, stack = int(values["hyp"]), int(values["stack"])
+        if not 0 <= stack <= _MOST_WORDS:
+            raise ValueError(f"stack={stack}, expected a number up to {_MOST_WORDS:,}")
         back = int(values["back"]) if "back" in values else None
         features: dict[str, float] = {}
         covered = None
         if back is not None:
             first, _, last = values["covered"].partition("-")
             covered = (int(first), int(last) + 1)
+            if not 0 <= covered[0] <= covered[1] <= _MOST_WORDS:
+                raise ValueError(
+                    f"covered={first}-{last}, expected positions below {_MOST_WORDS:,}"
+                )
             if has_scores:
                 features = _score_features(scores.rstrip().removesuffix('"'), core_names)
             else:
