@@ -423,10 +423,11 @@ def _change(before: Weights, after: Weights) -> float:
     """How far weights moved, as a share of their length before; of those only that moved at all.
 
     Others may be long and decide nothing: -100 of unknown words, which all translations share.
+    Where there were none before, all of them: 1.
     """
     moved = after.vector() - before.vector()  # no names: there may be millions
     length = float(np.linalg.norm(before.table.gather(moved.ids)))
-    return float(moved.norm2 / max(length, 1e-30)) if len(moved) else 0.0
+    return float(moved.norm2 / length) if length else float(len(moved) > 0)
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:

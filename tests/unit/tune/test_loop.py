@@ -14,12 +14,13 @@ from loop_toy import Climber, ToyDecoder, start_weights, toy_set
 from hopefear.errors import InputError, OptionError
 from hopefear.forest import viterbi
 from hopefear.metrics import create
+from hopefear.tune.base_loop import _change
 from hopefear.tune.loop import Loop, TuningSet, without_rise
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import RunDirectory, read_metrics
 from hopefear.tune.runs import tune
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
-from hopefear.weights import Weights
+from hopefear.weights import FeatureNames, Weights
 
 Make = Callable[..., tuple[dict[str, Any], Path]]
 
@@ -482,3 +483,15 @@ def test_sets_must_be_parallel_and_not_empty() -> None:
         TuningSet(["1", "2"], [["R1"]])
     with pytest.raises(InputError, match="is empty"):
         TuningSet([], [])
+
+
+def test_change_of_weights_that_are_new() -> None:
+    names = FeatureNames()
+    before = Weights({"lm": 1.0, "words": 2.0}, names=names)
+
+    def change(**more: float) -> float:
+        return _change(before, Weights({"lm": 1.0, "words": 2.0, **more}, names=names))
+
+    assert change() == 0
+    assert change(lm=1.5) == pytest.approx(0.5)
+    assert change(new=0.1) == 1
