@@ -106,9 +106,9 @@ def _text(text: str, place: str) -> str:
 def _attributes(text: str, place: str, plain: Callable[[str], str]) -> dict[str, str]:
     found: dict[str, str] = {}
     at = 0
-    for match in _ATTRIBUTE.finditer(text):
-        if text[at : match.start()].strip():
-            break
+    # One after the other: to search for the next would try every letter of a long name as its
+    # first.
+    while match := _ATTRIBUTE.match(text, at):
         if match[1] in found:
             raise InputError(f"{place}: attribute {match[1]} is given twice; keep one")
         found[match[1]] = plain(match[2][1:-1])

@@ -64,6 +64,7 @@ def test_words_by_the_text_steps() -> None:
         ("<n translation='x' translation='y'>a</n>", "given twice"),
         ("a <wall/> b", "<wall> is not known"),
         ("<n translation=x>a</n>", "expected NAME="),
+        pytest.param(f'<n translation="x"{"p" * 200_000}>a</n>', "expected NAME=", id="long name"),
         ("<n " + "a " * 10_000, "is no markup"),  # in no time, too
     ],
 )
