@@ -106,6 +106,14 @@ class Setting:
     dev: str = "dev"  # the part that is --dev
     threads: int = 1  # of `hopefear tune`
 
+    def searching(self, system: str) -> tuple[str, ...]:
+        """`decode` without the beam, where there is none."""
+        words = self.decode
+        if system == "hiero" and "--beam" in words:
+            at = words.index("--beam")
+            words = (*words[:at], *words[at + 2 :])
+        return words
+
     def newer(self) -> list[Any]:
         """What is not by default of the fields that folders of before do not know."""
         usual = {"learn_from": None, "dev": "dev", "threads": 1, "weights": None}
@@ -314,14 +322,15 @@ class Bench:
                 "tune", "--model", model, "--dev", source, "--refs", *references, *plain,
                 "--tuner", setting.tuner, "-o", run, "--seed", seed,
                 "--iterations", setting.iterations or self.study.iterations,
-                "--threads", setting.threads, "--json", *setting.tune, *setting.decode, *more,
+                "--threads", setting.threads, "--json", *setting.tune, *setting.searching(system),
+                *more,
                 *(["--set", *setting.options] if setting.options else []),
                 *(["--resume"] if run.exists() else []), log=_beside(run, "log"),
             )  # fmt: skip
             self.hopefear(
                 "translate", "--model", model, "--weights", run / "weights.tsv", *plain,
-                "-i", self.part(corpus, "test")[0], "-o", _beside(run, "txt"), *setting.decode,
-                "--threads", 1,
+                "-i", self.part(corpus, "test")[0], "-o", _beside(run, "txt"),
+                *setting.searching(system), "--threads", 1,
             )  # fmt: skip
             result.write_text(json.dumps(said), encoding="utf-8")
         return run
