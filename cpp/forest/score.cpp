@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/error.hpp"
+
 namespace hopefear {
 namespace {
 
@@ -38,6 +40,17 @@ std::vector<double> take(std::span<const uint32_t> columns, std::span<const doub
   std::vector<double> taken;
   for (const uint32_t column : columns) taken.push_back(weights[column]);
   return taken;
+}
+
+// What is wrong with the first edge whose score is no number, or too large for one; empty: none is.
+std::string bad_score(Scores scores) {
+  bool good = true;
+  for (const double s : scores) good &= s < std::numeric_limits<double>::infinity();
+  if (good) return {};
+  size_t e = 0;
+  while (scores[e] < std::numeric_limits<double>::infinity()) ++e;
+  return "edge " + std::to_string(e) + " has score " + std::to_string(scores[e]) +
+         ", expected a number or -infinity";
 }
 
 }  // namespace
@@ -80,7 +93,9 @@ std::vector<double> edge_scores(const Forest& forest, std::span<const double> we
     }
     scores[e] = score;
   }
-  check_scores(forest, scores);
+  if (const std::string bad = bad_score(scores); !bad.empty()) {
+    throw InputError(bad + "; a weight, or a file that its features come from, is damaged");
+  }
   return scores;
 }
 
@@ -89,14 +104,7 @@ void check_scores(const Forest& forest, Scores scores) {
     throw std::invalid_argument(std::to_string(scores.size()) + " scores for a forest of " +
                                 std::to_string(forest.edges()) + " edges");
   }
-  bool good = true;
-  for (const double s : scores) good &= s < std::numeric_limits<double>::infinity();
-  if (good) return;
-  for (size_t e = 0; e < scores.size(); ++e) {
-    if (scores[e] < std::numeric_limits<double>::infinity()) continue;
-    throw std::invalid_argument("edge " + std::to_string(e) + " has score " +
-                                std::to_string(scores[e]) + ", expected a number or -infinity");
-  }
+  if (const std::string bad = bad_score(scores); !bad.empty()) throw std::invalid_argument(bad);
 }
 
 std::vector<double> feature_sums(const Forest& forest, std::span<const double> factors) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import struct
 import sys
 import warnings
@@ -215,6 +216,9 @@ def test_checksums_are_those_of_the_engine(tmp_path: Path) -> None:
                 assert resealed(sample) == sample, name
 
 
+@pytest.mark.skipif(
+    "libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASan has its own ways with memory"
+)
 def test_the_runner_sees_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception, a crash and a hang, told apart, and the inputs after them are read."""
     monkeypatch.setenv(CALLS, str(tmp_path / "calls"))

@@ -10,6 +10,7 @@ import pytest
 from forest_small import tiny_forest, tiny_weights
 
 from hopefear import forest as hf
+from hopefear.errors import InputError
 from hopefear.forest.semiring import BOOLEAN, COUNTING, Semiring, node_values, strings
 from hopefear.weights import Weights, sparse_vector
 
@@ -46,6 +47,12 @@ def test_forbidden_edges() -> None:
     scores[5] = NEVER
     assert hf.viterbi(forest, scores=scores) is None
     assert not hf.marginals(forest, scores=scores).edges.any()
+
+
+def test_weights_that_give_no_score() -> None:
+    forest = tiny_forest()
+    with pytest.raises(InputError, match="edge 0 has score inf, .* damaged"):
+        hf.viterbi(forest, Weights({"len": 1e300}))
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
