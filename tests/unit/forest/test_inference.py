@@ -51,7 +51,7 @@ def test_forbidden_edges() -> None:
 
 def test_weights_that_give_no_score() -> None:
     forest = tiny_forest()
-    with pytest.raises(InputError, match="edge 0 has score inf, .* damaged"):
+    with pytest.raises(InputError, match=r"edge 0 has score inf, .* damaged"):
         hf.viterbi(forest, Weights({"len": 1e300}))
 
 
