@@ -507,8 +507,8 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
             against = dict.fromkeys(f"the row '{study.compared(s)}'" for s in study.settings)
             text = (
                 f"## {study.title}\n\n`{command} --run --write`: {study.sizes}; {study.seeds} "
-                f"seeds, at most {study.iterations} iterations. p-values against "
-                f"{' or '.join(against)}, by stratified approximate "
+                f"seed{'s' * (study.seeds > 1)}, at most {study.iterations} iterations. "
+                f"p-values against {' or '.join(against)}, by stratified approximate "
                 f"randomisation over all seeds.{' ' + study.text if study.text else ''}\n\n"
             )
             write_section(RESULTS, study.name, text + tables)
