@@ -71,7 +71,7 @@ BEAMS = (1, 2, 4, 8, 16, 30, 100)
 SHORT = 10  # words
 SEEDS = 3  # of `seconds`
 OUT = REPOSITORY / "bench" / "out" / "study"
-FIGURE = REPOSITORY / "docs" / "search_aware.svg"
+FIGURE = REPOSITORY / "docs" / "search-aware.svg"
 
 
 def row(tuner: str, how: str, beam: int, *more: str) -> Setting:

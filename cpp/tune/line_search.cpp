@@ -87,7 +87,7 @@ struct Lines {
 };
 
 // Is a point above the chord between two others? Those below are under the envelope, and that is
-// nearly all of them.
+// most of them.
 class Chord {
  public:
   Chord(double slope_1, double score_1, double slope_2, double score_2)

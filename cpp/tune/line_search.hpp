@@ -64,9 +64,9 @@ class LineSearch {
 
   // Along a single column the slopes never change, so they were sorted when this was made.
   // About O(rows), as `along`: lines under the chords between the outermost lines and the best one
-  // at 0 are dropped at once, and few are left.
+  // at 0 are dropped at once, two thirds or more.
   Envelopes along_column(std::span<const double> scores, size_t column) const;
-  // Along any direction, without sorting.
+  // Along any direction: only what is left is sorted.
   Envelopes along(std::span<const double> scores, std::span<const double> slopes) const;
 
  private:
