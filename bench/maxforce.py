@@ -1,7 +1,8 @@
 """The tables of MAXFORCE: what features bring, why, minibatches, other tuners, where to learn from.
 
     python bench/maxforce.py feature-sets --run    # Yu et al. 2013, table 4 and figure 12
-    python bench/maxforce.py reasons --run         # what the updates are about
+    python bench/maxforce.py reasons --run         # from the paper's way to ours, dense features
+    python bench/maxforce.py updates --run         # what is learned from what, sparse features
     python bench/maxforce.py minibatch --run       # figure 10: seconds, so one run at a time
     python bench/maxforce.py tuners --run          # tables 5 and 6, figure 11
     python bench/maxforce.py full --run            # the main row: all of the training text
@@ -12,14 +13,16 @@ Each is one command of at most 40 minutes (--minutes), the same one goes on wher
 takes one corpus after the other. --write puts what is finished into docs/results.md, and the
 learning curves beside it.
 
-MAXFORCE learns as in the paper: from weights of 0, all of them free, from pairs of the training
-text that forced decoding derives, 5,000 at random unless a table says otherwise, and from the
-longest prefix of 5 words or more where there is none. Rows of MIRA learn the same features from as
-many pairs of the training text, derived or not, while the dense features keep the weights of MERT.
-Language model and rule scores have seen these pairs, so all of them are decoded with the rules and
-the language model of the other folds (`train --folds`), unless a row says that a pair's own rules
-are left out, or nothing. The dev set judges after each iteration, with all references; 'first' is
-BLEU with the first reference alone.
+MAXFORCE begins with weights of 0, all of them free, and learns from pairs of the training text that
+forced decoding derives, 5,000 at random unless a table says otherwise. Differs from the paper, and
+`reasons` says what each costs or brings: dense features have rates of their own (AdaGrad), forced
+decoding takes the 20 phrases that search takes, too, and there are no prefixes. Rows of MIRA learn
+the same features from as many pairs of the training text, derived or not, while the dense features
+keep the weights of MERT. Rows 'then MERT' tune the dense weights on the dev set afterwards, while
+the sparse ones stay. Language model and rule scores have seen the pairs, so all of them are decoded
+with the rules and the language model of the other folds (`train --folds`), unless a row says that a
+pair's own rules are left out, or nothing. The dev set judges after each iteration, with all
+references; 'first' is BLEU with the first reference alone.
 """
 
 from __future__ import annotations
@@ -47,14 +50,18 @@ from hopefear.plot import line_plot
 # -- how they learn, in all tables --
 
 ETA = "eta=1"  # no matter which, from 0
-MAXFORCE = (ETA, "future=true")
+RATES = ("rate=adagrad", "sparse_rate=0.1")
+FUTURE = "future=true"
+MAXFORCE = (ETA, FUTURE, *RATES)
 MIRA = ("C=0.001",)
 #: Words that nothing translates cost as much as before.
 ZERO = "unknown\t-100\n"
 DENSE = ("lm", "words", "phrases", "distortion", "unknown", "reorder*", "p(*", "lex*")
 ITERATIONS = 8
+ROUNDS = 5  # of MAXFORCE
 SEARCH = ("--beam", "30", "--pop-limit", "60")
 PAIRS = 5000
+GOLD = ("--gold-phrases", "20")
 PREFIXES = ("--prefixes", "5")
 LEAVE_OUT = ("--leave-out",)
 FOLDS = ("--folds",)
@@ -62,7 +69,7 @@ FOLDS = ("--folds",)
 # -- features --
 
 #: Of `hopefear train`, for all rows, so that they share a model. All translations of a phrase are
-#: in the table, for forced decoding; search takes 20.
+#: in the table, for forced decoding as in the paper; search takes 20.
 MODEL = ("--clusters", "200", "--folds", "5", "--limit", "0")
 RULE = ("rule-id",)
 LOCAL = (*RULE, "word-edges")
@@ -146,13 +153,14 @@ def maxforce(
     *,
     options: Sequence[str] = MAXFORCE,
     pairs: int | None = PAIRS,
-    prefixes: Sequence[str] = PREFIXES,
+    gold: Sequence[str] = GOLD,
     without: Sequence[str] = FOLDS,
     learn_from: str | None = "train",
     tuner: str = "maxforce",
+    rounds: int | None = ROUNDS,
 ) -> Setting:
     """From 0, all weights free."""
-    tune = (*at_most(pairs), *prefixes, *without, "--fix", "unknown", *PATIENT)
+    tune = (*at_most(pairs), *gold, *without, "--fix", "unknown", *PATIENT)
     return Setting(
         label,
         tuner,
@@ -160,17 +168,36 @@ def maxforce(
         tune,
         with_templates(templates),
         weights=ZERO,
+        iterations=rounds,
         train=MODEL,
         learn_from=learn_from,
     )
+
+
+def paper(label: str, templates: Sequence[str] = ALL) -> Setting:
+    """One rate, all phrases of the table, prefixes."""
+    return maxforce(label, templates, options=(ETA, FUTURE), gold=PREFIXES, rounds=None)
 
 
 def from_mert(setting: Setting, label: str, eta: float) -> Setting:
     """From MERT's weights, of which the dense ones stay."""
     at = setting.tune.index("--fix")
     tune = (*setting.tune[: at + 1], *DENSE, *setting.tune[at + 2 :])
-    options = (f"eta={eta}", *setting.options[1:])
+    options = (f"eta={eta}", FUTURE)
     return replace(setting, label=label, tune=tune, options=options, weights=None, start=MERT)
+
+
+def then_mert(setting: Setting, label: str) -> Setting:
+    """MERT moves dense weights only."""
+    return Setting(
+        label,
+        "mert",
+        tune=("--kbest", "50", *BEST_ITERATION),
+        decode=setting.decode,
+        start=setting,
+        iterations=6,
+        train=setting.train,
+    )
 
 
 def mira(
@@ -202,8 +229,12 @@ def tagged(setting: Setting) -> Setting:
 
 
 COLUMNS = ("features", "best", "CPU s an iteration")
-SUBSET = f"Learned from {PAIRS:,} training pairs or their prefixes, in folds."
+SUBSET = f"Learned from {PAIRS:,} training pairs in folds, or as many as there are."
 TASKS = ("zh-en", "es-en", "fr-en")
+
+EVERYTHING = maxforce("+ non-local")
+ALL_PAIRS = maxforce("MAXFORCE", pairs=None)
+MIRA_ALL_PAIRS = replace(mira("MIRA on training pairs", pairs=None), iterations=1)
 
 STUDIES = [
     Study(
@@ -214,7 +245,12 @@ STUDIES = [
             maxforce("MAXFORCE, dense", ()),
             maxforce("+ rule-id", RULE),
             maxforce("+ word-edges", LOCAL),
-            maxforce("+ non-local"),
+            EVERYTHING,
+            then_mert(EVERYTHING, "+ non-local, then MERT"),
+            paper("as in the paper, dense", ()),
+            paper("as in the paper, + rule-id", RULE),
+            paper("as in the paper, + word-edges", LOCAL),
+            paper("as in the paper, + non-local"),
             mira("MIRA on training pairs, + rule-id", RULE),
             mira("MIRA, + word-edges", LOCAL),
             mira("MIRA, + non-local"),
@@ -226,22 +262,36 @@ STUDIES = [
     ),
     Study(
         "reasons",
+        "MAXFORCE: from the paper's way to ours",
+        [
+            MERT,
+            paper("as in the paper", ()),
+            maxforce("20 phrases", (), options=(ETA, FUTURE), gold=(*GOLD, *PREFIXES)),
+            maxforce("20 phrases, no prefixes", (), options=(ETA, FUTURE)),
+            maxforce("20 phrases, no prefixes, rates", ()),
+            maxforce("20 phrases, rates", (), gold=(*GOLD, *PREFIXES)),
+            maxforce("no prefixes, rates", (), gold=()),
+            maxforce("all three, without future costs", (), options=(ETA, *RATES)),
+            maxforce("all three, own rules left out", (), without=LEAVE_OUT),
+            maxforce("all three, nothing left out", (), without=()),
+        ],
+        corpora=("fr-en", "zh-en"),
+        columns=("length", *COLUMNS),
+        text=f"Dense features. {SUBSET}",
+    ),
+    Study(
+        "updates",
         "MAXFORCE: what updates are about",
         [
             MERT,
-            maxforce("max-violation, from 0", LOCAL),
-            maxforce("max-violation without future costs, from 0", LOCAL, options=(ETA,)),
+            maxforce("max-violation", LOCAL),
+            then_mert(maxforce("", LOCAL), "max-violation, then MERT"),
+            maxforce("max-violation, without future costs", LOCAL, options=(ETA, *RATES)),
+            maxforce(
+                "standard", LOCAL, options=(ETA, *RATES, "update=standard"), tuner="violation"
+            ),
+            maxforce("local", LOCAL, options=(ETA, *RATES, "update=local"), tuner="violation"),
             from_mert(maxforce("", LOCAL), "max-violation, dense weights of MERT", 0.002),
-            from_mert(
-                maxforce("", LOCAL, options=(ETA, "update=standard"), tuner="violation"),
-                "standard, dense weights of MERT",
-                0.002,
-            ),
-            from_mert(
-                maxforce("", LOCAL, options=(ETA, "update=local"), tuner="violation"),
-                "local, dense weights of MERT",
-                0.002,
-            ),
             mira("MIRA, local / model best", LOCAL, options=("towards=local", "away=model-best")),
             mira("MIRA, hope / model best", LOCAL, options=("away=model-best",)),
             mira("MIRA, hope / fear", LOCAL),
@@ -261,14 +311,13 @@ STUDIES = [
                         f"minibatch {size}, {threads} thread{'s' * (threads > 1)}",
                         options=(*MAXFORCE, f"minibatch={size}"),
                         pairs=1032,
-                        prefixes=(),
                     ),
                     threads=threads,
                 )
                 for size, threads in ((1, 1), (6, 1), (24, 1), (6, 2), (24, 2))
             ),
         ],
-        corpora=("zh-en",),
+        corpora=("fr-en",),
         seeds=1,
         jobs=1,
         text="All features, 1,032 reachable pairs (Yu et al. 2013, figure 10). Seconds are of the "
@@ -286,6 +335,7 @@ STUDIES = [
             maxforce("MAXFORCE"),
             maxforce("MAXFORCE, own rules left out", without=LEAVE_OUT),
             maxforce("MAXFORCE, nothing left out", without=()),
+            then_mert(EVERYTHING, "MAXFORCE, then MERT"),
             mira("MIRA on training pairs"),
         ],
         corpora=TASKS,
@@ -299,13 +349,15 @@ STUDIES = [
         "MAXFORCE on all of the training text",
         [
             MERT,
-            maxforce("MAXFORCE", pairs=None),
-            replace(mira("MIRA on training pairs", pairs=None), iterations=1),
+            ALL_PAIRS,
+            then_mert(ALL_PAIRS, "MAXFORCE, then MERT"),
+            MIRA_ALL_PAIRS,
+            then_mert(MIRA_ALL_PAIRS, "MIRA on training pairs, then MERT"),
         ],
         corpora=TASKS,
         seeds=1,
-        text="All features. MAXFORCE: all pairs that can be derived, and prefixes of the others. "
-        "MIRA: all pairs, once.\n\n![learning curves](maxforce-full.svg)",
+        text="All features. MAXFORCE: all pairs that can be derived. MIRA: all pairs, once.\n\n"
+        "![learning curves](maxforce-full.svg)",
     ),
     Study(
         "where",
@@ -323,7 +375,6 @@ STUDIES = [
                 "MAXFORCE, reachable pairs of the dev set",
                 (),
                 pairs=None,
-                prefixes=(),
                 without=(),
                 learn_from=None,
             ),
@@ -331,10 +382,11 @@ STUDIES = [
                 "MAXFORCE, with prefixes of the dev set",
                 (),
                 pairs=None,
+                gold=(*GOLD, *PREFIXES),
                 without=(),
                 learn_from=None,
             ),
-            maxforce("MAXFORCE, 1,225 training pairs", (), pairs=1225, prefixes=()),
+            maxforce("MAXFORCE, 1,225 training pairs", (), pairs=1225),
         ],
         corpora=("zh-en", "es-en"),
         seeds=1,
@@ -350,7 +402,9 @@ STUDIES = [
         text=f"{SUBSET} All features, with the parts of speech of jieba.",
     ),
 ]
-STUDIES = [replace(study, iterations=ITERATIONS, columns=COLUMNS) for study in STUDIES]
+STUDIES = [
+    replace(study, iterations=ITERATIONS, columns=study.columns or COLUMNS) for study in STUDIES
+]
 FIGURES = ("feature-sets", "minibatch", "tuners", "full")
 
 

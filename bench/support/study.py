@@ -201,6 +201,7 @@ COLUMNS: dict[str, Callable[[Sequence[Finished]], str]] = {
     "best": lambda runs: f"{np.mean([run.said['best_iteration'] for run in runs]):.1f}",
     "CPU s an iteration": lambda runs: _number(np.mean([run.cpu_seconds() for run in runs])),
     "learning s": lambda runs: _number(np.mean([run.said["optimise_seconds"] for run in runs])),
+    "length": lambda runs: f"{np.mean([run.said['length_ratio'] for run in runs]):.3f}",
     "features": lambda runs: _number(np.mean([run.said["active_features"] for run in runs])),
 }
 

@@ -181,6 +181,7 @@ class OnlineLoop(BaseLoop):
                     self.options.kbest or learner.kbest,
                     self.options.distinct,
                     frozenset(self.decoder.names.intern(n) for n in self.decoder.untranslated),
+                    frozenset(self.own.tolist()),
                 )
             )
 

@@ -183,6 +183,7 @@ class Share:
     distinct: bool = True  # different strings only
     # Ids of the features that count words left as they are (`Decoder.untranslated`).
     untranslated: frozenset[int] = frozenset()
+    dense: frozenset[int] = frozenset()  # ids of the decoder's own features, not of templates
 
 
 Mixing = Literal["iterative", "end"]

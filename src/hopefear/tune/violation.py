@@ -37,7 +37,7 @@ from hopefear.metrics import create
 from hopefear.registry import register
 from hopefear.threads import in_order
 from hopefear.tune.search_errors import Chosen, Violations, early, max_violation, standard
-from hopefear.tune.steps.rates import AdaGrad, FixedRate, Rate
+from hopefear.tune.steps.rates import AdaGrad, DenseAdaGrad, FixedRate, Rate
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task, Update
 from hopefear.weights import SparseVector, Weights
 
@@ -70,6 +70,11 @@ class Violation(OnlineTuner):
     rate: Literal["fixed", "adagrad"] = option(
         "fixed", help="rates of features: all equal, or by what each has been moved so far"
     )
+    sparse_rate: float | None = option(
+        None,
+        min=0,
+        help="of AdaGrad: rate of all features but the dense ones; if not given, AdaGrad's, too",
+    )
     phrase_limit: int | None = option(
         None,
         min=1,
@@ -89,6 +94,8 @@ class Violation(OnlineTuner):
     def __post_init__(self) -> None:
         if self.phrase_limit is not None and self.update_ != "early":
             raise OptionError("phrase_limit: belongs to update early; leave it out or choose that")
+        if self.sparse_rate is not None and self.rate != "adagrad":
+            raise OptionError("sparse_rate: belongs to rate adagrad; leave it out or choose that")
         if self.future and self.update_ in ("standard", "local"):
             raise OptionError(
                 f"future: update {self.update_} is about the end of a sentence, where nothing is "
@@ -105,7 +112,12 @@ class Violation(OnlineTuner):
 
     def begin(self, share: Share) -> None:
         self._kbest = share.kbest
-        self._rate = FixedRate(self.eta) if self.rate == "fixed" else AdaGrad(self.eta, 1.0)
+        if self.rate == "fixed":
+            self._rate = FixedRate(self.eta)
+        elif self.sparse_rate is None:
+            self._rate = AdaGrad(self.eta, 1.0)
+        else:
+            self._rate = DenseAdaGrad(self.eta, 1.0, self.eta * self.sparse_rate, share.dense)
 
     def state(self) -> Mapping[str, Any]:
         return self._rate.state()

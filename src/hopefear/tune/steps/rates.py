@@ -92,6 +92,23 @@ class AdaGrad(_Sums):
         return found
 
 
+class DenseAdaGrad(AdaGrad):
+    """AdaGrad for the given features; all others have one fixed rate.
+
+    Dense features have very different scales, sparse ones are mostly 0 or 1, and the first step of
+    AdaGrad is equally long for all: rare features would have large weights at once.
+    """
+
+    def __init__(self, eta: float, lambda_: float, others: float, dense: frozenset[int]) -> None:
+        super().__init__(eta, lambda_)
+        self.others, self._dense = others, np.array(sorted(dense), np.uint64)
+
+    def metric(self, ids: Ids, gradient: FloatArray) -> FloatArray:
+        found, own = np.full(len(ids), self.others), np.isin(ids, self._dense)
+        found[own] = super().metric(ids[own], gradient[own])
+        return found
+
+
 class Arow(_Sums):
     def __init__(self, eta: float, r: float) -> None:
         super().__init__()
