@@ -116,6 +116,7 @@ class OnlineLoop(BaseLoop):
         self.lessons = Lessons((), ())
         self.shares: list[list[int]] = []
         self.decoders: list[Decodes] = []
+        self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
         if not first.wants_gold:
             for name in ("prefixes", "gold_phrases", "max_states"):
                 if getattr(self.training_options, name) is not None:
@@ -139,7 +140,6 @@ class OnlineLoop(BaseLoop):
         self.current = [self._known(self.start) for _ in self.learners]  # weights of each
         self.mean: Weights | None = None
         self.counted = 0.0  # what the mean is over
-        self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
         judged = len(self.judge.data.sentences)
         self.fired = FiredIn(judged) if selects else None
 

@@ -26,7 +26,7 @@ from hopefear.tune.runs import tune
 from hopefear.tune.search_errors import Violations, early, max_violation, standard
 from hopefear.tune.tuner import Example, OnlineTuner, Share, Task
 from hopefear.tune.violation import MaxForce, Violation
-from hopefear.weights import Weights
+from hopefear.weights import FeatureNames, Weights
 
 TESTS = Path(__file__).resolve().parent.parent.parent
 UPDATES = ("early", "max-violation", "standard", "local")
@@ -145,6 +145,27 @@ def test_steps_are_means_over_the_minibatch() -> None:
     assert found.measures["violation"] == [2.5, 0, 2.5, 0]
     assert found.counts["updates_by_tenth"].tolist() == [0] * 6 + [2] + [0] * 3
     assert (found.counts["mistakes"], found.counts["invalid"]) == (2, 0)
+
+
+def test_rates_of_dense_features_and_one_for_the_others() -> None:
+    """AdaGrad's steps are g / sqrt(SUM g^2), that of others are `sparse_rate` g; times eta."""
+    wrong = Example(0, lattice([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), ["a b c"], gold())
+    score = FeatureNames().intern("score")
+    for dense, steps in ((frozenset({score}), (1.0, 0.5**0.5)), (frozenset(), (0.25, 0.25))):
+        learner = MaxForce(eta=2.0, rate="adagrad", sparse_rate=0.1)
+        learner.begin(Share([0], [["a b c"]], create("bleu"), 50, dense=dense))
+        for step in steps:
+            found = learner.update(weights(), [wrong], Task(np.random.default_rng(1)))
+            assert found.step.values.tolist() == pytest.approx([-2.0 * step])
+
+
+def test_the_loop_says_which_features_are_dense(tmp_path: Path) -> None:
+    """Without a rate the others stay."""
+    make = lambda: MaxForce(eta=1.0, rate="adagrad", sparse_rate=0.0)  # noqa: E731
+    run(tmp_path / "run", make)
+    moved = Weights.load(tmp_path / "run" / "weights.tsv")
+    assert moved["right"] != NEAR["right"]
+    assert not any(value for name, value in moved.items() if name.startswith("word:"))
 
 
 def test_the_start_is_not_forgotten_at_once() -> None:
@@ -290,6 +311,7 @@ class NoForce:
     [
         (lambda: Violation(update_="standard", phrase_limit=3), {}, OptionError, "belongs to upda"),
         (lambda: Violation(update_="local", future=True), {}, OptionError, "future: update local"),
+        (lambda: MaxForce(sparse_rate=0.1), {}, OptionError, "belongs to rate adagrad"),
         (MaxForce, {"decoder": NoForce}, OptionError, "only the phrase-based decoder has"),
         (Mira, {"training_options": TrainingOptions(prefixes=5)}, OptionError, "--prefixes: mira"),
         (
