@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
@@ -349,16 +349,29 @@ class Bench:
             for corpus, system in self.tasks()
             for setting in self.study.settings
         ]
+        unfinished = {self.folder(*one): one for one in todo}  # rows may share a run
+        running: dict[Future[Path], Path] = {}
         with ThreadPoolExecutor(self.jobs) as pool:
-            futures = [pool.submit(self.run, *one) for one in todo]
             try:
-                for future in futures:
-                    future.result()
+                while unfinished:
+                    waiting = [run for run in unfinished if run not in running.values()]
+                    ready = [
+                        run for run in waiting if self._start(*unfinished[run]) not in unfinished
+                    ]
+                    for run in ready[: self.jobs - len(running)]:
+                        running[pool.submit(self.run, *unfinished[run])] = run
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        del unfinished[running.pop(future)]
+                        future.result()
             except OutOfTimeError:
                 return False
             finally:
                 pool.shutdown(cancel_futures=True)
         return True
+
+    def _start(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> Path | None:
+        """The run whose weights a run begins with."""
+        return None if setting.start is None else self.folder(corpus, system, setting.start, seed)
 
     def finished(self, corpus: Corpus, system: str, setting: Setting) -> list[Finished]:
         runs = (
