@@ -3,6 +3,8 @@
     python bench/scale.py stream     # 20 million features through the loop that learns
     python bench/scale.py sets       # an iteration of maxforce by feature set, from the Bible zh-en
 
+With --write their tables go into docs/results.md, too.
+
 Stream: an online tuner with AdaGrad and averages whose steps are generated, half of their features
 new, with names as long as those of `word-edges`; nothing is decoded, everything else is as in a
 run: names, weights, sums, means, checkpoints, the files of each iteration and of the result.
@@ -29,8 +31,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from support.results import markdown
-from support.study import REPOSITORY, SHARED
+from support.results import markdown, write_section
+from support.study import REPOSITORY, RESULTS, SHARED
 
 from hopefear.decode.decoder import Decoder, Sentence, Tokens
 from hopefear.files import open_input
@@ -121,7 +123,7 @@ class Stream(OnlineTuner):
         self._rate.restore(state)
 
 
-def stream(features: int, out: Path) -> None:
+def stream(features: int, out: Path) -> str:
     out.mkdir(parents=True, exist_ok=True)
     data = TuningSet(["x"] * BATCHES, [[TEXT]] * BATCHES)
     size = features // (BATCHES * ITERATIONS)
@@ -164,7 +166,7 @@ def stream(features: int, out: Path) -> None:
             ("sums of AdaGrad", f"{rate._rate._sums.table.bytes / count:.0f} bytes each", ""),
             *files(run),
         ]
-    print("\n" + markdown(["stream of steps", "", ""], rows))
+    return markdown(["stream of steps", "", ""], rows)
 
 
 def files(run: Path) -> list[tuple[str, str, str]]:
@@ -199,11 +201,11 @@ def hopefear(*words: str | Path | int) -> float:
     return usage.ru_maxrss / 2**20
 
 
-def sets(a: argparse.Namespace) -> None:
+def sets(a: argparse.Namespace) -> str:
     data = SHARED / "golden" / "aligned" / "zh-en"
     if not data.is_dir():
         print(f"{data} is not there: nothing to learn from")
-        return
+        return ""
     folder = a.out / f"zh-en-{a.train}"
     folder.mkdir(parents=True, exist_ok=True)
     parts = {
@@ -256,10 +258,10 @@ def sets(a: argparse.Namespace) -> None:
             )
         )
     head = ("templates", "words", "CPU s", f"of {BUDGET_WORDS:,}", "features", "peak GB")
-    print(
-        f"an iteration of maxforce; two cores have {120 * BUDGET_MINUTES:,} CPU s in the budget\n"
+    return (
+        f"An iteration of maxforce on {a.examples:,} pairs, the model of {a.train:,}; two cores "
+        f"have {120 * BUDGET_MINUTES:,} CPU s in the budget.\n\n{markdown(head, rows)}"
     )
-    print(markdown(head, rows))
 
 
 def main() -> None:
@@ -271,6 +273,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=400, help="sentence pairs of an iteration")
     parser.add_argument("--train", type=int, default=10_000, help="sentence pairs of the model")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "bench" / "out" / "scale")
+    parser.add_argument("--write", action="store_true", help="into docs/results.md")
     parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
     a = parser.parse_args()
     if a.load is not None:
@@ -279,10 +282,17 @@ def main() -> None:
         return
     if not {"stream", "sets"}.issuperset(a.what):
         parser.error("give stream, sets or both")
-    if "stream" in a.what or not a.what:
-        stream(a.features, a.out)
-    if "sets" in a.what or not a.what:
-        sets(a)
+    makers: dict[str, Callable[[], str]] = {
+        "stream": lambda: stream(a.features, a.out),
+        "sets": lambda: sets(a),
+    }
+    for name, make in makers.items():
+        text = make() if name in a.what or not a.what else ""
+        print(f"\n{text}")
+        if text and a.write:
+            title = f"## What many features cost: {name}\n\n"
+            command = f"`python bench/scale.py {name} --write`.\n\n"
+            write_section(RESULTS, f"scale {name}", title + command + text)
 
 
 if __name__ == "__main__":
