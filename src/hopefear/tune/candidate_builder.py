@@ -32,6 +32,8 @@ from hopefear.weights import FeatureNames
 
 S = TypeVar("S", bound=np.generic)
 
+#: Up to so many features all are columns.
+DENSE_LIMIT = 64
 _PIECE = 1 << 16  # rows that are put in order at once
 
 
@@ -50,7 +52,7 @@ class CandidateBuilder:
         names: FeatureNames | None = None,
         dense: Iterable[int] = (),
         dense_share: float = 0.25,
-        dense_limit: int = 64,
+        dense_limit: int = DENSE_LIMIT,
         directory: PathLike | None = None,
         threads: int = 1,
     ) -> None:

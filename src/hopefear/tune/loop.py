@@ -14,6 +14,8 @@ import numpy as np
 
 from hopefear._engine import Forest
 from hopefear.tune.base_loop import BaseLoop, Decodes, Outcome, summary, without_rise
+from hopefear.tune.candidate_builder import DENSE_LIMIT
+from hopefear.tune.candidates import FeatureTable
 from hopefear.tune.degenerate import in_words, useless_features
 from hopefear.tune.feature_selection import rare_features
 from hopefear.tune.judge import Judge, TuningSet
@@ -102,6 +104,18 @@ class Loop(BaseLoop):
         intern = FeatureNames().intern
         held = self.restriction.fixed | {intern(n) for names in useless.values() for n in names}
         own = {intern(name) for name in self.dense}
+        if self.tuner.dense_only and self.decoder.dense and pool.candidates is not None:
+            held |= _of_templates(pool.candidates.features, own)
         return held | rare_features(
             pool, self.options.min_sentences, own, self.options.most_frequent
         )
+
+
+def _of_templates(features: FeatureTable, own: set[int]) -> frozenset[int]:
+    """Columns that a tuner of dense features leaves alone, of features that are frequent by chance.
+
+    None if there are so few features in all that they are columns for that.
+    """
+    if len(features.ids) <= DENSE_LIMIT:
+        return frozenset()
+    return frozenset(features.ids[: features.columns].tolist()) - own

@@ -53,6 +53,7 @@ class Mert(SearchAware, BatchTuner):
     """Minimum error rate training: exact line search on the corpus score."""
 
     name: ClassVar[str] = "mert"
+    dense_only: ClassVar[bool] = True
     average_last: ClassVar[int] = 5  # docs/tuning.md has what that does
     spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 

@@ -77,6 +77,8 @@ class Tuner(ABC):
     # The result is the mean of so many last iterations, unless the loop is told otherwise; 0: the
     # best one.
     average_last: ClassVar[int] = 0
+    # Moves a few features only: of templates none, unless there are few of them.
+    dense_only: ClassVar[bool] = False
 
     @property
     def takes_lists(self) -> bool:

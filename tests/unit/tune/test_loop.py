@@ -16,6 +16,7 @@ from hopefear.forest import viterbi
 from hopefear.metrics import create
 from hopefear.tune.base_loop import _change
 from hopefear.tune.loop import Loop, TuningSet, without_rise
+from hopefear.tune.mert import Mert
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import RunDirectory, read_metrics
 from hopefear.tune.runs import tune
@@ -373,6 +374,19 @@ def test_fixed_weights_stay(run: Make) -> None:
         assert weights["right"] == Weights({"x": -0.2})["x"]
         assert weights["words"] == Weights({"x": 0.1})["x"]
     assert Weights.load(directory / "iterations" / "01.tsv")["likely"] != 1.0
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_mert_moves_features_of_templates_only_if_they_are_few(
+    run: Make, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some of very many are in most lists; they are no dense features for that."""
+    if not few:
+        monkeypatch.setattr("hopefear.tune.loop.DENSE_LIMIT", 5)
+    _, directory = run(tuner=Mert(restarts=2, kept=1), decoder=ToyDecoder(sparse=True))
+    found = Weights.load(directory / "weights.tsv")
+    assert any(value for name, value in found.items() if name.startswith("word:")) == few
+    assert found["right"] != start_weights()["right"]
 
 
 def test_a_tuner_that_moves_a_fixed_weight_is_caught(run: Make) -> None:
