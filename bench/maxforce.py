@@ -16,13 +16,15 @@ learning curves beside it.
 MAXFORCE begins with weights of 0, all of them free, and learns from pairs of the training text that
 forced decoding derives, 5,000 at random unless a table says otherwise. Differs from the paper, and
 `reasons` says what each costs or brings: dense features have rates of their own (AdaGrad), forced
-decoding takes the 20 phrases that search takes, too, and there are no prefixes. Rows of MIRA learn
-the same features from as many pairs of the training text, derived or not, while the dense features
-keep the weights of MERT. Rows 'then MERT' tune the dense weights on the dev set afterwards, while
-the sparse ones stay. Language model and rule scores have seen the pairs, so all of them are decoded
-with the rules and the language model of the other folds (`train --folds`), unless a row says that a
-pair's own rules are left out, or nothing. The dev set judges after each iteration, with all
-references; 'first' is BLEU with the first reference alone.
+decoding has 20 phrases of a source phrase in place of all (by weights of 0, so the first ones of
+the table), and there are no prefixes. Rows of MIRA learn the same features from as many pairs of
+the training text, derived or not, while the dense features keep the weights of MERT. Rows 'then
+MERT' tune the dense weights on the dev set afterwards, while the sparse ones stay. Language model
+and rule scores have seen the pairs, so all of them are decoded with the rules and the language
+model of the other folds (`train --folds`), unless a row says that a pair's own rules are left out,
+or nothing. The dev set judges after each iteration, with all references; 'first' is BLEU with the
+first reference alone. '% updated' are the derived pairs with an update, in the first and in the
+last iteration.
 """
 
 from __future__ import annotations
@@ -228,7 +230,7 @@ def tagged(setting: Setting) -> Setting:
     return replace(setting, train=train, start=start)
 
 
-COLUMNS = ("features", "best", "CPU s an iteration")
+COLUMNS = ("derived pairs", "% updated", "features", "best", "CPU s an iteration")
 SUBSET = f"Learned from {PAIRS:,} training pairs in folds, or as many as there are."
 TASKS = ("zh-en", "es-en", "fr-en")
 
@@ -286,6 +288,7 @@ STUDIES = [
             MERT,
             maxforce("max-violation", LOCAL),
             then_mert(maxforce("", LOCAL), "max-violation, then MERT"),
+            maxforce("max-violation, AdaGrad for all", LOCAL, options=(ETA, FUTURE, RATES[0])),
             maxforce("max-violation, without future costs", LOCAL, options=(ETA, *RATES)),
             maxforce(
                 "standard", LOCAL, options=(ETA, *RATES, "update=standard"), tuner="violation"

@@ -287,7 +287,9 @@ def main() -> None:
         "sets": lambda: sets(a),
     }
     for name, make in makers.items():
-        text = make() if name in a.what or not a.what else ""
+        if a.what and name not in a.what:
+            continue
+        text = make()
         print(f"\n{text}")
         if text and a.write:
             title = f"## What many features cost: {name}\n\n"

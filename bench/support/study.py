@@ -196,12 +196,29 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
+def _updated(runs: Sequence[Finished]) -> str:
+    """Share of the pairs with an update, in the first and the last iteration."""
+    ends = [[run.records()[at] for run in runs] for at in (1, -1)]
+    if not all("examples" in record for some in ends for record in some):
+        return "-"
+    shares = [np.mean([100 * r["updates"] / r["examples"] for r in some]) for some in ends]
+    return f"{shares[0]:.0f}, {shares[1]:.0f}"
+
+
+def _pairs(runs: Sequence[Finished]) -> str:
+    """Of forced decoding."""
+    found = [run.records()[-1].get("examples") for run in runs]
+    return "-" if None in found else f"{np.mean(found):,.0f}"
+
+
 COLUMNS: dict[str, Callable[[Sequence[Finished]], str]] = {
     "iterations": lambda runs: f"{np.mean([run.said['iterations'] for run in runs]):.1f}",
     "best": lambda runs: f"{np.mean([run.said['best_iteration'] for run in runs]):.1f}",
     "CPU s an iteration": lambda runs: _number(np.mean([run.cpu_seconds() for run in runs])),
     "learning s": lambda runs: _number(np.mean([run.said["optimise_seconds"] for run in runs])),
     "length": lambda runs: f"{np.mean([run.said['length_ratio'] for run in runs]):.3f}",
+    "derived pairs": _pairs,
+    "% updated": _updated,
     "features": lambda runs: _number(np.mean([run.said["active_features"] for run in runs])),
 }
 
