@@ -30,15 +30,17 @@ last iteration.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from support.results import markdown, write_section
 from support.study import (
     BEST_ITERATION,
     DERIVED,
     REPOSITORY,
+    RESULTS,
     Bench,
     Corpus,
     Finished,
@@ -47,6 +49,7 @@ from support.study import (
     main,
 )
 
+from hopefear.files import open_input
 from hopefear.plot import line_plot
 
 # -- how they learn, in all tables --
@@ -62,6 +65,9 @@ DENSE = ("lm", "words", "phrases", "distortion", "unknown", "reorder*", "p(*", "
 ITERATIONS = 8
 ROUNDS = 5  # of MAXFORCE
 SEARCH = ("--beam", "30", "--pop-limit", "60")
+WIDE = ("--beam", "100", "--pop-limit", "500")
+#: Where words move far a perceptron of search errors needs a good search; `reasons` has both.
+SEARCHES = {"zh-en": WIDE, "es-en": WIDE}
 PAIRS = 5000
 GOLD = ("--gold-phrases", "20")
 PREFIXES = ("--prefixes", "5")
@@ -224,6 +230,21 @@ def mira(
     )
 
 
+def then_length(setting: Setting, label: str) -> Setting:
+    """MERT moves the weight of `words` alone."""
+    fixed = ("--fix", *(name for name in DENSE if name != "words"))
+    tune = ("--kbest", "100", *BEST_ITERATION, *fixed)
+    return Setting(label, "mert", (), tune, setting.decode, setting, iterations=6, train=MODEL)
+
+
+def searching(setting: Setting, by_corpus: Mapping[str, tuple[str, ...]] = SEARCHES) -> Setting:
+    """With the corpora's own searches, as the weights to begin with; what has some stays."""
+    if setting.by_corpus:
+        return setting
+    start = None if setting.start is None else searching(setting.start, by_corpus)
+    return replace(setting, start=start, by_corpus=by_corpus)
+
+
 def tagged(setting: Setting) -> Setting:
     train = (*MODEL, "--source-tagger", "jieba")
     start = None if setting.start is None else replace(setting.start, train=train)
@@ -234,6 +255,7 @@ COLUMNS = ("derived pairs", "% updated", "features", "best", "CPU s an iteration
 SUBSET = f"Learned from {PAIRS:,} training pairs in folds, or as many as there are."
 TASKS = ("zh-en", "es-en", "fr-en")
 
+DENSELY = maxforce("20 phrases, no prefixes, rates", ())
 EVERYTHING = maxforce("+ non-local")
 ALL_PAIRS = maxforce("MAXFORCE", pairs=None)
 MIRA_ALL_PAIRS = replace(mira("MIRA on training pairs", pairs=None), iterations=1)
@@ -270,12 +292,27 @@ STUDIES = [
             paper("as in the paper", ()),
             maxforce("20 phrases", (), options=(ETA, FUTURE), gold=(*GOLD, *PREFIXES)),
             maxforce("20 phrases, no prefixes", (), options=(ETA, FUTURE)),
-            maxforce("20 phrases, no prefixes, rates", ()),
+            DENSELY,
             maxforce("20 phrases, rates", (), gold=(*GOLD, *PREFIXES)),
             maxforce("no prefixes, rates", (), gold=()),
             maxforce("all three, without future costs", (), options=(ETA, *RATES)),
             maxforce("all three, own rules left out", (), without=LEAVE_OUT),
             maxforce("all three, nothing left out", (), without=()),
+            *(
+                maxforce(
+                    f"all three, minibatch {size}", (), options=(*MAXFORCE, f"minibatch={size}")
+                )
+                for size in (6, 100)
+            ),
+            then_length(DENSELY, "all three, then MERT of `words`"),
+            *(
+                searching(
+                    replace(one, label=f"{one.label}, beam {words[1]}"),
+                    {"fr-en": words, "zh-en": words},
+                )
+                for words in (SEARCH, WIDE)
+                for one in (MERT, replace(DENSELY, label="all three"))
+            ),
         ],
         corpora=("fr-en", "zh-en"),
         columns=("length", *COLUMNS),
@@ -406,7 +443,13 @@ STUDIES = [
     ),
 ]
 STUDIES = [
-    replace(study, iterations=ITERATIONS, columns=study.columns or COLUMNS) for study in STUDIES
+    replace(
+        study,
+        settings=[searching(setting) for setting in study.settings],
+        iterations=ITERATIONS,
+        columns=study.columns or COLUMNS,
+    )
+    for study in STUDIES
 ]
 FIGURES = ("feature-sets", "minibatch", "tuners", "full")
 #: There are eight colours.
@@ -451,8 +494,67 @@ def curves(bench: Bench) -> str:
     return line_plot(panels, label, "dev BLEU", log_x=False, y_range=y_range)
 
 
+# -- pairs that can be derived --
+
+LENGTHS = ((1, 10), (11, 20), (21, 30), (31, None))
+
+
+def forced_report(bench: Bench, corpus: Corpus) -> Path:
+    """What forced decoding says of the training text, with the phrases that MAXFORCE has at 0."""
+    report = bench.out / "text" / f"{corpus.name}-derived.tsv"
+    if not report.exists():
+        weights = report.with_suffix(".weights")
+        weights.write_text(ZERO, encoding="utf-8")
+        bench.hopefear(
+            "forced", "--model", bench.model(corpus, "phrase", MODEL), *FOLDS,
+            *bench.part(corpus, "train")[:2], *(["--tokenized"] if corpus.tokenized else []),
+            "--table-limit", GOLD[1], "--weights", weights, "-o", report, "--threads", 1,
+        )  # fmt: skip
+    return report
+
+
+def ratio(words: Sequence[tuple[int, int]]) -> str:
+    """Target words for a source word."""
+    return f"{sum(t for _, t in words) / max(sum(s for s, _ in words), 1):.3f}"
+
+
+def derived_lengths(bench: Bench) -> str:
+    """Whether pairs that can be derived are like all others, by the length of their sources."""
+    rows = []
+    for corpus, _ in bench.tasks():
+        counts = []
+        for path in bench.part(corpus, "train")[:2]:
+            with open_input(path) as file:
+                counts.append([len(line.split()) for line in file])
+        text = forced_report(bench, corpus).read_text(encoding="utf-8")
+        lines = [line.split("\t") for line in text.splitlines()]
+        kinds = [line[2] for line in lines]
+        pairs = list(zip(*counts, kinds, strict=True))
+        for low, high in (*LENGTHS, (1, None)):
+            name = f"{low} to {high} words" if high else f"from {low} words" if low > 1 else "all"
+            some = [pair for pair in pairs if low <= pair[0] and (high is None or pair[0] <= high)]
+            every = [(s, t) for s, t, _ in some]
+            derived = [(s, t) for s, t, kind in some if kind == "full"]
+            sizes = [f"{len(every):,}", f"{len(derived):,}"]
+            rows.append([f"{corpus.title}, {name}", *sizes, ratio(every), ratio(derived)])
+        prefixes = [(int(line[3]), int(line[4])) for line in lines if line[2] == "prefix"]
+        name = f"{corpus.title}, prefixes"
+        rows.append([name, "-", f"{len(prefixes):,}", "-", ratio(prefixes)])
+    return markdown(["pairs", "all", "derived", "target / source words: all", "derived"], rows)
+
+
 if __name__ == "__main__":
     for bench in main(STUDIES, __doc__, "maxforce.py"):
+        if bench.study.name == "reasons":
+            text = derived_lengths(bench)
+            print(f"\n{text}")
+            if "--write" in sys.argv:
+                section = (
+                    "## Pairs that can be derived\n\nOf the training text, in folds, with 20 "
+                    "phrases of a source phrase. Prefixes are of pairs that cannot be derived as "
+                    "a whole.\n\n"
+                )
+                write_section(RESULTS, "derived pairs", section + text)
         picture = curves(bench) if bench.study.name in FIGURES and "--write" in sys.argv else ""
         if picture:
             path = REPOSITORY / "docs" / f"maxforce-{bench.study.name}.svg"

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -105,20 +105,24 @@ class Setting:
     learn_from: str | None = None  # a part to learn from ("train"); the dev set only judges
     dev: str = "dev"  # the part that is --dev
     threads: int = 1  # of `hopefear tune`
+    # More of `decode`, by corpus; of an option that is there, too, this is what holds.
+    by_corpus: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
-    def searching(self, system: str) -> tuple[str, ...]:
-        """`decode` without the beam, where there is none."""
+    def searching(self, corpus: Corpus, system: str) -> tuple[str, ...]:
+        """`decode` of a corpus, without the beam where there is none."""
         words = self.decode
         if system == "hiero" and "--beam" in words:
             at = words.index("--beam")
             words = (*words[:at], *words[at + 2 :])
-        return words
+        return (*words, *self.by_corpus.get(corpus.name, ()))
 
-    def newer(self) -> list[Any]:
+    def newer(self, corpus: Corpus) -> list[Any]:
         """What is not by default of the fields that folders of before do not know."""
         usual = {"learn_from": None, "dev": "dev", "threads": 1, "weights": None}
         given = {name: getattr(self, name) for name in usual}
         changed = {name: value for name, value in given.items() if value != usual[name]}
+        if corpus.name in self.by_corpus:
+            changed["by_corpus"] = self.by_corpus[corpus.name]
         return [changed] if changed else []
 
 
@@ -309,7 +313,7 @@ class Bench:
             rounds = one.iterations or self.study.iterations
             start = None if one.start is None else key(one.start)
             every = [one.tuner, one.options, one.tune, one.decode, one.train, rounds, start]
-            return every + one.newer()
+            return every + one.newer(corpus)
 
         sizes = [self.study.sizes.of(part) for part in ("train", "dev", "test")]
         name = _name("-".join([setting.tuner, *setting.options]), [sizes, key(setting)])
@@ -340,15 +344,15 @@ class Bench:
                 "tune", "--model", model, "--dev", source, "--refs", *references, *plain,
                 "--tuner", setting.tuner, "-o", run, "--seed", seed,
                 "--iterations", setting.iterations or self.study.iterations,
-                "--threads", setting.threads, "--json", *setting.tune, *setting.searching(system),
-                *more,
+                "--threads", setting.threads, "--json", *setting.tune,
+                *setting.searching(corpus, system), *more,
                 *(["--set", *setting.options] if setting.options else []),
                 *(["--resume"] if run.exists() else []), log=_beside(run, "log"),
             )  # fmt: skip
             self.hopefear(
                 "translate", "--model", model, "--weights", run / "weights.tsv", *plain,
                 "-i", self.part(corpus, "test")[0], "-o", _beside(run, "txt"),
-                *setting.searching(system), "--threads", 1,
+                *setting.searching(corpus, system), "--threads", 1,
             )  # fmt: skip
             result.write_text(json.dumps(said), encoding="utf-8")
         return run
