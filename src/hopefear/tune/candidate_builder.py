@@ -22,18 +22,20 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopefear._engine import Derivation, Forest, KeySet, collect_rows
+from hopefear._engine import Derivation, Forest, KeySet, collect_rows, gather_weights
 from hopefear.errors import InputError
 from hopefear.files import PathLike, atomic_path
 from hopefear.metrics.metric import Metric, References
 from hopefear.tune.arrays import damaged, load_arrays
 from hopefear.tune.candidates import Candidates, FeatureTable, grouped
-from hopefear.weights import FeatureNames
+from hopefear.weights import FeatureNames, Weights
 
 S = TypeVar("S", bound=np.generic)
 
 #: Up to so many features all are columns.
 DENSE_LIMIT = 64
+#: The score of features that never move; its weight is 1.
+REST = "(rest)"
 _PIECE = 1 << 16  # rows that are put in order at once
 
 
@@ -42,6 +44,9 @@ class CandidateBuilder:
 
     Features that a share of at least `dense_share` of the rows has become columns, the others are
     sparse; so do all if there are no more than `dense_limit`, and in any case those of `dense`.
+
+    With `rest`, all others are one feature, `REST`: their score under these weights. For tuners
+    that move dense features only, whose pool would be many times as large.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class CandidateBuilder:
         dense: Iterable[int] = (),
         dense_share: float = 0.25,
         dense_limit: int = DENSE_LIMIT,
+        rest: Weights | None = None,
         directory: PathLike | None = None,
         threads: int = 1,
     ) -> None:
@@ -61,6 +67,8 @@ class CandidateBuilder:
         self.prepared = metric.prepare(references) if len(references) else None
         self._dense = frozenset(dense)
         self._share, self._limit = dense_share, dense_limit
+        self._rest = rest
+        self._rest_id = self.names.intern(REST) if rest is not None else 0
         self._directory = None if directory is None else Path(directory)
         self._seen = KeySet()
         self._groups: dict[tuple[int, int], None] = {}  # sentence and bin, empty ones too
@@ -240,7 +248,10 @@ class CandidateBuilder:
                 f"sentence {sentence}: feature {name!r} of a candidate is {chosen[wrong]}, "
                 "expected a finite number; mend the feature or the list"
             )
-        unique, inverse = np.unique(ids[entries], return_inverse=True)
+        features = ids[entries]
+        if self._rest is not None:
+            sizes, features, chosen = self._with_rest(self._rest, sizes, features, chosen)
+        unique, inverse = np.unique(features, return_inverse=True)
         known = self._features
         local = np.array([known.setdefault(id, len(known)) for id in unique.tolist()], np.int32)
         self._keys.append(keys[rows])
@@ -251,6 +262,25 @@ class CandidateBuilder:
         self._values.append(chosen)
         self._statistics.append(np.asarray(statistics).astype(np.int32))
         self._count += len(rows)
+
+    def _with_rest(
+        self,
+        rest: Weights,
+        sizes: NDArray[Any],
+        ids: NDArray[np.uint64],
+        values: NDArray[np.float32],
+    ) -> tuple[NDArray[Any], NDArray[np.uint64], NDArray[np.float32]]:
+        """Rows with their dense features and one that is the score of all others."""
+        count = len(sizes)
+        rows = np.repeat(np.arange(count), sizes)
+        kept = np.isin(ids, np.array(list(self._dense), np.uint64))
+        weights = gather_weights(rest.table, np.ascontiguousarray(ids[~kept]))
+        scores = np.bincount(rows[~kept], weights * values[~kept], minlength=count)
+        rows = np.concatenate([rows[kept], np.arange(count)])
+        order = np.argsort(rows, kind="stable")
+        features = np.concatenate([ids[kept], np.full(count, self._rest_id, np.uint64)])
+        both = np.concatenate([values[kept], scores.astype(np.float32)])
+        return np.bincount(rows, minlength=count), features[order], both[order]
 
     def _in_order(self, order: NDArray[np.int64]) -> tuple[FeatureTable, Any]:
         """The rows in the order of groups, features split into columns and the rest."""

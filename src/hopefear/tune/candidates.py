@@ -130,14 +130,20 @@ class Candidates:
         return vector
 
     def weights(self, vector: FloatArray, old: Weights) -> Weights:
-        """A copy of `old` with the weights of these candidates' features set to `vector`."""
+        """A copy of `old` with the weights of these candidates' features set to `vector`.
+
+        Of sparse ones that are 0 there is no entry, unless `old` has one: they may be millions.
+        """
         new = old.copy()
+        chosen = (vector != 0) | (self.vector(old) != 0)
+        chosen[: self.features.columns] = True
+        ids = np.ascontiguousarray(self.features.ids[chosen])
         if new.names is not None and new.names is not self.names:
-            for id in self.features.ids.tolist():
+            for id in ids.tolist():
                 name = self.names.name(id)
                 if name is not None:
                     new.names.intern(name)
-        assign_weights(new.table, self.features.ids, np.ascontiguousarray(vector, np.float64))
+        assign_weights(new.table, ids, np.ascontiguousarray(vector[chosen], np.float64))
         return new
 
     def scores(self, vector: FloatArray, threads: int = 1) -> FloatArray:

@@ -57,6 +57,8 @@ class Store(ABC):
     distinct: bool = True
     threads: int = 1
     decodings: int = 10  # how many to expect
+    dense: Sequence[str] = ()  # with `rest`: the features that move
+    rest: Weights | None = None  # of k-best lists: the weights of all others, which never do
 
     @abstractmethod
     def add(self, iteration: int, forests: Iterator[Forest], weights: Weights) -> Added:
@@ -82,6 +84,8 @@ class KbestStore(Store):
             self.metric,
             self.references,
             names=self.names,
+            dense=map(self.names.intern, self.dense),
+            rest=self.rest,
             directory=mapped if in_files else None,
             threads=self.threads,
         )

@@ -58,6 +58,8 @@ class Task:
     learnable: NDArray[np.uint64] | None = None
     # Whether a decoder goes on with the new weights: then they must hold outside the pool too.
     searching: bool = False
+    # Whether there are weights that the pool does not show, and that stay: no tuner may rescale.
+    has_rest: bool = False
     progress: Callable[[int], None] | None = None
 
 

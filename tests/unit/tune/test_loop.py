@@ -15,6 +15,7 @@ from hopefear.errors import InputError, OptionError
 from hopefear.forest import viterbi
 from hopefear.metrics import create
 from hopefear.tune.base_loop import _change
+from hopefear.tune.candidate_builder import REST
 from hopefear.tune.loop import Loop, TuningSet, without_rise
 from hopefear.tune.mert import Mert
 from hopefear.tune.options import LoopOptions
@@ -387,6 +388,36 @@ def test_mert_moves_features_of_templates_only_if_they_are_few(
     found = Weights.load(directory / "weights.tsv")
     assert any(value for name, value in found.items() if name.startswith("word:")) == few
     assert found["right"] != start_weights()["right"]
+
+
+def test_sparse_features_that_stay_are_one_number_in_the_pool(
+    run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The weights are those of a pool with all of them."""
+    monkeypatch.setattr("hopefear.tune.loop.DENSE_LIMIT", 1)
+    sparse = {"word:L0": 0.3, "word:X2": -0.2, "word:R3": 0.1, "word:elsewhere": 1.0}
+    start = start_weights()
+    start.update(sparse)
+
+    def found(name: str) -> tuple[Weights, set[str], list[float]]:
+        tuner, decoder = Mert(restarts=2, kept=1), ToyDecoder(sparse=True)
+        _, directory = run(name, tuner=tuner, decoder=decoder, start=start, keep_pool=True)
+        names = sorted((directory / "checkpoint" / "pool").glob("*.names.bin"))[-1]
+        scores = [record["score"] for record in read_metrics(directory / "metrics.jsonl")]
+        known = {feature for feature, _ in Weights.load(names).items()}
+        return Weights.load(directory / "weights.tsv"), known, scores
+
+    ours, known, scores = found("rest")
+    assert REST in known <= {REST, *ToyDecoder().dense}
+    assert REST not in ours
+    assert all(ours[name] == start[name] for name in sparse)
+    assert ours["right"] != start["right"]
+    monkeypatch.setattr(Loop, "_has_rest", False)
+    theirs, known, others = found("all")
+    assert sum(name.startswith("word:") for name in known) > 2
+    assert scores == others
+    for name, value in theirs.items():
+        assert ours[name] == pytest.approx(value, rel=1e-4), name
 
 
 def test_a_tuner_that_moves_a_fixed_weight_is_caught(run: Make) -> None:
