@@ -200,10 +200,10 @@ def then_mert(setting: Setting, label: str) -> Setting:
     return Setting(
         label,
         "mert",
-        tune=("--kbest", "50", *BEST_ITERATION),
+        tune=("--kbest", "100", *BEST_ITERATION),
         decode=setting.decode,
         start=setting,
-        iterations=6,
+        iterations=10,
         train=setting.train,
     )
 

@@ -22,6 +22,7 @@ from hopefear.tune.judge import Judge, TuningSet
 from hopefear.tune.run import Record
 from hopefear.tune.search_aware import DecodesBins, SearchAware, check_search_aware
 from hopefear.tune.store import STORES, Added, BinStore, Store
+from hopefear.tune.training import Names
 from hopefear.tune.tuner import BatchTuner, Pool, Task
 from hopefear.weights import FeatureNames, Weights
 
@@ -45,6 +46,8 @@ class Loop(BaseLoop):
         return self.tuner.state()
 
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
+        if self._has_rest and isinstance(self.decoder, Names):
+            self.decoder.name_features = False
         self.store = self._open_store()
         self.tuner.restore(state)
         self.store.reload(decodings)

@@ -128,6 +128,11 @@ class Mira(SearchAware, OnlineTuner):
     def takes_lists(self) -> bool:
         return self.space == "kbest" or self._step.lists or self.towards == "local"
 
+    @property
+    def names_later(self) -> bool:
+        # Other steps are made of many derivations, those of bins and whole forests are not at hand.
+        return self.space == "kbest" and self.search_aware == "off" and not self._step.lists
+
     def begin(self, share: Share) -> None:
         parts = self._parts() if self.cost else default_parts(share.metric)
         for part in parts:
@@ -205,6 +210,13 @@ class Mira(SearchAware, OnlineTuner):
                 "away": [f.derivations[a].text for (_, f), (_, a) in _zip(there, chosen)],
             },
             [example.sentence for example, _ in there],
+            derivations=[
+                (example.sentence, one.derivations[number])
+                for (example, one), pair in zip(there, chosen, strict=True)
+                for number in pair
+            ]
+            if self.names_later
+            else (),
         )
 
     # -- inside --

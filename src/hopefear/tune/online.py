@@ -132,9 +132,10 @@ class OnlineLoop(BaseLoop):
                 f"{first.name}: learns from forced decoding, which only the phrase-based decoder "
                 "has; take a phrase-based model or another tuner"
             )
-        # Of the features in gold forests and beams few are learned: those are named.
+        # Of the features in gold forests and beams few are learned: those are named. The names of
+        # all would take a quarter of the time, and most of the memory.
         self.names_wanted: Callable[[Any, Derivation, SparseVector], None] | None = None
-        if first.wants_gold and isinstance(self.decoder, Names):
+        if first.names_later and isinstance(self.decoder, Names):
             self.decoder.name_features = False
             self.names_wanted = self.decoder.name
         self.current = [self._known(self.start) for _ in self.learners]  # weights of each

@@ -210,6 +210,11 @@ class OnlineTuner(Tuner):
     kbest: ClassVar[int] = 500  # translations looked at, unless the loop is told others
     wants_gold: ClassVar[bool] = False  # learns from examples with `gold` only (forced decoding)
 
+    @property
+    def names_later(self) -> bool:
+        """Whether updates have all `derivations` that their steps are made of."""
+        return False
+
     learners: int = option(
         1, min=1, max=1000, help="learners, each with its share of the sentences; not threads"
     )

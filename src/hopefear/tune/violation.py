@@ -103,6 +103,10 @@ class Violation(OnlineTuner):
             )
 
     @property
+    def names_later(self) -> bool:
+        return True
+
+    @property
     def takes_lists(self) -> bool:
         return self.update_ == "local"
 

@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 from loop_toy import NEAR, ToyDecoder, toy_set
+from phrase_small import random_model
 
+from hopefear.decode.phrase import PhraseDecoder
 from hopefear.errors import InputError, OptionError
+from hopefear.features.feature import make_feature
 from hopefear.forest import Forest, ForestBuilder, Vocabulary, intersect
 from hopefear.metrics import create
 from hopefear.tune.base_loop import TuningSet
@@ -289,6 +292,32 @@ def test_other_online_tuners_learn_from_a_bitext_too(tmp_path: Path) -> None:
     assert record["away_score"] <= record["best_score"] <= record["towards_score"]
 
 
+def test_learned_features_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only those, and the weights are the same as if all were."""
+    templates = tuple(make_feature(name) for name in ("rule-id", "target-bigrams", "word-pairs"))
+    model = random_model(4, templates=templates)
+    decoders: list[PhraseDecoder] = []
+
+    def decoder() -> PhraseDecoder:
+        decoders.append(model.decoder())
+        return decoders[-1]
+
+    sentences = ["d e f", "u neu f d e d", "e d", "f u"]
+    training = TuningSet(sentences, [["a b a"], ["b c"], ["c a"], ["a"]])
+
+    def learned(name: str) -> list[tuple[str, float]]:
+        run(tmp_path / name, lambda: Mira(C=0.1), training=training, decoder=decoder)
+        return list(Weights.load(tmp_path / name / "iterations" / "03.tsv").items())
+
+    ours = learned("later")
+    assert sum(":" in name for name, _ in ours) > 3
+    assert not any(name.startswith("id:") for name, _ in ours)
+    monkeypatch.setattr(Mira, "names_later", False)
+    assert learned("all") == ours
+    later, at_once = (len(decoder.names) for decoder in decoders)
+    assert later < at_once
+
+
 @pytest.mark.parametrize("minibatch", [1, 7, 24])
 def test_threads_change_nothing(minibatch: int, tmp_path: Path) -> None:
     for threads in (1, 3):
@@ -339,6 +368,7 @@ import os, signal, sys, threading, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from loop_toy import NEAR, ToyDecoder, toy_set
+from phrase_small import random_model
 from hopefear.metrics import create
 from hopefear.tune.online import OnlineLoop
 from hopefear.tune.options import LoopOptions, TrainingOptions
