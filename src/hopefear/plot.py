@@ -38,7 +38,10 @@ def line_plot(
     low, high = y_range or _range([y for _, y in points], log_y)
     if log_y:
         low, high = max(low, 1e-300), max(high, 1e-299)
-    axes = _Axes(xs, _Scale(xs[0], xs[-1], log_x), _Scale(low, high, log_y), x_label, y_label)
+    x = _Scale(xs[0], xs[-1], log_x)
+    if not log_x and any(value % 1 for value in xs):  # no counts: round numbers in their place
+        xs = [value for value, _ in x.ticks()]
+    axes = _Axes(xs, x, _Scale(low, high, log_y), x_label, y_label)
     longest = max(map(len, names), default=0)
     width = len(panels) * (WIDTH + LEFT) + max(LEGEND, 40 + _LETTER * longest)
     parts = [
@@ -48,11 +51,11 @@ def line_plot(
     ]
     for number, (title, series) in enumerate(panels.items()):
         parts += _panel(number * (WIDTH + LEFT) + LEFT, title, series, colours, axes)
-    x = len(panels) * (WIDTH + LEFT) + 12
+    place = len(panels) * (WIDTH + LEFT) + 12
     for i, name in enumerate(names):
         y = TOP + 14 + 18 * i
-        parts.append(f'<path d="M{x} {y}h20" stroke="{colours[name]}" stroke-width="2"/>')
-        parts.append(f'<text x="{x + 26}" y="{y + 4}">{escape(name)}</text>')
+        parts.append(f'<path d="M{place} {y}h20" stroke="{colours[name]}" stroke-width="2"/>')
+        parts.append(f'<text x="{place + 26}" y="{y + 4}">{escape(name)}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -81,9 +84,12 @@ class _Scale:
     def ticks(self) -> Iterator[tuple[float, str]]:
         """Values, and how they are written."""
         if not self.log:
-            for i in range(6):
-                value = self.low + (self.high - self.low) * i / 5
-                yield value, f"{value:.1f}" if self.high <= 1 else f"{value:g}"
+            step = 10.0 ** math.floor(math.log10((self.high - self.low) / 5))
+            step *= next(n for n in (1, 2, 5, 10) if (self.high - self.low) <= 5.001 * n * step)
+            for i in range(
+                math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1
+            ):
+                yield i * step, f"{i * step:.1f}" if self.high <= 1 else f"{i * step:g}"
             return
         first, last = round(math.log10(self.low)), round(math.log10(self.high))
         for power in range(first, last + 1, max(1, (last - first) // 5)):
