@@ -38,10 +38,17 @@ def test_few_points(series: dict, log: bool) -> None:
 
 
 def test_labels_do_not_overlap() -> None:
-    points = [(x, 0.5) for x in (0.0, 0.1, 5.0, 5.1, 10.0)]
+    points = [(x, 0.5) for x in (0.0, 1.0, 50.0, 51.0, 100.0)]
     svg = line_plot({"": {"a": points}}, "x", "y", log_x=False)
-    shown = [text for text in ("0.1", "5", "5.1", "10") if f">{text}</text>" in svg]
-    assert shown == ["5", "10"]
+    shown = [text for text in ("1", "50", "51", "100") if f">{text}</text>" in svg]
+    assert shown == ["50", "100"]
+
+
+def test_measures_have_round_numbers_at_the_axis() -> None:
+    points = [(0.3, 22.4), (7.4, 31.0), (14.7, 48.0), (23.4, 50.1)]
+    svg = line_plot({"": {"a": points}}, "s", "y", log_x=False, y_range=(20, 55))
+    assert re.findall(r'text-anchor="end">([^<]*)<', svg) == ["20", "30", "40", "50"]
+    assert re.findall(r'y="[\d.]+" text-anchor="middle">([\d.]+)<', svg) == ["5", "10", "15", "20"]
 
 
 def test_the_legend_has_room_for_its_names() -> None:
