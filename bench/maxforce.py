@@ -433,8 +433,8 @@ STUDIES = [
         ],
         corpora=("zh-en", "es-en"),
         seeds=1,
-        text=f"Dense features (Liu & Huang 2014, table 6). {BEAMS} A sentence of the dev set is a pair "
-        "with each of its references, if that can be derived; MERT takes the first such one.",
+        text=f"Dense features (Liu & Huang 2014, table 6). {BEAMS} A sentence of the dev set is a "
+        "pair with each of its references, if that can be derived; MERT takes the first such one.",
     ),
     Study(
         "tags",
