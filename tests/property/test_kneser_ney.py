@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from hopefear import _engine
@@ -169,7 +169,8 @@ def assert_same(found: Model, expected: Model, tolerance: float) -> None:
     for gram, (p, b) in found.values.items():
         ref_p, ref_b = expected.values[gram]
         assert abs(p - ref_p) <= tolerance, (gram, p, ref_p)
-        assert abs(b - ref_b) <= tolerance, (gram, b, ref_b)
+        # Discounts have 32 bits, as lmplz's; where all nearly vanish their logarithm has few.
+        assert abs(b - ref_b) <= tolerance or abs(10**b - 10**ref_b) <= 1e-7, (gram, b, ref_b)
 
 
 def run(text: str | bytes, **options: Any) -> tuple[str, dict[str, Any]]:
@@ -244,6 +245,7 @@ def test_larger_texts_equal_the_reference(data: st.DataObject, seed: int, order:
         assert any(not fell_back for _, _, _, fell_back in report["orders"])
 
 
+@example(73508, 3)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 @settings(max_examples=25, deadline=None)
 def test_bad_discounts_are_an_error_like_the_reference(seed: int, order: int) -> None:
