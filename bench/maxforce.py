@@ -44,6 +44,7 @@ from support.study import (
     Bench,
     Corpus,
     Finished,
+    OutOfTimeError,
     Setting,
     Study,
     main,
@@ -504,7 +505,8 @@ LENGTHS = ((1, 10), (11, 20), (21, 30), (31, None))
 
 def forced_report(bench: Bench, corpus: Corpus) -> Path:
     """What forced decoding says of the training text, with the phrases that MAXFORCE has at 0."""
-    report = bench.out / "text" / f"{corpus.name}-derived.tsv"
+    size = bench.study.sizes.of("train") or "all"
+    report = bench.out / "text" / f"{corpus.name}-derived-{size}.tsv"
     if not report.exists():
         weights = report.with_suffix(".weights")
         weights.write_text(ZERO, encoding="utf-8")
@@ -549,9 +551,12 @@ def derived_lengths(bench: Bench) -> str:
 if __name__ == "__main__":
     for bench in main(STUDIES, __doc__, "maxforce.py"):
         if bench.study.name == "full":
-            text = derived_lengths(bench)
+            try:
+                text = derived_lengths(bench)
+            except OutOfTimeError:
+                text = ""
             print(f"\n{text}")
-            if "--write" in sys.argv:
+            if text and "--write" in sys.argv:
                 section = (
                     "## Pairs that can be derived\n\nBy the same command. Of the training text, in "
                     "folds, with 20 phrases of a source phrase. Prefixes are of pairs that cannot "

@@ -133,7 +133,7 @@ class OnlineLoop(BaseLoop):
                 "has; take a phrase-based model or another tuner"
             )
         # Of the features in gold forests and beams few are learned: those are named. The names of
-        # all would take a quarter of the time, and most of the memory.
+        # all would take a quarter of the time.
         self.names_wanted: Callable[[Any, Derivation, SparseVector], None] | None = None
         if first.names_later and isinstance(self.decoder, Names):
             self.decoder.name_features = False

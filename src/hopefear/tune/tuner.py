@@ -210,11 +210,6 @@ class OnlineTuner(Tuner):
     kbest: ClassVar[int] = 500  # translations looked at, unless the loop is told others
     wants_gold: ClassVar[bool] = False  # learns from examples with `gold` only (forced decoding)
 
-    @property
-    def names_later(self) -> bool:
-        """Whether updates have all `derivations` that their steps are made of."""
-        return False
-
     learners: int = option(
         1, min=1, max=1000, help="learners, each with its share of the sentences; not threads"
     )
@@ -235,6 +230,11 @@ class OnlineTuner(Tuner):
         help="the result is the mean of the weights after all updates, after iterations, of all "
         "learners after iterations (unweighted), or the last ones",
     )
+
+    @property
+    def names_later(self) -> bool:
+        """Whether updates have all `derivations` that their steps are made of."""
+        return False
 
     def begin(self, share: Share) -> None:
         """Called once, before `restore` and the first update."""

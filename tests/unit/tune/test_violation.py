@@ -368,7 +368,6 @@ import os, signal, sys, threading, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from loop_toy import NEAR, ToyDecoder, toy_set
-from phrase_small import random_model
 from hopefear.metrics import create
 from hopefear.tune.online import OnlineLoop
 from hopefear.tune.options import LoopOptions, TrainingOptions
