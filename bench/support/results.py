@@ -17,6 +17,14 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
+def tables_of(path: Path, name: str) -> dict[str, str]:
+    """The tables of a section, by their first cells."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    section = text.partition(f"<!-- {name}: begin -->\n")[2].partition(f"<!-- {name}: end -->")[0]
+    found = [part for part in section.split("\n\n") if part.startswith("| ")]
+    return {part.split(" | ")[0].removeprefix("| "): part.rstrip("\n") + "\n" for part in found}
+
+
 def write_section(path: Path, name: str, text: str) -> None:
     """Put a text between the marks of that name, at the end if there are none."""
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"

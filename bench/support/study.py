@@ -38,7 +38,7 @@ from hopefear.metrics import create
 from hopefear.metrics.significance import approximate_randomization
 from hopefear.metrics.tokenizing import tokenized
 from support.machine import OUT, REPOSITORY, SHARED
-from support.results import markdown, write_section
+from support.results import markdown, tables_of, write_section
 
 RESULTS = REPOSITORY / "docs" / "results.md"
 
@@ -432,7 +432,10 @@ class Bench:
                 theirs = runs.get(against[label], [])  # not there if some rows only are asked for
                 cells.append("-" if theirs is found else score.p_value(kind, found, theirs))
             lines.append(cells + [COLUMNS[name](found) for name in self.study.columns])
-        return markdown([f"{corpus.title}, {system}", *head], lines)
+        return markdown([_title(corpus, system), *head], lines)
+
+    def has_runs(self, corpus: Corpus, system: str) -> bool:
+        return any(self.finished(corpus, system, setting) for setting in self.study.settings)
 
 
 @dataclass
@@ -474,6 +477,10 @@ class Scores:
 
 #: Parts that a script makes of others: the source first, then the references.
 DERIVED: dict[str, Callable[[Bench, Corpus], list[Path]]] = {}
+
+
+def _title(corpus: Corpus, system: str) -> str:
+    return f"{corpus.title}, {system}"
 
 
 def _beside(run: Path, kind: str) -> Path:
@@ -533,8 +540,8 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
         study = replace(study, sizes=replace(study.sizes, **given), **changes)
         bench = Bench(study, a.out, a.minutes, a.jobs or study.jobs)
         finished = bench.run_all() if a.run else True
-        tables = "\n".join(bench.table(corpus, system) for corpus, system in bench.tasks())
-        print(f"\n{tables}")
+        tables = {_title(*task): bench.table(*task) for task in bench.tasks()}
+        print("", *tables.values(), sep="\n")
         if not finished:
             print("the time is over; the same command goes on")
         if a.write:
@@ -546,6 +553,11 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
                 f"p-values against {' or '.join(against)}, by stratified approximate "
                 f"randomisation over all seeds.{' ' + study.text if study.text else ''}\n\n"
             )
-            write_section(RESULTS, study.name, text + tables)
+            # What was not asked for, or has no runs here, stays as it is.
+            there = tables_of(RESULTS, study.name)
+            new = {_title(*task) for task in bench.tasks() if bench.has_runs(*task)}
+            every = [_title(*task) for task in Bench(known[name]).tasks()]
+            kept = [tables[t] if t in new else there[t] for t in every if t in new or t in there]
+            write_section(RESULTS, study.name, text + "\n".join(kept))
         benches.append(bench)
     return benches
