@@ -128,20 +128,22 @@ void bind_phrase(nb::module_& m) {
       .def(
           "decode",
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Weights& weights,
-             const PhraseSettings& settings, std::shared_ptr<FeatureNames> names, bool named) {
+             const PhraseSettings& settings, std::shared_ptr<FeatureNames> names, bool named,
+             FeatureId summed) {
             features::NameLog log(self->recent_names(names));
             PhraseResult result;
             {
               const nb::gil_scoped_release release;
-              result =
-                  decode::decode(*self, weights, input, settings, names, named ? &log : nullptr);
+              result = decode::decode(*self, weights, input, settings, names,
+                                      named ? &log : nullptr, summed);
             }
             // With the GIL: nobody else reads or adds names meanwhile.
             log.move_to(*names);
             return std::pair(std::move(result.forest), Spans{self, std::move(result.spans)});
           },
-          "input"_a, "weights"_a, "settings"_a, "names"_a, "named"_a,
-          "The forest, and the best translation of each span.")
+          "input"_a, "weights"_a, "settings"_a, "names"_a, "named"_a, "summed"_a,
+          "The forest, and the best translation of each span. `summed`: the feature that has the "
+          "score of all templates in their place; 0: none.")
       .def(
           "name_features",
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Forest& forest,

@@ -314,7 +314,7 @@ void ForcedSearch::keep_complete() {
       for (uint32_t e = bin.edges_begin[i]; e < bin.edges_begin[i + 1]; ++e) {
         kept.edges.push_back({numbers[bin.edges[e].tail], bin.edges[e].option});
         for (size_t l = 0; l < lms_; ++l) {
-          kept.lm_values.push_back(bin.lm_values[e * lms_ + l]);
+          kept.values.push_back(bin.values[e * lms_ + l]);
         }
       }
       kept.edges_begin.push_back(static_cast<uint32_t>(kept.edges.size()));

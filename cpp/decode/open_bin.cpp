@@ -63,7 +63,7 @@ void OpenBin::add(const NodeKey& key, int32_t begin, double score, double total,
     break;
   }
   edges_.push_back({edge, index});
-  values_.insert(values_.end(), values, values + lms_);
+  values_.insert(values_.end(), values, values + width_);
 }
 
 void OpenBin::rebuild_slots(size_t size) {
@@ -108,11 +108,11 @@ void OpenBin::shrink(uint32_t beam) {
     const uint32_t head = numbers[edges_[e].head];
     if (head == kDropped) continue;
     edges_[kept] = {edges_[e].edge, head};
-    for (size_t l = 0; l < lms_; ++l) values_[kept * lms_ + l] = values_[e * lms_ + l];
+    for (size_t l = 0; l < width_; ++l) values_[kept * width_ + l] = values_[e * width_ + l];
     ++kept;
   }
   edges_.resize(kept);
-  values_.resize(kept * lms_);
+  values_.resize(kept * width_);
   rebuild_slots(slots_.size());
 }
 
@@ -139,14 +139,14 @@ SearchBin OpenBin::close(const SearchLimits& limits) {
   }
   for (size_t i = 0; i < keep.size(); ++i) bin.edges_begin[i + 1] += bin.edges_begin[i];
   bin.edges.resize(bin.edges_begin.back());
-  bin.lm_values.resize(bin.edges.size() * lms_);
+  bin.values.resize(bin.edges.size() * width_);
   std::vector<uint32_t> next(bin.edges_begin.begin(), bin.edges_begin.end());
   for (size_t e = 0; e < edges_.size(); ++e) {
     const uint32_t head = numbers[edges_[e].head];
     if (head == kDropped) continue;
     const uint32_t place = next[head]++;
     bin.edges[place] = edges_[e].edge;
-    for (size_t l = 0; l < lms_; ++l) bin.lm_values[place * lms_ + l] = values_[e * lms_ + l];
+    for (size_t l = 0; l < width_; ++l) bin.values[place * width_ + l] = values_[e * width_ + l];
   }
   return bin;
 }

@@ -20,7 +20,9 @@ struct NodeKey {
 
 class OpenBin {
  public:
-  OpenBin(size_t state_size, size_t lms) : state_size_(state_size), lms_(lms), slots_(256, 0) {}
+  // Bytes of a state, values of an edge.
+  OpenBin(size_t state_size, size_t width)
+      : state_size_(state_size), width_(width), slots_(256, 0) {}
 
   // One more edge; the node of that key is made if it is new. `begin`, `values` as in SearchNode
   // and SearchBin. O(1).
@@ -50,7 +52,7 @@ class OpenBin {
   std::vector<uint32_t> best(uint32_t beam) const;
   void rebuild_slots(size_t size);
 
-  const size_t state_size_, lms_;
+  const size_t state_size_, width_;
   std::vector<Made> nodes_;
   std::vector<std::byte> states_;
   std::vector<MadeEdge> edges_;

@@ -45,7 +45,7 @@ SearchLimits limits_for(const PhraseSettings& settings, size_t words) {
 
 PhraseResult decode(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                     const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
-                    features::NameLog* log) {
+                    features::NameLog* log, FeatureId summed) {
   const SearchLimits limits = limits_for(settings, input.words.size());
   check_length(input, limits);
   const PhraseWeights dense(model, weights);
@@ -53,10 +53,10 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
   result.spans.options = collect_options(model, dense, input, settings.table_limit, nullptr);
   const OptionTable& options = *result.spans.options;
   result.spans.table = std::make_unique<SpanTable>(options, width_of(limits, input));
-  PhraseSearch search(model, dense, options, *result.spans.table, limits);
+  PhraseSearch search(model, dense, options, *result.spans.table, limits, summed != 0);
   search.run();
-  result.forest =
-      make_forest(model, options, search.graph(), input.id, std::move(names), log, dense.memo());
+  result.forest = make_forest(model, options, search.graph(), input.id, std::move(names), log,
+                              dense.memo(), summed);
   return result;
 }
 

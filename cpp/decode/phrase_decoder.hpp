@@ -47,9 +47,10 @@ struct PhraseResult {
 
 // `log` receives the names of features that templates composed; hand them to `names`, which the
 // forest refers to, where no other thread uses it. Null: they stay without names (name_features).
+// `summed`: the feature that has the score of all templates in their place; 0: none.
 PhraseResult decode(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                     const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
-                    features::NameLog* log);
+                    features::NameLog* log, FeatureId summed);
 
 struct ForcedSettings {
   bool prefix;              // where a sentence has no derivation, its longest prefix that has one
@@ -96,8 +97,9 @@ void name_features(const PhraseModel& model, const PhraseInput& input, const For
                    std::span<const uint32_t> edges, features::NameLog& log);
 
 // phrase_forest.cpp. `log` gets the names of what templates fired on its edges; it may be null.
+// With `summed`, the graph of a search that kept scores.
 Forest make_forest(const PhraseModel& model, const OptionTable& options, const SearchGraph& graph,
                    const std::string& id, std::shared_ptr<FeatureNames> names,
-                   features::NameLog* log, features::Memo& memo);
+                   features::NameLog* log, features::Memo& memo, FeatureId summed = 0);
 
 }  // namespace hopefear::decode

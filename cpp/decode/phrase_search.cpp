@@ -78,7 +78,7 @@ struct PhraseSearch::Cell {
 
 PhraseSearch::PhraseSearch(const PhraseModel& model, const PhraseWeights& weights,
                            const OptionTable& options, const SpanTable& spans,
-                           const SearchLimits& limits)
+                           const SearchLimits& limits, bool scores)
     : model_(model),
       weights_(weights),
       sink_(weights.memo(), nullptr, nullptr),
@@ -89,12 +89,13 @@ PhraseSearch::PhraseSearch(const PhraseModel& model, const PhraseWeights& weight
       length_(options.length()),
       lms_(model.lms().size()),
       state_size_(lms_ * sizeof(uint32_t) + model.state_size()),
+      scores_(scores && !model.stateful().empty()),
       coverage_(length_, &spans),
       bins_(static_cast<size_t>(length_) + 1),
       open_(static_cast<size_t>(length_) + 1),
       cubes_(static_cast<size_t>(length_) + 1),
       state_(state_size_),
-      values_(lms_) {}
+      values_(lms_ + scores_) {}
 
 PhraseSearch::~PhraseSearch() = default;
 
@@ -197,6 +198,7 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
     sink_.reset();
     options_.step_templates(o, tail + words, sink_, state_.data() + words);
     score += sink_.score();
+    if (scores_) values_[lms_] = static_cast<float>(sink_.score());
     if (!std::isfinite(score)) {
       throw InputError("a feature template gave a value that is not finite; mend the template");
     }
@@ -237,7 +239,7 @@ void PhraseSearch::make_groups(const SearchBin& bin) {
 
 OpenBin& PhraseSearch::open(int32_t covered) {
   auto& bin = open_[static_cast<size_t>(covered)];
-  if (bin == nullptr) bin = std::make_unique<OpenBin>(state_size_, lms_);
+  if (bin == nullptr) bin = std::make_unique<OpenBin>(state_size_, values_.size());
   return *bin;
 }
 

@@ -74,7 +74,9 @@ struct SearchBin {
   std::vector<std::byte> states;      // language models (4 bytes each), then templates
   std::vector<uint32_t> edges_begin;  // nodes + 1
   std::vector<SearchEdge> edges;
-  std::vector<float> lm_values;  // for each edge, each language model's feature value
+  // For each edge, each language model's feature value; then, if asked for, the score of the
+  // templates with a state.
+  std::vector<float> values;
 };
 
 // What a search leaves to be written as a forest. None of it is owned.
@@ -84,20 +86,21 @@ struct SearchGraph {
   const CoverageTable& coverage;
   size_t state_size;     // bytes in SearchBin::states for each node
   bool sentence = true;  // false: of a part of a sentence; the goal's edges add nothing
+  bool scores = false;   // whether SearchBin::values has templates, too
 };
 
 class OpenBin;  // a bin that still grows
 
 class PhraseSearch {
  public:
-  // None of them is owned.
+  // None of them is owned. `scores`: keep those of templates with a state.
   PhraseSearch(const PhraseModel& model, const PhraseWeights& weights, const OptionTable& options,
-               const SpanTable& spans, const SearchLimits& limits);
+               const SpanTable& spans, const SearchLimits& limits, bool scores);
   ~PhraseSearch();
   void run();
 
   // After run(): bins 0 .. n.
-  SearchGraph graph() const { return {bins_, coverage_, state_size_}; }
+  SearchGraph graph() const { return {bins_, coverage_, state_size_, true, scores_}; }
 
   // 0 mono, 1 swap, 2 other: a phrase [begin, end) behind `last`.
   static size_t orientation(const SearchNode& last, int32_t begin, int32_t end) {
@@ -137,6 +140,7 @@ class PhraseSearch {
   const DistortionRule distortion_;
   const int32_t length_;
   const size_t lms_, state_size_;
+  const bool scores_;
   CoverageTable coverage_;
   std::vector<SearchBin> bins_;
   std::vector<std::unique_ptr<OpenBin>> open_;  // by covered words; null when closed
@@ -149,7 +153,7 @@ class PhraseSearch {
   static constexpr uint32_t kNoGroup = 0xffffffff;
   std::vector<uint32_t> group_of_;  // by coverage, while groups are made
   std::vector<std::byte> state_;    // of the hypothesis at hand
-  std::vector<float> values_;       // its language models' feature values
+  std::vector<float> values_;       // as in SearchBin
   uint32_t ticks_ = 0;
 };
 

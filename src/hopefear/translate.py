@@ -83,6 +83,9 @@ class Translator:
         )
         self.templates = model.templates if templates is None else dict(templates)
         self.decoder = model.decoder(templates=templates, folds=folds, **(decoder or {}))
+        # Lists show features; a translation does not.
+        summed = None if self.options.nbest else self.decoder.summed()
+        self._summed = None if summed is None else (summed, summed.summed_weights(self.weights))
         self._scale = self._posterior_scale()
         # A grammar may have features of its own; what they are is not known before it is read.
         closed = model.has_rules and not model.rules.statistics().get("sparse_features", 0)
@@ -109,14 +112,17 @@ class Translator:
         id = sentence.id or str(number)
         if not sentence.words:
             return Translated("", 0.0, 0, [self._empty(id)] if self.options.nbest else [])
+        decoder, weights = self.decoder, self.weights
+        if self._summed is not None and target is None:
+            decoder, weights = self._summed
         try:
-            forest = self.decoder.decode(sentence, self.weights, target)
+            forest = decoder.decode(sentence, self.weights, target)
         except HopefearError as error:
             if isinstance(error, InputError) and self._is_plain(sentence, target):
                 # Too long, for instance: no reason to give up the lines after it.
                 return Translated("", None, len(sentence.words), warning=f"{here}: {error}")
             raise type(error)(f"{here}: {error}") from None
-        best = self.choose(forest, number)
+        best = self.choose(forest, number, weights)
         if best is None:
             why = "this target cannot be derived" if target is not None else "no translation"
             return Translated(
@@ -156,17 +162,21 @@ class Translator:
             )
         return 1.0 / weight
 
-    def choose(self, forest: Forest, number: int = 0) -> Derivation | None:
+    def choose(
+        self, forest: Forest, number: int = 0, weights: Weights | None = None
+    ) -> Derivation | None:
         """The derivation whose words are the translation; None if there is none.
 
-        `number` is the sentence's: samples of different sentences are independent.
+        `number` is the sentence's: samples of different sentences are independent. `weights`: for
+        the forest's features, if not the translator's.
         """
+        weights = self.weights if weights is None else weights
         if not (self.options.mbr or self.options.max_translation):
-            return viterbi(forest, self.weights)
+            return viterbi(forest, weights)
         if self.options.mbr:
-            agreed = consensus(forest, self.weights, scale=self._scale)
+            agreed = consensus(forest, weights, scale=self._scale)
             return None if agreed is None else agreed.derivation
-        scores = edge_scores(forest, self.weights)
+        scores = edge_scores(forest, weights)
         found = max_translation(
             forest,
             scores=scaled(scores, self._scale),

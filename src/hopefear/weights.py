@@ -36,7 +36,10 @@ from hopefear.files import (
     open_output,
 )
 
-__all__ = ["FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
+__all__ = ["REST", "FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
+
+#: A feature that stands for others, which are not there: their score. Its weight is 1.
+REST = "(rest)"
 
 
 def sparse_vector(values: Mapping[str, float], names: FeatureNames | None = None) -> SparseVector:

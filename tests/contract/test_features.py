@@ -14,7 +14,7 @@ from hopefear.config import fields_of
 from hopefear.decode.phrase import PhraseOptions
 from hopefear.features.feature import Feature, make_feature
 from hopefear.forest import kbest, viterbi
-from hopefear.weights import Weights
+from hopefear.weights import REST, Weights
 
 pytestmark = pytest.mark.engine
 
@@ -87,6 +87,29 @@ def test_search_and_replay_agree(model: SmallModel) -> None:
                 named(derivation.features, decoder), rel=1e-4, abs=1e-3
             )
             assert all(math.isfinite(value) for value in vector.values.tolist())
+
+
+def test_one_number_may_stand_for_all_that_fires(model: SmallModel) -> None:
+    decoder, weights = model.decoder(OPTIONS), weights_for(model)
+    other = decoder.summed()
+    assert other is not None
+    for sentence in SENTENCES:
+        whole = kbest(decoder.decode(sentence, weights), weights, 50)
+        forest = other.decode(sentence, weights)
+        names = {decoder.names.name(id) for id in forest.feature_ids.tolist()}
+        assert names == {*decoder.dense, REST}
+        summed = kbest(forest, other.summed_weights(weights), 50)
+        assert [d.score for d in summed] == pytest.approx([d.score for d in whole], abs=1e-3)
+        vectors = {phrases_of(d): named(d.features, decoder) for d in whole}
+        for derivation in summed:
+            every = vectors.get(phrases_of(derivation))
+            if every is None:  # one of several with the same score, at the end of the list
+                continue
+            fired = sum(weights[name] * every[name] for name in every.keys() - {*decoder.dense})
+            own = named(derivation.features, decoder)
+            assert own.pop(REST, 0.0) == pytest.approx(fired, abs=1e-3)
+            dense = {name: value for name, value in every.items() if name in decoder.dense}
+            assert own == pytest.approx(dense, rel=1e-4, abs=1e-4)
 
 
 def hiero_weights(feature: Feature, hiero: SmallHiero) -> Weights:

@@ -35,7 +35,7 @@ from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
 from hopefear.text.tokenizers.plain import split_words
 from hopefear.threads import in_order
-from hopefear.weights import FeatureNames, Weights
+from hopefear.weights import REST, FeatureNames, Weights
 
 Tokens = str | Sequence[str]
 
@@ -178,6 +178,17 @@ class Decoder(ABC):
     def for_learner(self, number: int) -> Decoder:
         """What this learner of several uses; decoders with a state for each of them differ."""
         return self
+
+    def summed(self) -> Decoder | None:
+        """The same search, but its forests have one feature in place of all that templates fire:
+        `REST`, their score under the weights of the search. Much less to write, for who wants
+        translations and does not learn such features. None: nothing fires, or it cannot.
+        """
+        return None
+
+    def summed_weights(self, weights: Weights) -> Weights:
+        """Those for forests of `summed`."""
+        return Weights({**{name: weights[name] for name in self.dense}, REST: 1.0})
 
     def language_weight(self, weights: Weights) -> float:
         """What a natural log of the language models counts, all of them together; 0: no model."""

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -62,7 +63,7 @@ from hopefear.registry import register
 from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
 from hopefear.text.tokenizers.plain import split_words
-from hopefear.weights import FeatureNames, Weights
+from hopefear.weights import REST, FeatureNames, Weights
 
 COUNTS = ("words", "phrases", "distortion", "unknown")  # the order of the engine
 _SIGNS = {"distortion": -1.0}  # the engine counts words jumped over
@@ -173,6 +174,7 @@ class PhraseDecoder(Decoder):
         )
         self.settings = self.options.settings()
         self.name_features = True  # that templates fire; see `name`
+        self._rest = 0  # the feature that stands for them; see `summed`
         for name in self.engine.dense:
             self.names.intern(name)
 
@@ -200,6 +202,13 @@ class PhraseDecoder(Decoder):
     @property
     def dense(self) -> list[str]:
         return list(self.engine.dense)
+
+    def summed(self) -> PhraseDecoder | None:
+        if not self.templates:
+            return None
+        made = copy(self)
+        made._rest = self.names.intern(REST)
+        return made
 
     def language_weight(self, weights: Weights) -> float:
         return self._lm_unit * sum(float(weights[name]) for name in self.lms)
@@ -253,6 +262,7 @@ class PhraseDecoder(Decoder):
             settings=self.settings,
             names=self.names,
             named=self.name_features,
+            summed=self._rest,
         )
         return forest, spans
 

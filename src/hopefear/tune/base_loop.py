@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,6 +59,10 @@ class Decodes(Protocol):
     ) -> Iterator[Forest]: ...
 
     def for_learner(self, number: int) -> Decodes: ...
+
+    def summed(self) -> Decodes | None: ...
+
+    def summed_weights(self, weights: Weights) -> Weights: ...
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,7 @@ class BaseLoop(ABC):
         self.weights = self.start
         self.useless: dict[str, list[str]] = {"never_fired": [], "constant": []}
         self._warnings: list[str] = []  # of the phase that runs
+        self._weights_of_sums: tuple[Weights, Weights] | None = None  # and which they are of
 
     def run(self) -> Outcome:
         """Run to the end, from the beginning or from the last finished phase."""
@@ -146,6 +152,10 @@ class BaseLoop(ABC):
 
     def _open(self) -> None:  # noqa: B027 (may be left as it is)
         """What takes long and must be there before the first phase."""
+
+    def _sums(self) -> bool:
+        """Whether the sets are decoded for their translations, whatever templates fire."""
+        return False
 
     @abstractmethod
     def _state(self) -> Mapping[str, Any]:
@@ -211,13 +221,30 @@ class BaseLoop(ABC):
             return judge.scores(list(in_order(self._best_text, forests, self.threads)))
 
     def _best_text(self, forest: Forest) -> str:
-        best = viterbi(forest, self.weights)
+        best = viterbi(forest, self._forest_weights)
         return "" if best is None else best.text
+
+    @cached_property
+    def _summed(self) -> Decodes | None:
+        """What decodes the sets, if features of templates are not looked at one by one."""
+        return self.decoder.summed() if self._sums() else None
+
+    @property
+    def _forest_weights(self) -> Weights:
+        """For the features of the sets' forests."""
+        if self._summed is None:
+            return self.weights
+        known = self._weights_of_sums
+        if known is None or known[0] is not self.weights:
+            known = (self.weights, self._summed.summed_weights(self.weights))
+            self._weights_of_sums = known
+        return known[1]
 
     def _forests(self, data: TuningSet, step: Progress) -> Iterator[Forest]:
         """One for each sentence; those without words are not decoded."""
         full = [sentence for sentence in data.sentences if not is_empty(sentence)]
-        decoded = self.decoder.decode_all(full, self.weights, threads=self.threads)
+        decoder = self._summed or self.decoder
+        decoded = decoder.decode_all(full, self.weights, threads=self.threads)
         for sentence in data.sentences:
             forest = ForestBuilder().finish() if is_empty(sentence) else next(decoded, None)
             if forest is None:

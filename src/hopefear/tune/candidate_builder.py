@@ -28,14 +28,12 @@ from hopefear.files import PathLike, atomic_path
 from hopefear.metrics.metric import Metric, References
 from hopefear.tune.arrays import damaged, load_arrays
 from hopefear.tune.candidates import Candidates, FeatureTable, grouped
-from hopefear.weights import FeatureNames, Weights
+from hopefear.weights import REST, FeatureNames, Weights
 
 S = TypeVar("S", bound=np.generic)
 
 #: Up to so many features all are columns.
 DENSE_LIMIT = 64
-#: The score of features that never move; its weight is 1.
-REST = "(rest)"
 _PIECE = 1 << 16  # rows that are put in order at once
 
 

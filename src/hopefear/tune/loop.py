@@ -14,7 +14,7 @@ import numpy as np
 
 from hopefear._engine import Forest
 from hopefear.tune.base_loop import BaseLoop, Decodes, Outcome, summary, without_rise
-from hopefear.tune.candidate_builder import DENSE_LIMIT, REST
+from hopefear.tune.candidate_builder import DENSE_LIMIT
 from hopefear.tune.candidates import FeatureTable
 from hopefear.tune.degenerate import in_words, useless_features
 from hopefear.tune.feature_selection import rare_features
@@ -24,7 +24,7 @@ from hopefear.tune.search_aware import DecodesBins, SearchAware, check_search_aw
 from hopefear.tune.store import STORES, Added, BinStore, Store
 from hopefear.tune.training import Names
 from hopefear.tune.tuner import BatchTuner, Pool, Task
-from hopefear.weights import FeatureNames, Weights
+from hopefear.weights import REST, FeatureNames, Weights
 
 __all__ = ["Decodes", "Judge", "Loop", "Outcome", "TuningSet", "summary", "without_rise"]
 
@@ -67,8 +67,18 @@ class Loop(BaseLoop):
             distinct=self.options.distinct,
             threads=self.threads,
             decodings=self.options.iterations + 1,
-            **({"dense": self.dense, "rest": self.start} if self._has_rest else {}),
+            **self._moved(),
         )
+
+    def _moved(self) -> dict[str, Any]:
+        """What a store must know where sparse features are one number: which features move."""
+        if self._summed is not None:
+            return {"dense": [*self.dense, REST]}
+        return {"dense": self.dense, "rest": self.start} if self._has_rest else {}
+
+    def _sums(self) -> bool:
+        bins = isinstance(self.tuner, SearchAware) and self.tuner.search_aware != "off"
+        return self._has_rest and not bins
 
     @cached_property
     def _has_rest(self) -> bool:
@@ -87,7 +97,7 @@ class Loop(BaseLoop):
         )
 
     def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
-        added = self.store.add(self.iteration, forests, self.weights)
+        added = self.store.add(self.iteration, forests, self._forest_weights)
         return added, {"new_candidates": added.new, "candidates": added.total}
 
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:

@@ -254,6 +254,9 @@ class OnlineLoop(BaseLoop):
 
     # -- the phases --
 
+    def _sums(self) -> bool:
+        return self.fired is None
+
     def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
         added = Added()
         for number, (text, ids) in enumerate(in_order(self._look, forests, self.threads)):

@@ -10,19 +10,21 @@ from typing import Any, ClassVar
 
 import pytest
 from loop_toy import Climber, ToyDecoder, start_weights, toy_set
+from phrase_small import random_model, random_weights
 
+from hopefear.decode.phrase import PhraseOptions
 from hopefear.errors import InputError, OptionError
+from hopefear.features.feature import make_feature
 from hopefear.forest import viterbi
 from hopefear.metrics import create
 from hopefear.tune.base_loop import _change
-from hopefear.tune.candidate_builder import REST
 from hopefear.tune.loop import Loop, TuningSet, without_rise
 from hopefear.tune.mert import Mert
 from hopefear.tune.options import LoopOptions
 from hopefear.tune.run import RunDirectory, read_metrics
 from hopefear.tune.runs import tune
 from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
-from hopefear.weights import FeatureNames, Weights
+from hopefear.weights import REST, FeatureNames, Weights
 
 Make = Callable[..., tuple[dict[str, Any], Path]]
 
@@ -418,6 +420,43 @@ def test_sparse_features_that_stay_are_one_number_in_the_pool(
     assert scores == others
     for name, value in theirs.items():
         assert ours[name] == pytest.approx(value, rel=1e-4), name
+
+
+def test_a_decoder_that_sums_them_gives_the_same(
+    run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hopefear.tune.loop.DENSE_LIMIT", 1)
+    templates = (make_feature("rule-id"), make_feature("rule-history"))
+    model = random_model(4, templates=templates)
+    options = PhraseOptions(beam=20, pop_limit=60)
+    sentences = ["d e u d", "e e neu d f d", "f d e", "d d e f u", "u e d neu"]
+
+    decoder, start = model.decoder(options), random_weights(1, model)
+    for forest in decoder.decode_all(sentences, start):
+        for id in forest.feature_ids.tolist():
+            name = decoder.names.name(id)
+            if name not in decoder.dense:
+                start[name] = (id % 21 - 10) / 20
+    goal = random_weights(2, model)
+    texts = [viterbi(forest, goal).text for forest in decoder.decode_all(sentences, goal)]
+    data = TuningSet(sentences, [[text] for text in texts])
+
+    def found(name: str, **more: Any) -> tuple[Weights, list[float]]:
+        _, directory = run(
+            name, tuner=Mert(restarts=2, kept=1), decoder=decoder, start=start, data=data,
+            heldout=data, **more,
+        )  # fmt: skip
+        records = read_metrics(directory / "metrics.jsonl")
+        scores = [record[key] for record in records for key in ("score", "heldout_score")]
+        return Weights.load(directory / "weights.tsv"), scores
+
+    ours, scores = found("sums")
+    assert scores[-1] > scores[0]
+    monkeypatch.setattr(Loop, "_sums", lambda self: False)
+    theirs, others = found("all")
+    assert scores == pytest.approx(others)
+    for name, value in theirs.items():
+        assert ours[name] == pytest.approx(value, rel=1e-3, abs=1e-5), name
 
 
 def test_a_tuner_that_moves_a_fixed_weight_is_caught(run: Make) -> None:
