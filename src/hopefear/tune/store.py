@@ -57,8 +57,10 @@ class Store(ABC):
     distinct: bool = True
     threads: int = 1
     decodings: int = 10  # how many to expect
-    dense: Sequence[str] = ()  # with `rest`: the features that move
-    rest: Weights | None = None  # of k-best lists: the weights of all others, which never do
+    # Of k-best lists: features that are columns in any case; the weights of all others, if these
+    # never move.
+    dense: Sequence[str] = ()
+    rest: Weights | None = None
 
     @abstractmethod
     def add(self, iteration: int, forests: Iterator[Forest], weights: Weights) -> Added:
