@@ -36,7 +36,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from support.results import markdown, write_section
+from support.results import markdown, tables_of, write_section
 from support.study import (
     BEST_ITERATION,
     DERIVED,
@@ -49,6 +49,7 @@ from support.study import (
     Setting,
     Study,
     main,
+    title_of,
 )
 
 from hopefear.files import open_input
@@ -578,8 +579,10 @@ if __name__ == "__main__":
         every = replace(bench, study=whole[name])
         if "--write" not in sys.argv:
             continue
-        # Of all corpora or not at all: unlike tables, theirs are not kept one by one.
-        if name in FIGURES and all(every.has_runs(*task) for task in every.tasks()):
+        # Unlike tables, panels of other corpora are not kept: drawn if all that is shown has runs.
+        shown = tables_of(RESULTS, name)
+        tasks = [task for task in every.tasks() if title_of(*task) in shown]
+        if name in FIGURES and all(every.has_runs(*task) for task in tasks):
             write_curves(every)
         if name == "full" and list(bench.study.corpora) == list(whole[name].corpora):
             write_lengths(bench)

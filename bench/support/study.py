@@ -432,7 +432,7 @@ class Bench:
                 theirs = runs.get(against[label], [])  # not there if some rows only are asked for
                 cells.append("-" if theirs is found else score.p_value(kind, found, theirs))
             lines.append(cells + [COLUMNS[name](found) for name in self.study.columns])
-        return markdown([_title(corpus, system), *head], lines)
+        return markdown([title_of(corpus, system), *head], lines)
 
     def has_runs(self, corpus: Corpus, system: str) -> bool:
         return any(self.finished(corpus, system, setting) for setting in self.study.settings)
@@ -479,7 +479,7 @@ class Scores:
 DERIVED: dict[str, Callable[[Bench, Corpus], list[Path]]] = {}
 
 
-def _title(corpus: Corpus, system: str) -> str:
+def title_of(corpus: Corpus, system: str) -> str:
     return f"{corpus.title}, {system}"
 
 
@@ -540,7 +540,7 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
         study = replace(study, sizes=replace(study.sizes, **given), **changes)
         bench = Bench(study, a.out, a.minutes, a.jobs or study.jobs)
         finished = bench.run_all() if a.run else True
-        tables = {_title(*task): bench.table(*task) for task in bench.tasks()}
+        tables = {title_of(*task): bench.table(*task) for task in bench.tasks()}
         print("", *tables.values(), sep="\n")
         if not finished:
             print("the time is over; the same command goes on")
@@ -555,8 +555,8 @@ def main(studies: Study | Sequence[Study], doc: str | None, script: str) -> list
             )
             # What was not asked for, or has no runs here, stays as it is.
             there = tables_of(RESULTS, study.name)
-            new = {_title(*task) for task in bench.tasks() if bench.has_runs(*task)}
-            every = [_title(*task) for task in Bench(known[name]).tasks()]
+            new = {title_of(*task) for task in bench.tasks() if bench.has_runs(*task)}
+            every = [title_of(*task) for task in Bench(known[name]).tasks()]
             kept = [tables[t] if t in new else there[t] for t in every if t in new or t in there]
             write_section(RESULTS, study.name, text + "\n".join(kept))
         benches.append(bench)
