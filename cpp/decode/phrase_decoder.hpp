@@ -50,7 +50,7 @@ struct PhraseResult {
 // `summed`: the feature that has the score of all templates in their place; 0: none.
 PhraseResult decode(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                     const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
-                    features::NameLog* log, FeatureId summed);
+                    features::NameLog* log, FeatureId summed = 0);
 
 struct ForcedSettings {
   bool prefix;              // where a sentence has no derivation, its longest prefix that has one
