@@ -6,13 +6,13 @@
     python bench/maxforce.py updates --run         # what is learned from what, sparse features
     python bench/maxforce.py minibatch --run       # figure 10: seconds, so one run at a time
     python bench/maxforce.py tuners --run          # tables 5 and 6, figure 11
-    python bench/maxforce.py full --run            # the main row: all of the training text; lengths
+    python bench/maxforce.py full --run            # the main row: all of the training text
     python bench/maxforce.py tags --run            # parts of speech, too
     python bench/maxforce.py where --run           # Liu & Huang 2014, table 6
 
 Each is one command of at most 40 minutes (--minutes), the same one goes on where it was; --corpora
 takes one corpus after the other. --write puts what is finished into docs/results.md, and the
-learning curves beside it.
+learning curves beside it; of `full`, how long the pairs are that can be derived.
 
 MAXFORCE begins with weights of 0, all of them free, and learns from pairs of the training text that
 forced decoding derives, 5,000 at random unless a table says otherwise. Differs from the paper, and

@@ -254,20 +254,24 @@ class ForestWriter {
         score += static_cast<double>(memo_.weight(fired.id)) * fired.value;
       }
       scratch_.push_back({summed_feature(), static_cast<float>(score)});
-      append(f.row_features, f.row_values);
-      f.row_begin.push_back(offset(f.row_features.size()));
-      return rows_[option] = static_cast<uint32_t>(f.row_begin.size() - 2);
+    } else {
+      add_fired_by(option);
     }
-    bool named = true;
-    for (const features::Fired& fired : options_.fired(option)) {
-      const size_t before = f.feature_ids.size();
-      scratch_.push_back({local(fired.id), fired.value});
-      if (f.feature_ids.size() > before) named = named && (log_ == nullptr || log_->has(fired.id));
-    }
-    if (!named) name_fired(model_, options_, option, memo_, *log_);
     append(f.row_features, f.row_values);
     f.row_begin.push_back(offset(f.row_features.size()));
     return rows_[option] = static_cast<uint32_t>(f.row_begin.size() - 2);
+  }
+
+  // What templates without a state fired, to scratch_; what is new is named.
+  void add_fired_by(uint32_t option) {
+    const std::vector<FeatureId>& ids = out_->feature_ids;
+    bool named = true;
+    for (const features::Fired& fired : options_.fired(option)) {
+      const size_t before = ids.size();
+      scratch_.push_back({local(fired.id), fired.value});
+      if (ids.size() > before) named = named && (log_ == nullptr || log_->has(fired.id));
+    }
+    if (!named) name_fired(model_, options_, option, memo_, *log_);
   }
 
   // What stateful templates fired, behind the edge's own features.

@@ -46,7 +46,7 @@ class Loop(BaseLoop):
         return self.tuner.state()
 
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
-        if self._has_rest and isinstance(self.decoder, Names):
+        if self._has_rest and self._summed is None and isinstance(self.decoder, Names):
             self.decoder.name_features = False
         self.store = self._open_store()
         self.tuner.restore(state)
@@ -54,10 +54,11 @@ class Loop(BaseLoop):
 
     def _open_store(self) -> Store:
         kind: Callable[..., Store] = STORES[self.tuner.pool_space]
-        if isinstance(self.tuner, SearchAware) and self.tuner.search_aware != "off":
+        tuner = self._search_aware
+        if tuner is not None:
             sentences = self.judge.data.sentences
             decoder = cast(DecodesBins, self.decoder)  # check_search_aware
-            kind = partial(BinStore, tuner=self.tuner, decoder=decoder, sentences=sentences)
+            kind = partial(BinStore, tuner=tuner, decoder=decoder, sentences=sentences)
         return kind(
             directory=self.directory.pool,
             metric=self.metric,
@@ -77,8 +78,13 @@ class Loop(BaseLoop):
         return {"dense": self.dense, "rest": self.start} if self._has_rest else {}
 
     def _sums(self) -> bool:
-        bins = isinstance(self.tuner, SearchAware) and self.tuner.search_aware != "off"
-        return self._has_rest and not bins
+        return self._has_rest and self._search_aware is None
+
+    @property
+    def _search_aware(self) -> SearchAware | None:
+        """The tuner, if it looks at bins."""
+        tuner = self.tuner
+        return tuner if isinstance(tuner, SearchAware) and tuner.search_aware != "off" else None
 
     @cached_property
     def _has_rest(self) -> bool:
