@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -14,6 +15,50 @@
 #include "base/error.hpp"
 
 namespace hopefear {
+namespace {
+
+// The length of the UTF-8 sequence at the front of `s`, 0 if there is none.
+size_t utf8_sequence(std::string_view s) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
+  const auto tail = [&](size_t i, unsigned low, unsigned high) {
+    return i < s.size() && byte(i) >= low && byte(i) <= high;
+  };
+  const unsigned c = byte(0);
+  if (c < 0x80) return 1;
+  if (c < 0xc2) return 0;
+  if (c < 0xe0) return tail(1, 0x80, 0xbf) ? 2 : 0;
+  if (c < 0xf0) {
+    const unsigned low = c == 0xe0 ? 0xa0 : 0x80, high = c == 0xed ? 0x9f : 0xbf;
+    return tail(1, low, high) && tail(2, 0x80, 0xbf) ? 3 : 0;
+  }
+  if (c > 0xf4) return 0;
+  const unsigned low = c == 0xf0 ? 0x90 : 0x80, high = c == 0xf4 ? 0x8f : 0xbf;
+  return tail(1, low, high) && tail(2, 0x80, 0xbf) && tail(3, 0x80, 0xbf) ? 4 : 0;
+}
+
+void check_utf8(std::string_view line, const LineReader& reader) {
+  size_t at = 0;
+  while (at < line.size()) {
+    uint64_t eight;
+    if (line.size() - at >= sizeof(eight)) {  // mostly ASCII: eight bytes at a time
+      std::memcpy(&eight, line.data() + at, sizeof(eight));
+      if ((eight & 0x8080808080808080) == 0) {
+        at += sizeof(eight);
+        continue;
+      }
+    }
+    const size_t n = utf8_sequence(line.substr(at));
+    if (n == 0) {
+      char byte[8];
+      std::snprintf(byte, sizeof(byte), "0x%02x", static_cast<unsigned char>(line[at]));
+      throw InputError(reader.place() + ": byte " + byte + " at column " + std::to_string(at + 1) +
+                       " is not UTF-8; convert the file, for instance with iconv");
+    }
+    at += n;
+  }
+}
+
+}  // namespace
 
 FileError::FileError(int error_number, std::string file_path)
     : std::runtime_error(file_path + ": " + std::strerror(error_number)),
@@ -101,6 +146,13 @@ bool LineReader::next(std::string_view& line) {
     if (n == 0) at_end_ = true;
     end_ += n;
   }
+}
+
+bool LineReader::next_text(std::string_view& line) {
+  if (!next(line)) return false;
+  if (line_number_ == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+  check_utf8(line, *this);
+  return true;
 }
 
 std::string LineReader::place() const { return name() + ":" + std::to_string(line_number_); }

@@ -72,6 +72,8 @@ class LineReader {
  public:
   explicit LineReader(ByteSource& source);
   bool next(std::string_view& line);
+  // The same of a text: without a byte-order mark; an InputError if it is not UTF-8.
+  bool next_text(std::string_view& line);
   uint64_t line_number() const { return line_number_; }  // of the line last returned, from 1
   std::string place() const;                             // "name:line"
   const std::string& name() const { return source_.name(); }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
@@ -13,25 +11,6 @@ namespace hopefear::rules {
 namespace {
 
 constexpr size_t kBlockWords = size_t{1} << 14;
-
-// The length of the UTF-8 sequence at the front of `s`, 0 if there is none.
-size_t utf8_sequence(std::string_view s) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
-  const auto tail = [&](size_t i, unsigned low, unsigned high) {
-    return i < s.size() && byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned c = byte(0);
-  if (c < 0x80) return 1;
-  if (c < 0xc2) return 0;
-  if (c < 0xe0) return tail(1, 0x80, 0xbf) ? 2 : 0;
-  if (c < 0xf0) {
-    const unsigned low = c == 0xe0 ? 0xa0 : 0x80, high = c == 0xed ? 0x9f : 0xbf;
-    return tail(1, low, high) && tail(2, 0x80, 0xbf) ? 3 : 0;
-  }
-  if (c > 0xf4) return 0;
-  const unsigned low = c == 0xf0 ? 0x90 : 0x80, high = c == 0xf4 ? 0x8f : 0xbf;
-  return tail(1, low, high) && tail(2, 0x80, 0xbf) && tail(3, 0x80, 0xbf) ? 4 : 0;
-}
 
 std::string grouped(uint64_t number) {  // 1,234,567
   const std::string digits = std::to_string(number);
@@ -43,37 +22,12 @@ std::string grouped(uint64_t number) {  // 1,234,567
   return text;
 }
 
-void split(std::string_view line, const LineReader& reader, WordCollector& words,
-           std::vector<Word>& sentence) {
-  if (reader.line_number() == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-  check_utf8(line, reader);
+void split(std::string_view line, WordCollector& words, std::vector<Word>& sentence) {
   sentence.clear();
   for_each_word(line, kBlanks, [&](std::string_view word) { sentence.push_back(words.add(word)); });
 }
 
 }  // namespace
-
-void check_utf8(std::string_view line, const LineReader& reader) {
-  size_t at = 0;
-  while (at < line.size()) {
-    uint64_t eight;
-    if (line.size() - at >= sizeof(eight)) {  // mostly ASCII: eight bytes at a time
-      std::memcpy(&eight, line.data() + at, sizeof(eight));
-      if ((eight & 0x8080808080808080) == 0) {
-        at += sizeof(eight);
-        continue;
-      }
-    }
-    const size_t n = utf8_sequence(line.substr(at));
-    if (n == 0) {
-      char byte[8];
-      std::snprintf(byte, sizeof(byte), "0x%02x", static_cast<unsigned char>(line[at]));
-      throw InputError(reader.place() + ": byte " + byte + " at column " + std::to_string(at + 1) +
-                       " is not UTF-8; convert the file, for instance with iconv");
-    }
-    at += n;
-  }
-}
 
 void parse_points(std::string_view line, size_t source_size, size_t target_size,
                   const std::string& place, std::vector<Point>& points) {
@@ -115,7 +69,7 @@ AlignedCorpus::AlignedCorpus(ByteSource& source, ByteSource& target, ByteSource&
   std::vector<bool> source_linked, target_linked;
   while (true) {
     std::array<bool, 3> more;
-    for (size_t i = 0; i < 3; ++i) more[i] = readers[i].next(lines[i]);
+    for (size_t i = 0; i < 3; ++i) more[i] = readers[i].next_text(lines[i]);
     if (!more[0] && !more[1] && !more[2]) break;
     if (!(more[0] && more[1] && more[2])) {
       std::string counts;
@@ -128,8 +82,8 @@ AlignedCorpus::AlignedCorpus(ByteSource& source, ByteSource& target, ByteSource&
       throw InputError(counts +
                        "; parallel files need one line for one line, give files of equal length");
     }
-    split(lines[0], readers[0], source_words_, pair.source);
-    split(lines[1], readers[1], target_words_, pair.target);
+    split(lines[0], source_words_, pair.source);
+    split(lines[1], target_words_, pair.target);
     parse_points(lines[2], pair.source.size(), pair.target.size(), readers[2].place(), pair.points);
     source_linked.assign(pair.source.size(), false);
     target_linked.assign(pair.target.size(), false);

@@ -63,7 +63,4 @@ class AlignedCorpus {
 void parse_points(std::string_view line, size_t source_size, size_t target_size,
                   const std::string& place, std::vector<Point>& points);
 
-// Throws InputError naming the place and the first byte that is not UTF-8.
-void check_utf8(std::string_view line, const LineReader& reader);
-
 }  // namespace hopefear::rules

@@ -76,13 +76,11 @@ class GrammarReader {
     LineReader reader(source);
     reader_ = &reader;
     std::string_view line;
-    while (reader.next(line)) {
-      if (reader.line_number() == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+    while (reader.next_text(line)) {
       if (++lines_ % 4096 == 0) {
         poll_interrupt();
         progress_(lines_);
       }
-      check_utf8(line, reader);
       const size_t first = line.find_first_not_of(kBlanks);
       if (first == std::string_view::npos || line[first] == '#') continue;
       parse(line);

@@ -180,9 +180,7 @@ class Importer {
   void read(ByteSource& source, F&& parse) {
     LineReader reader(source);
     std::string_view line;
-    while (reader.next(line)) {
-      if (reader.line_number() == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-      check_utf8(line, reader);
+    while (reader.next_text(line)) {
       parse(fields_of(line), reader.place());
       sorter_.shard(lines_ % sorter_.shards()).add(record_);
       if (++lines_ % 4096 == 0) {

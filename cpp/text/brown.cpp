@@ -96,7 +96,7 @@ Text read(std::span<ByteSource* const> sources, uint64_t min_count) {
   for (ByteSource* source : sources) {
     LineReader reader(*source);
     std::string_view line;
-    while (reader.next(line)) {
+    while (reader.next_text(line)) {
       if ((++text.sentences & 1023) == 0) poll_interrupt();
       constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
       uint32_t last = kNone;

@@ -109,7 +109,7 @@ def cluster(
             min_count=min_count,
             progress=progress,
         )
-    words = [(_decoded(word), path, count) for word, path, count in found["words"]]
+    words = [(word.decode(), path, count) for word, path, count in found["words"]]
     result = Clusters(
         MappingProxyType({word: path for word, path, _ in words}),
         MappingProxyType({word: count for word, _, count in words}),
@@ -118,10 +118,3 @@ def cluster(
         found["sentences"], found["tokens"], len(words), found["clusters"], found["information"]
     )
     return result, report
-
-
-def _decoded(word: bytes) -> str:
-    try:
-        return word.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"the word {word[:40]!r} is no UTF-8; convert the text") from None
