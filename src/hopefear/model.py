@@ -180,13 +180,20 @@ class Model:
     def templates(self) -> dict[str, Mapping[str, Any]]:
         """The feature templates that are on, with their options."""
         given: dict[str, Any] = self.settings.get("features", {})
+        found: dict[str, Mapping[str, Any]] = {}
         for name, options in given.items():
             if not isinstance(options, dict):
                 raise InputError(
                     f"{self.directory / MODEL_FILE}: features.{name} is {options!r}, expected a "
                     f"table [features.{name}]"
                 )
-        return given
+            try:
+                cls: Any = registry.get("feature", name)
+            except OptionError:  # said when it is to be made
+                found[name] = options
+                continue
+            found[name] = cls.settled(options, self.directory)
+        return found
 
     @property
     def lm(self) -> LanguageModel:
@@ -241,6 +248,8 @@ class Model:
                 raise
             raise OptionError(f"{self.directory / MODEL_FILE}: {error}") from None
         except InputError as error:  # two of the same name, for instance
+            if str(error).startswith(str(self.directory)):
+                raise
             raise InputError(f"{self.directory}: {error}") from None
 
     @property

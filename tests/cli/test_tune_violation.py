@@ -62,6 +62,37 @@ def test_maxforce_on_the_bitext(world: Path, tmp_path: Path, hopefear: Run) -> N
     assert "training.prefixes = 4, now it is 5" in other.stderr
 
 
+def test_combinations_of_ones_own(world: Path, tmp_path: Path, hopefear: Run) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("s0.w+t0.w\n")
+    words = ("--tuner", "maxforce", "--templates", f"word-edges:file={mine}")
+    done = hopefear(*command(world, tmp_path / "run", *words))
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "run" / "weights.tsv").read_text().splitlines()
+    names = [line.split("\t")[0] for line in lines]
+    fired = [name for name in names if name.startswith("word-edges:")]
+    assert len(fired) > 10
+    assert all(name.startswith("word-edges:s0.w+t0.w|") for name in fired)
+    mine.write_text("s0.w+t0.w\nlen+t0.w\n")
+    again = hopefear(*command(world, tmp_path / "run", *words, "--resume"))
+    assert again.returncode == 2
+    assert "len+t0.w" in again.stderr
+
+
+def test_patterns_hold_what_has_a_weight(world: Path, tmp_path: Path, hopefear: Run) -> None:
+    words = ("--tuner", "maxforce", "--templates", "rule-id", "--fix")
+    refused = hopefear(*command(world, tmp_path / "no", *words, "rule-id:*"))
+    assert refused.returncode == 2
+    assert "no feature 'rule-id:*'; a pattern is for features that have a weight" in refused.stderr
+    start = (world / "model" / "weights.tsv").read_text() + "rule-id:.|.\t0.5\n"
+    (tmp_path / "start").write_text(start)
+    more = ("--weights", tmp_path / "start", "--iterations", "1")
+    done = hopefear(*command(world, tmp_path / "run", *words, "rule-id:*", *more))
+    assert done.returncode == 0, done.stderr
+    assert "--fix 'rule-id:*': holds the 1 features that have a weight" in done.stderr
+    assert "rule-id:.|.\t0.5\n" in (tmp_path / "run" / "weights.tsv").read_text()
+
+
 def test_prefixes_by_the_word_alignment(world: Path, tmp_path: Path, hopefear: Run) -> None:
     links = world / "model" / "work" / "alignment.txt"
     words = ("--tuner", "maxforce", "--prefixes", "4", "--json")

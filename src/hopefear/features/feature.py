@@ -31,7 +31,8 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, cast
 
 from hopefear import config, registry
 from hopefear._engine import FeatureTemplate, python_template
@@ -63,6 +64,13 @@ class Feature(ABC):
     """Base of all templates; subclasses are frozen dataclasses."""
 
     label: ClassVar[str] = ""  # what its features' names begin with: the registered name
+
+    @classmethod
+    def settled(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """Options with what is in the files that they name, instead of the names: a model can be
+        moved, and a run knows what it was made with. Names are relative to `folder`.
+        """
+        return dict(options)
 
     @abstractmethod
     def make(self, lists: WordLists) -> FeatureTemplate:
@@ -144,14 +152,14 @@ def parse_templates(
     chosen: dict[str, dict[str, Any]] = {}
     for text in texts:
         name, *pairs = text.split(":")
-        cls = registry.get("feature", name)
+        cls = cast(type[Feature], registry.get("feature", name))
         if name in chosen:
             raise OptionError(f"--templates: {name} is given twice; give it once")
         try:
             given = config.parse_pairs(cls, pairs)
         except OptionError as error:
             raise OptionError(str(error).replace("--set", f"--templates {name}", 1)) from None
-        chosen[name] = {**known.get(name, {}), **given}
+        chosen[name] = {**known.get(name, {}), **cls.settled(given, Path())}
     return chosen
 
 

@@ -13,7 +13,7 @@ each of them at a level of back-off, with the budget of the paper's table 1:
 
 A combination is `s0.w+t0.w`; where it fires the feature is `word-edges:s0.w+t0.w|maison|house`. The
 budgets of a combination add up to no more than `budget`. All combinations would be 27,012 for each
-rule use: a chosen list is taken, `combinations()` below, or a file with one on each line. The
+rule use: a chosen list is taken, `combinations()` below, or one of your own (`list`, `file`). The
 template itself is cpp/features/word_edges.cpp. Clusters are in the model directory (`hopefear train
 --clusters 200`), and so are the most frequent tags of words; a source word has its tag in this
 sentence if the model has a tagger.
@@ -23,22 +23,24 @@ Differs: errata 4.1: a list instead of all combinations; the length costs nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hopefear._engine import FeatureTemplate, word_edges
 from hopefear.config import option
 from hopefear.errors import InputError, OptionError
 from hopefear.features.feature import Feature
 from hopefear.features.word_lists import WordLists
+from hopefear.files import display_name
 from hopefear.registry import register
 from hopefear.text.lines import read_lines
 
 EDGES = ("sp", "s0", "s1", "sn", "t0", "t1", "len")  # the order of the engine
 LEVELS = ("w", "c", "b", "6", "4", "t", "y")  # likewise
 BUDGETS = {"w": 5, "c": 3, "b": 3, "6": 2, "4": 2, "t": 2, "y": 1}  # Yu et al. 2013, table 1
+_ALL_LEVELS = "".join(LEVELS)
 _SOURCE_ONLY = ("c", "y")
 _CLUSTERS = ("b", "6", "4")
 
@@ -71,10 +73,9 @@ def combinations() -> Iterator[str]:
     yield "s0.4+s1.4+t0.4+t1.4+sp.4"
 
 
-def parse_combination(text: str, budget: int) -> list[Atom]:
+def parse_combination(text: str) -> list[Atom]:
     """The atoms of `s0.w+t0.w`; an `OptionError` says what is wrong with it."""
     atoms: list[Atom] = []
-    spent = 0
     for part in text.split("+"):
         edge, _, level = part.partition(".")
         if edge == "len" and not level:
@@ -89,16 +90,36 @@ def parse_combination(text: str, budget: int) -> list[Atom]:
             raise OptionError(
                 f"word-edges: combination {text!r}: level .{level} is for source words only"
             )
-        spent += BUDGETS[level]
         atoms.append((EDGES.index(edge), LEVELS.index(level)))
     if len({edge for edge, _ in atoms}) < len(atoms):
         raise OptionError(f"word-edges: combination {text!r} has an edge twice; leave one out")
-    if spent > budget:
-        raise OptionError(
-            f"word-edges: combination {text!r} costs {spent}, more than the budget of {budget}; "
-            "take coarser levels or set a larger budget"
-        )
     return atoms
+
+
+def levels_of(atoms: Sequence[Atom]) -> list[str]:
+    """Those of words; the length has none."""
+    return [LEVELS[level] for edge, level in atoms if EDGES[edge] != "len"]
+
+
+def _needs(atoms: Sequence[Atom]) -> set[str]:
+    """What a model must have for a combination."""
+    needed = set()
+    for edge, level in atoms:
+        side = "target" if EDGES[edge].startswith("t") else "source"
+        if EDGES[edge] != "len" and LEVELS[level] in _CLUSTERS:
+            needed.add(f"{side} clusters")
+        if EDGES[edge] != "len" and LEVELS[level] == "t":
+            needed.add(f"{side} tags")
+    return needed
+
+
+def _read(file: Path) -> list[str]:
+    """The combinations of a file; # is for remarks."""
+    lines = [line.strip() for line in read_lines(file)]
+    found = [line for line in lines if line and not line.startswith("#")]
+    if not found:
+        raise InputError(f"{display_name(file)}: no combinations; give one on each line")
+    return found
 
 
 @register("feature", "word-edges")
@@ -109,29 +130,55 @@ class WordEdges(Feature):
     file: Path | None = option(
         None, help="combinations to take, one on each line, instead of the usual list"
     )
+    list_: list[str] = option([], help="the same, combinations between commas")
     levels: str = option(
-        "".join(LEVELS), help="take those of the list that have these levels only ('b64': classes)"
+        _ALL_LEVELS, help="take those of the list that have these levels only ('b64': classes)"
     )
-    budget: int = option(10, min=1, help="what a combination may cost at most")
+    budget: int = option(
+        10,
+        min=1,
+        help="what a combination may cost at most; those of the usual list that cost "
+        "more are left out",
+    )
+
+    @classmethod
+    def settled(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        given = dict(options)
+        if isinstance(given.get("file"), str | Path):
+            if given.get("list"):
+                raise OptionError("word-edges: file and list are both given; give one")
+            given["list"] = _read(folder / given.pop("file"))
+        return given
+
+    @property
+    def own(self) -> list[str]:
+        """Combinations that were asked for by name."""
+        return self.list_ if self.file is None else _read(self.file)
 
     def combinations(self) -> list[str]:
         """Those that fire, with the levels and the classes there are."""
-        if self.file is None:
-            given: Sequence[str] = list(combinations())
-        else:
-            given = [line.strip() for line in read_lines(self.file)]
-            given = [line for line in given if line and not line.startswith("#")]
+        own = self.own
         unknown = set(self.levels) - set(LEVELS)
         if unknown or not self.levels:
-            raise OptionError(f"word-edges: levels={self.levels}: give some of {''.join(LEVELS)}")
+            raise OptionError(f"word-edges: levels={self.levels}: give some of {_ALL_LEVELS}")
         chosen = []
-        for text in dict.fromkeys(given):
-            atoms = parse_combination(text, self.budget)
-            used = {LEVELS[level] for edge, level in atoms if EDGES[edge] != "len"}
-            if used <= set(self.levels):
+        for text in dict.fromkeys(own or combinations()):
+            levels = levels_of(parse_combination(text))
+            if not set(levels) <= set(self.levels):
+                continue
+            cost = sum(BUDGETS[level] for level in levels)
+            if cost <= self.budget:
                 chosen.append(text)
+            elif own:
+                raise OptionError(
+                    f"word-edges: combination {text!r} costs {cost}, more than the budget of "
+                    f"{self.budget}; take coarser levels or set a larger budget"
+                )
         if not chosen:
-            raise OptionError(f"word-edges: no combination has the levels {self.levels} only")
+            raise OptionError(
+                f"word-edges: no combination has the levels {self.levels} only and costs at most "
+                f"{self.budget}"
+            )
         return chosen
 
     def make(self, lists: WordLists) -> FeatureTemplate:
@@ -143,24 +190,25 @@ class WordEdges(Feature):
             for column, what in ((1, "clusters"), (2, "tags"))
         }
         known["source tags"] |= classes.tagger
-        chosen = []
+        chosen, left_out = [], ""
         for text in self.combinations():
-            atoms = parse_combination(text, self.budget)
-            needed = set()
-            for edge, level in atoms:
-                side = "target" if EDGES[edge].startswith("t") else "source"
-                if EDGES[edge] != "len" and LEVELS[level] in _CLUSTERS:
-                    needed.add(f"{side} clusters")
-                if EDGES[edge] != "len" and LEVELS[level] == "t":
-                    needed.add(f"{side} tags")
-            # Without tags those of the list that ask for them are all alike: they are left out. A
-            # model without clusters is not what was meant.
-            missing = sorted(one for one in needed if not known[one])
+            atoms = parse_combination(text)
+            missing = sorted(one for one in _needs(atoms) if not known[one])
             if any(one.endswith("clusters") for one in missing):
                 raise InputError(
                     f"{classes.place}: has no {missing[0]}, which the feature template word-edges "
                     "needs; train with --clusters 200, or set levels=wcy"
                 )
-            if not missing:
+            if missing:
+                left_out = missing[0]
+            else:
                 chosen.append((text, atoms))
+        # Without tags those of the usual list that ask for them are all alike: they are left out,
+        # unless tags were asked for.
+        tagged = any("t" in levels_of(atoms) for _, atoms in chosen)
+        if left_out and (self.own or (self.levels != _ALL_LEVELS and not tagged)):
+            raise InputError(
+                f"{classes.place}: has no {left_out}, which combinations of the feature template "
+                f"word-edges ask for; train with --{left_out.replace(' ', '-')}, or leave .t out"
+            )
         return word_edges(self.label, chosen, rows["source"], rows["target"])

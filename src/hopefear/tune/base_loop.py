@@ -103,10 +103,14 @@ class BaseLoop(ABC):
         self._tuner = tuner
         self.directory, self.options, self.threads = directory, options, threads
         self.display, self.tell, self.warn = display or Display(), tell, warn
-        named = [name for name, _ in start.items()]
-        # An external decoder may not know its features before it has answered.
+        # Names of millions of features take a while. An external decoder may not know its own
+        # before it has answered.
+        asked = options.fix or options.tie or not decoder.dense
+        named = [name for name, _ in start.items()] if asked else []
         self.dense = decoder.dense or named[:1000]
         self.restriction = Restriction.parse(options.fix, options.tie, [*self.dense, *named])
+        for note in self.restriction.notes:
+            self.tell(note)
         self._check()
         self.start, notes = self.restriction.start(start)
         for note in notes:

@@ -27,13 +27,21 @@ class Restriction:
 
     fixed: frozenset[int] = frozenset()
     tied: tuple[tuple[int, ...], ...] = ()
+    notes: tuple[str, ...] = ()  # what a person should know
 
     @classmethod
     def parse(cls, fix: Sequence[str], tie: Sequence[str], known: Iterable[str]) -> Restriction:
-        """From names; `*` in a name stands for anything. Names must be known."""
+        """From names; `*` in a name stands for anything that is known. Names must be known."""
         known = sorted(set(known))
         intern = FeatureNames().intern
-        fixed = {intern(name) for pattern in fix for name in _matching(pattern, known, "--fix")}
+        found = {pattern: _matching(pattern, known, "--fix") for pattern in fix}
+        fixed = {intern(name) for names in found.values() for name in names}
+        notes = tuple(
+            f"--fix {pattern!r}: holds the {len(names):,} features that have a weight; new ones "
+            "are learned"
+            for pattern, names in found.items()
+            if "*" in pattern and any(":" in name for name in names)
+        )
         tied: list[tuple[int, ...]] = []
         seen: dict[str, str] = {}
         for group in tie:
@@ -55,7 +63,7 @@ class Restriction:
                     "fix all of them or none"
                 )
             tied.append(ids)
-        return cls(frozenset(fixed), tuple(tied))
+        return cls(frozenset(fixed), tuple(tied), notes)
 
     def check_space(self, space: Space) -> None:
         """Features of forests cannot be tied."""
@@ -116,6 +124,8 @@ def _matching(pattern: str, known: Sequence[str], option: str) -> list[str]:
         found = [name for name in known if fnmatchcase(name, escaped)]
     if not found:
         hint = suggestion(pattern, known)
+        if "*" in pattern:
+            hint = "a pattern is for features that have a weight to begin with"
         raise OptionError(f"{option}: the model has no feature {pattern!r}; {hint}")
     return found
 

@@ -8,7 +8,7 @@ import pytest
 from hopefear._engine import word_type
 
 from hopefear.errors import InputError, OptionError
-from hopefear.features.feature import make_feature
+from hopefear.features.feature import make_feature, parse_templates
 from hopefear.features.word_classes import SideClasses, WordClasses, read_lexicon
 from hopefear.features.word_edges import (
     BUDGETS,
@@ -27,7 +27,7 @@ def test_the_list_is_within_the_budget() -> None:
     assert len(set(given)) == len(given)
     assert 50 <= len(given) <= 150
     for text in given:
-        parse_combination(text, 10)
+        parse_combination(text)
         spent = [BUDGETS[part.split(".")[1]] for part in text.split("+") if part != "len"]
         assert sum(spent) <= 10
     # Every edge at every level it has.
@@ -39,7 +39,6 @@ def test_the_list_is_within_the_budget() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("s0.w+t0.w+t1.w", "costs 15, more than the budget of 10"),
         ("s2.w", "'s2.w' is no edge"),
         ("s0", "'s0' is no edge with a level"),
         ("len.w", "'len.w' is no edge"),
@@ -50,7 +49,7 @@ def test_the_list_is_within_the_budget() -> None:
 )
 def test_wrong_combinations(text: str, message: str) -> None:
     with pytest.raises(OptionError) as caught:
-        parse_combination(text, 10)
+        parse_combination(text)
     assert message in str(caught.value)
 
 
@@ -66,8 +65,39 @@ def test_a_list_of_ones_own(tmp_path: Path) -> None:
     path.write_text("s0.w+t0.w+t1.b\n", encoding="utf-8")
     with pytest.raises(OptionError, match="costs 13"):
         feature.combinations()
+    path.write_text("# nothing\n", encoding="utf-8")
+    with pytest.raises(InputError, match="mine: no combinations"):
+        feature.combinations()
     with pytest.raises(OptionError, match="levels=q"):
         WordEdges(levels="q").combinations()
+
+
+def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("s0.w+t0.w\n", encoding="utf-8")
+    given = {"file": "mine", "levels": "wb"}
+    expected = {"list": ["s0.w+t0.w"], "levels": "wb"}
+    assert WordEdges.settled(given, tmp_path) == expected
+    text = f"word-edges:file={tmp_path / 'mine'}:levels=wb"
+    assert parse_templates([text], {"word-edges": {"budget": 8}}) == {
+        "word-edges": {**expected, "budget": 8}
+    }
+    (in_place,) = parse_templates(["word-edges:list=s0.w+t0.w,len+s1.b"], {}).values()
+    assert make_feature("word-edges", in_place).combinations() == ["s0.w+t0.w", "len+s1.b"]  # type: ignore[attr-defined]
+    with pytest.raises(OptionError, match="file and list are both given"):
+        parse_templates([text + ":list=len+s1.b"], {})
+
+
+def test_a_smaller_budget_takes_less_of_the_usual_list() -> None:
+    cheap = WordEdges(budget=4).combinations()
+    assert cheap
+    assert "s0.6+t0.6" in cheap
+    assert "s0.w" not in cheap
+    assert len(cheap) < len(WordEdges(budget=9).combinations()) < len(list(combinations()))
+    assert WordEdges(levels="64", budget=8).combinations()
+    with pytest.raises(OptionError, match="costs 10, more than the budget of 9"):
+        WordEdges(list_=["s0.w+t0.w"], budget=9).combinations()
+    with pytest.raises(OptionError, match="levels w only and costs at most 4"):
+        WordEdges(levels="w", budget=4).combinations()
 
 
 def test_a_model_without_clusters_is_named() -> None:
@@ -76,7 +106,14 @@ def test_a_model_without_clusters_is_named() -> None:
         WordEdges().make(lists)
     WordEdges(levels="wcy").make(lists)
     # Tags are left out where there are none.
-    WordEdges().make(WordLists(classes=WordClasses(CLUSTERED, CLUSTERED)))
+    lists = WordLists(classes=WordClasses(CLUSTERED, CLUSTERED, place="model"))
+    WordEdges().make(lists)
+    # But not where they were asked for.
+    for asking in (WordEdges(levels="t"), WordEdges(list_=["s0.w+t0.w", "t0.t"])):
+        with pytest.raises(InputError, match=r"^model: has no (source|target) tags"):
+            asking.make(lists)
+    tagger = WordClasses(CLUSTERED, CLUSTERED, tagger=True)
+    WordEdges(levels="t").make(WordLists(classes=tagger))
 
 
 def test_classes_come_back(tmp_path: Path) -> None:
