@@ -55,7 +55,7 @@ def in_folds(
         found.append(replace(sentence, fold=folds[seen[pair] % len(folds)]))
         seen[pair] += 1
     text = model.settings["training"]["steps"]["text"]
-    if len(foreign) > text["pairs"] - text["kept"]:
+    if len(foreign) > text["pairs"] - text["kept"] or 0 < len(foreign) == len(found):
         raise InputError(
             f"{place}:{foreign[0]}: {len(foreign):,} of {len(found):,} sentence pairs, this one "
             f"the first, are not of the text that {model.directory} was trained on, so they have "

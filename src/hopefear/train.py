@@ -100,6 +100,7 @@ class _Training:
     def run(self) -> dict[str, Any]:
         started = time.monotonic()
         # What cannot be read and what is not known is said before anything is written.
+        self.classes = {side: self._given_classes(side) for side in SIDES}
         tagger = self._tagger()
         steps = self._steps(self._hash_inputs())
         self._prepare_directory()
@@ -116,6 +117,8 @@ class _Training:
         self._write_state(state)  # from now on the directory is known as ours
         report: dict[str, Any] = {"model": str(self.directory), "steps": {}}
         for step in steps:
+            if step.name == "alignment":  # the first one after the text
+                self._check_folds(report["steps"]["text"]["kept"])
             key = _digest(step.depends)
             done = state.get(step.name)
             if done and done["key"] == key and self._sizes(step) == done["outputs"]:
@@ -346,6 +349,15 @@ class _Training:
         )
         return {key: found[key] for key in ("sentences", "pairs", "rules", "source_sides")}
 
+    def _check_folds(self, pairs: int) -> None:
+        folds = self.options.folds
+        if folds > pairs:
+            raise OptionError(f"--folds {folds}: there are {pairs:,} pairs; give at most so many")
+        if folds and self.options.lm_text is not None:
+            self.tell(
+                "folds leave rules out; their language model is that of --lm-text, the same for all"
+            )
+
     def _fold(self, number: int) -> dict[str, Any]:
         """Rules and a language model without a block of the text; the alignment is that of all."""
         place = self.directory / FOLDS / str(number)
@@ -375,12 +387,15 @@ class _Training:
         lists.save(self.directory / LISTS_FILE)
         return {"entries": {name: len(entries) for name, entries in (lists.lists or {}).items()}}
 
+    def _given_classes(self, side: str) -> SideClasses:
+        paths, tags = (getattr(self.options, f"{side}_{kind}") for kind in ("clusters", "tags"))
+        return SideClasses.read(paths, tags)
+
     def _word_classes(self) -> dict[str, Any]:
         sides = {}
         for side in SIDES:
-            paths, tags = (getattr(self.options, f"{side}_{kind}") for kind in ("clusters", "tags"))
-            found = SideClasses.read(paths, tags)
-            if paths is None and self.options.clusters:
+            found = self.classes[side]
+            if not found.paths and self.options.clusters:
                 with self.display.step(f"cluster {side} words", unit="words") as step:
                     clusters, _ = cluster(
                         [self.work / f"{side}.txt"],
@@ -432,7 +447,7 @@ class _Training:
         name = self.options.source_tagger
         if name is None:
             return {}
-        lexicon = SideClasses.read(None, self.options.source_tags).tags
+        lexicon = self.classes["source"].tags
         tools = make_tagger(name, self._language("source"), lexicon).versions()
         return {"tagger": {"name": name, "tools": tools}}
 

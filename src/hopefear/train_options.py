@@ -64,7 +64,7 @@ class TrainOptions(CleanRules, ExtractOptions):
         min=0,
         max=100,  # as model.MOST_FOLDS
         help="also make so many rule tables and language models that leave a part of the text out "
-        "each, for learning on the training text; 0: none",
+        "each, for learning on the training text (with --lm-text rule tables only); 0: none",
     )
     threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
 

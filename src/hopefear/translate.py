@@ -40,6 +40,7 @@ __all__ = ["SEGMENTS", "TranslateOptions", "Translated", "Translator"]
 
 SEGMENTS = ("hiero",)  # systems whose input may be cdec's <seg> lines
 _NAMED = 5  # so many features are named in a warning
+_LOOKED_AT = 100_000  # weights, for it
 
 
 @dataclass(frozen=True)
@@ -262,18 +263,21 @@ def unmatched(
     missing = [name for name in dense if name not in weights]
     if missing:
         yield f"no weight for {_listed(missing)}; taken as 0"
-    if templates is None or weights.names is None or len(weights) > 100_000:
+    if templates is None or weights.names is None:
         return
     known = set(dense)
+    few = len(weights) <= _LOOKED_AT  # millions of names would take a minute
     unknown = [
         name
-        for name, value in weights.items()
+        for name, value in (weights.items() if few else weights.top(_LOOKED_AT))
         if value != 0 and name not in known and name.partition(":")[0] not in templates
     ]
     if unknown:
         off = sorted({name.partition(":")[0] for name in unknown if ":" in name})
         hint = f"; templates that are off: {_listed(off)} (--templates)" if off else ""
-        yield f"weights for features that the model has not: {_listed(unknown)}; not used{hint}"
+        among = "" if few else f" of the {_LOOKED_AT:,} largest"
+        listed = _listed(unknown) + among
+        yield f"weights for features that the model has not: {listed}; not used{hint}"
 
 
 def _listed(names: Sequence[str]) -> str:

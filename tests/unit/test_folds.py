@@ -207,7 +207,9 @@ def test_a_language_model_of_another_text_is_that_of_all_folds(
 ) -> None:
     options = TrainOptions(tokenized=True, order=2, folds=2, lm_text=folder / "dev.en.0")
     texts = folder / "train.zh", folder / "train.en"
-    train(*texts, tmp_path / "model", options)
+    notes: list[str] = []
+    train(*texts, tmp_path / "model", options, tell=notes.append)
+    assert any("language model is that of --lm-text" in note for note in notes)
     model = Model.load(tmp_path / "model")
     assert [part.lms for part in model.fold_parts] == [model.lms] * 2
 
@@ -225,6 +227,8 @@ def test_what_cleaning_dropped_has_no_fold_and_other_texts_are_refused(tmp_path:
     foreign = [prepared[0], (Sentence.of("x"), ["y"]), (Sentence.of("g h"), ["z"])]
     with pytest.raises(InputError, match=r"^text:2: 2 of 3 sentence pairs, this one the first"):
         in_folds(model, foreign, Path("text"))
+    with pytest.raises(InputError, match=r"^text:1: 1 of 1 sentence pairs"):
+        in_folds(model, foreign[1:2], Path("text"))
 
 
 def test_what_is_lost_is_named(folder: Path, tmp_path: Path) -> None:

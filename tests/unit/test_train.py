@@ -234,6 +234,8 @@ def test_bad_input(bitext: Path, tmp_path: Path) -> None:
     bad.write_text("0-0\n" * 399 + "0-99\n")
     with pytest.raises(InputError, match=r":400:"):
         train(source, target, model, options(align=bad))
+    with pytest.raises(OptionError, match="--folds 20: there are 1 pairs"):
+        train(nameless, short, model, options(folds=20))
     with pytest.raises(InputError, match="no sentence pair is left of 400"):
         train(source, target, model, options(max_words=1))
     with pytest.raises(InputError, match="is unfinished"):
@@ -287,3 +289,8 @@ def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     assert len(set(classes.target.paths.values())) == 20
     run(bitext, model)
     assert Model.load(model).lists.classes.target.paths == {}
+    # A file that is none is said before anything is done, and the model stays.
+    paths.write_text("xx\thuitan\t3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"paths:1: expected 'path<TAB>word<TAB>count'"):
+        run(bitext, model, source_clusters=paths)
+    Model.load(model)

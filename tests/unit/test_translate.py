@@ -114,6 +114,11 @@ def test_weights(model: Model, tmp_path: Path) -> None:
     Translator(model, weights=given, warn=notes.append)
     assert "no weight for p(f|e)" in notes[0]
     assert "nobody, x:y" in notes[1]
+    for number in range(100_000):
+        given[f"x:{number}"] = 0.5
+    Translator(model, weights=given, warn=notes.append)
+    assert "nobody, x:y" in notes[3]
+    assert "more of the 100,000 largest; not used; templates that are off: x" in notes[3]
     with pytest.raises(InputError, match="all weights are 0"):
         Translator(model, weights=Weights({"words": 0.0}))
     (tmp_path / "nan.tsv").write_text("words\tnan\n")

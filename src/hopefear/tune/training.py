@@ -124,22 +124,22 @@ def reachable(
     try:
         state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
         kept = [_Kept(*line) for line in state["pairs"]]
-    except (ValueError, KeyError, TypeError) as error:
+        statistics = {str(name): int(count) for name, count in state["statistics"].items()}
+        sources = [data.sentences[one.sentence] for one in kept]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise damaged(folder / PAIRS, "a list of pairs", error) from None
     forests = Pool(folder / FORESTS)
     # A step may have features that no beam of this process had.
     decoder.names.add(forests.names)
     return Lessons(
         [
-            data.sentences[one.sentence]
-            if one.complete
-            else decoder.prefix(data.sentences[one.sentence], one.source_words)
-            for one in kept
+            source if one.complete else decoder.prefix(source, one.source_words)
+            for source, one in zip(sources, kept, strict=True)
         ],
         [[one.target] for one in kept],
         forests,
         [one.complete for one in kept],
-        state["statistics"],
+        statistics,
     )
 
 
@@ -195,9 +195,10 @@ def _select(
 
     save_pool(folder / FORESTS, forests())
     if not kept:
+        prefixes = "give --prefixes 5, " if options.prefixes is None else ""
         raise InputError(
-            f"none of {len(pairs)} sentence pairs has a derivation; raise --distortion-limit, give "
-            "--prefixes 5, or --train with the text that the rules come from"
+            f"none of {len(pairs)} sentence pairs has a derivation; raise --distortion-limit, "
+            f"{prefixes}or give --train with the text that the rules come from"
         )
     with write_text(folder / PAIRS) as file:
         json.dump({"statistics": statistics, "pairs": kept}, file)

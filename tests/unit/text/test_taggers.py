@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from hopefear.errors import InputError, OptionError
+from hopefear.errors import OptionError
 from hopefear.text.taggers import UNKNOWN, SentenceTags, Tagger, make_tagger
 
 LEXICON = {
@@ -78,8 +79,10 @@ def test_sentences_are_remembered() -> None:
         (["A"], "gave 1 tags for the 2 words 'x y'"),
         (["A", "B C"], "gave 'y' the tag 'B C'"),
         (["", "B"], "'x' the tag ''"),
+        ([1, "B"], "'x' the tag 1, expected a text"),
+        (None, "'mine' failed on 'x y': TypeError: "),
     ],
 )
-def test_wrong_tags_are_named(given: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_wrong_tags_are_named(given: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
         SentenceTags(Counting(given), "mine")(("x", "y"))

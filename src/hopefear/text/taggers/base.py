@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import cast
 
 from hopefear import registry
-from hopefear.errors import InputError, OptionError
+from hopefear.errors import HopefearError, OptionError, in_line
 
 UNKNOWN = "<unk>"  # as templates call what is in no class
 _REMEMBERED = 50_000  # sentences; tuning asks for the same ones again and again. About 30 MB.
@@ -67,16 +67,26 @@ class SentenceTags:
             return self._known(words)
 
     def _ask(self, words: tuple[str, ...]) -> tuple[str, ...]:
-        tags = tuple(map(sys.intern, self._tagger.tag(words)))
+        # Faults of a tagger end a translation, unlike those of a line: no line would be better.
+        sentence = repr(" ".join(words)[:60])
+        try:
+            tags = tuple(self._tagger.tag(words))
+        except HopefearError:
+            raise
+        except Exception as error:
+            raise OptionError(
+                f"tagger {self._name!r} failed on {sentence}: {type(error).__name__}: "
+                f"{in_line(error)}; mend the tagger"
+            ) from error
         if len(tags) != len(words):
-            raise InputError(
+            raise OptionError(
                 f"tagger {self._name!r} gave {len(tags)} tags for the {len(words)} words "
-                f"{' '.join(words)[:60]!r}, expected one for each; mend the tagger"
+                f"{sentence}, expected one for each; mend the tagger"
             )
         for word, tag in zip(words, tags, strict=True):
-            if tag.split() != [tag]:
-                raise InputError(
-                    f"tagger {self._name!r} gave {word[:40]!r} the tag {tag[:40]!r}, expected "
-                    "one without blanks, which is not empty; mend the tagger"
+            if not isinstance(tag, str) or tag.split() != [tag]:
+                raise OptionError(
+                    f"tagger {self._name!r} gave {word[:40]!r} the tag {repr(tag)[:40]}, expected "
+                    "a text without blanks, which is not empty; mend the tagger"
                 )
-        return tags
+        return tuple(map(sys.intern, map(str, tags)))
