@@ -265,7 +265,6 @@ DENSELY = maxforce("20 phrases, no prefixes, rates", ())
 EVERYTHING = maxforce("+ non-local")
 ALL_PAIRS = maxforce("MAXFORCE", pairs=None)
 NOTHING_LEFT_OUT = maxforce("nothing left out", without=())
-OWN_RULES_LEFT_OUT = maxforce("own rules left out", without=LEAVE_OUT)
 MIRA_ALL_PAIRS = replace(mira("MIRA on training pairs", pairs=None), iterations=1)
 
 STUDIES = [
@@ -435,8 +434,6 @@ STUDIES = [
             then_mert(EVERYTHING, "folds, then MERT"),
             NOTHING_LEFT_OUT,
             then_mert(NOTHING_LEFT_OUT, "nothing left out, then MERT"),
-            OWN_RULES_LEFT_OUT,
-            then_mert(OWN_RULES_LEFT_OUT, "own rules left out, then MERT"),
         ],
         corpora=("fr-en", "zh-en"),
         seeds=1,
