@@ -37,8 +37,7 @@ class Restriction:
         found = {pattern: _matching(pattern, known, "--fix") for pattern in fix}
         fixed = {intern(name) for names in found.values() for name in names}
         notes = tuple(
-            f"--fix {pattern!r}: holds the {len(names):,} features that have a weight; new ones "
-            "are learned"
+            f"--fix {pattern!r}: holds the {len(names):,} features that have a weight, not new ones"
             for pattern, names in found.items()
             if "*" in pattern and any(":" in name for name in names)
         )
