@@ -187,6 +187,11 @@ def maxforce(
     )
 
 
+def from_start(setting: Setting, label: str) -> Setting:
+    """From the weights that MERT begins with, in steps that do not forget them at once."""
+    return replace(setting, label=label, options=("eta=0.1", FUTURE, *RATES), weights=None)
+
+
 def paper(label: str, templates: Sequence[str] = ALL) -> Setting:
     """One rate, all phrases of the table, prefixes."""
     return maxforce(label, templates, options=(ETA, FUTURE), gold=PREFIXES, rounds=None)
@@ -265,6 +270,7 @@ DENSELY = maxforce("20 phrases, no prefixes, rates", ())
 EVERYTHING = maxforce("+ non-local")
 ALL_PAIRS = maxforce("MAXFORCE", pairs=None)
 NOTHING_LEFT_OUT = maxforce("nothing left out", without=())
+FROM_START = from_start(ALL_PAIRS, "MAXFORCE, from MERT's start")
 MIRA_ALL_PAIRS = replace(mira("MIRA on training pairs", pairs=None), iterations=1)
 
 STUDIES = [
@@ -413,6 +419,8 @@ STUDIES = [
             MERT,
             ALL_PAIRS,
             then_mert(ALL_PAIRS, "MAXFORCE, then MERT"),
+            FROM_START,
+            then_mert(FROM_START, "MAXFORCE, from MERT's start, then MERT"),
         ],
         corpora=TASKS,
         text=f"All features, all pairs that can be derived. {BEAMS}\n\n"
