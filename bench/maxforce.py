@@ -3,6 +3,7 @@
     python bench/maxforce.py feature-sets --run    # Yu et al. 2013, table 4 and figure 12
     python bench/maxforce.py paper --run           # the same, as in the paper
     python bench/maxforce.py reasons --run         # from the paper's way to ours, dense features
+    python bench/maxforce.py start --run           # from weights of 0, or from MERT's start
     python bench/maxforce.py updates --run         # what is learned from what, sparse features
     python bench/maxforce.py minibatch --run       # figure 10: seconds, so one run at a time
     python bench/maxforce.py tuners --run          # tables 5 and 6, figure 11
@@ -269,8 +270,8 @@ TASKS = ("zh-en", "es-en", "fr-en")
 DENSELY = maxforce("20 phrases, no prefixes, rates", ())
 EVERYTHING = maxforce("+ non-local")
 ALL_PAIRS = maxforce("MAXFORCE", pairs=None)
+EDGES = maxforce("+ word-edges", LOCAL)
 NOTHING_LEFT_OUT = maxforce("nothing left out", without=())
-FROM_START = from_start(ALL_PAIRS, "MAXFORCE, from MERT's start")
 MIRA_ALL_PAIRS = replace(mira("MIRA on training pairs", pairs=None), iterations=1)
 
 STUDIES = [
@@ -281,7 +282,7 @@ STUDIES = [
             MERT,
             maxforce("MAXFORCE, dense", ()),
             maxforce("+ rule-id", RULE),
-            maxforce("+ word-edges", LOCAL),
+            EDGES,
             EVERYTHING,
             mira("MIRA on training pairs, + rule-id", RULE),
             mira("MIRA, + word-edges", LOCAL),
@@ -339,6 +340,21 @@ STUDIES = [
         corpora=("fr-en", "zh-en"),
         columns=("length", *COLUMNS),
         text=f"Dense features. {SUBSET}",
+    ),
+    Study(
+        "start",
+        "MAXFORCE: where to begin",
+        [
+            MERT,
+            replace(DENSELY, label="from 0, dense"),
+            from_start(DENSELY, "from MERT's start, dense"),
+            replace(EDGES, label="from 0, + word-edges"),
+            from_start(EDGES, "from MERT's start, + word-edges"),
+        ],
+        corpora=("fr-en", "zh-en"),
+        columns=("length", *COLUMNS),
+        text=f"{SUBSET} MERT begins with the weights that `hopefear train` gives, and so do the "
+        "rows that say so, with a factor of 0.1 for all steps; iteration 0 may be the best one.",
     ),
     Study(
         "updates",
@@ -419,8 +435,6 @@ STUDIES = [
             MERT,
             ALL_PAIRS,
             then_mert(ALL_PAIRS, "MAXFORCE, then MERT"),
-            FROM_START,
-            then_mert(FROM_START, "MAXFORCE, from MERT's start, then MERT"),
         ],
         corpora=TASKS,
         text=f"All features, all pairs that can be derived. {BEAMS}\n\n"
