@@ -177,8 +177,8 @@ def test_a_stopped_process_leaves_no_model(
     # More than a pipe holds: when this returns, the engine is reading.
     process.stdin.write(b"a b c\n" * 100_000)
     process.stdin.flush()
-    # As in any Python program, a signal in the moment between the last look for one and the system's
-    # read does not wake that read; the next one does.
+    # As in any Python program, a signal in the moment between the last look for one and the
+    # system's read does not wake that read; the next one does.
     for _ in range(6):
         process.send_signal(sent)
         with contextlib.suppress(subprocess.TimeoutExpired):
