@@ -20,7 +20,7 @@ from pathlib import Path
 from support.machine import SHARED, slowness
 
 from hopefear.align.pharaoh import read_alignments, sentence_lengths
-from hopefear.cli.command import table
+from hopefear.base.console import table
 
 FAST_ALIGN_SECONDS = {"fr-en": 20.0, "zh-en": 58.0}
 HEADER = (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from support.machine import SHARED
 
-from hopefear.files import open_input
+from hopefear.base.files import open_input
 from hopefear.text.clusters import cluster
 
 

@@ -53,9 +53,9 @@ def measure(
     model: str, source: str, lines: int, options: dict, threads: int, repeat: int
 ) -> dict[str, float]:
     """One row. Runs in a child, so that the peak is its own."""
+    from hopefear.base.weights import Weights
     from hopefear.forest import viterbi
-    from hopefear.model import Model
-    from hopefear.weights import Weights
+    from hopefear.model.directory import Model
 
     text = Path(source).read_text(encoding="utf-8").splitlines()[:lines]
     start = time.process_time()

@@ -16,8 +16,8 @@ from hopefear._engine import forest_from_arrays
 from support.machine import SHARED
 
 from hopefear import forest as hf
+from hopefear.base.weights import FeatureNames, Weights
 from hopefear.lm import LanguageModel
-from hopefear.weights import FeatureNames, Weights
 
 LENGTH, WIDEST, FEATURES = 20, 15, 10
 

@@ -23,12 +23,12 @@ from typing import Any
 from support.machine import OUT, SHARED
 from support.templates import TEMPLATES
 
-from hopefear.decode.decoder import Decoder
+from hopefear.base.weights import REST, Weights
+from hopefear.decode.contract import Decoder
 from hopefear.forest import kbest
+from hopefear.learn.pool.candidate_builder import CandidateBuilder
 from hopefear.metrics.bleu import Bleu
-from hopefear.model import Model
-from hopefear.tune.candidate_builder import CandidateBuilder
-from hopefear.weights import REST, Weights
+from hopefear.model.directory import Model
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "phrase": {"beam": 30, "pop_limit": 150},

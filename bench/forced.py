@@ -22,8 +22,8 @@ from typing import Any
 from support.results import markdown, write_section
 from support.study import CORPORA, REPOSITORY, RESULTS, SHARED, Bench, Sizes, Study, data_is_here
 
-from hopefear.decode.reachability import shares
-from hopefear.files import open_input
+from hopefear.analysis.reachability import shares
+from hopefear.base.files import open_input
 
 LIMITS = (0, 2, 4, 6, 10, -1)
 HEAD = ("pairs", "full", "words", "+prefix", "words", "gave up", "CPU s", "ms a pair", "peak MB")

@@ -18,8 +18,8 @@ import numpy as np
 from hopefear._engine import forest_from_arrays
 
 from hopefear import forest as hf
+from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest.io import read_nbest
-from hopefear.weights import FeatureNames, Weights
 
 
 def best(repeat: int, work: Callable[[], object]) -> float:

@@ -22,13 +22,13 @@ from pathlib import Path
 
 from support.machine import OUT, SHARED, slowness
 
-from hopefear.decode.decoder import Sentence
-from hopefear.decode.hiero import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.base.weights import Weights
+from hopefear.decode.chart import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.decode.contract import Sentence
 from hopefear.forest import viterbi
 from hopefear.lm import LanguageModel
-from hopefear.model import Model
+from hopefear.model.directory import Model
 from hopefear.rules.cdec import read_grammar
-from hopefear.weights import Weights
 
 SEGMENT = re.compile(r'<seg grammar="(.*?)" id="(\d+)"> (.*?) </seg>')
 COLUMNS = f"{'':28}{'s/sent':>9}{'sent/s':>8}{'before':>10}{'after':>9}{'MB':>7}{'total':>12}"

@@ -29,13 +29,13 @@ from support.study import (
     main,
 )
 
+from hopefear.analysis.plot import Series, line_plot
+from hopefear.base.threads import in_order
+from hopefear.base.weights import Weights
 from hopefear.forest import Pool, viterbi
+from hopefear.learn.online.lattice_svm import LatticeSvm, objective
+from hopefear.learn.online.margin import LinearLoss
 from hopefear.metrics import create
-from hopefear.plot import Series, line_plot
-from hopefear.threads import in_order
-from hopefear.tune.lattice_svm import LatticeSvm, objective
-from hopefear.tune.margin import LinearLoss
-from hopefear.weights import Weights
 
 CORPORA = ("fr-en", "zh-en")
 MERT = Setting("MERT", "mert")

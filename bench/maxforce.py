@@ -55,8 +55,8 @@ from support.study import (
     title_of,
 )
 
-from hopefear.files import open_input
-from hopefear.plot import line_plot
+from hopefear.analysis.plot import line_plot
+from hopefear.base.files import open_input
 
 # -- how they learn, in all tables --
 

@@ -25,8 +25,8 @@ from support.results import markdown, write_section
 from hopefear import forest as hf
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.bleu_plus_one import BleuPlusOne
-from hopefear.model import Model
-from hopefear.translate import TranslateOptions, Translator
+from hopefear.model.directory import Model
+from hopefear.model.translate import TranslateOptions, Translator
 
 
 def lines(path: Path, count: int) -> list[str]:

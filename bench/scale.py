@@ -34,17 +34,17 @@ import numpy as np
 from support.results import markdown, write_section
 from support.study import REPOSITORY, RESULTS, SHARED
 
-from hopefear.decode.decoder import Decoder, Sentence, Tokens
-from hopefear.files import open_input
+from hopefear.base.files import open_input
+from hopefear.base.weights import FeatureNames, SparseVector, Weights
+from hopefear.decode.contract import Decoder, Sentence, Tokens
 from hopefear.forest import Forest, ForestBuilder
+from hopefear.learn.loop.judge import TuningSet
+from hopefear.learn.loop.online import OnlineLoop
+from hopefear.learn.loop.options import LoopOptions
+from hopefear.learn.loop.runs import tune
+from hopefear.learn.steps.rates import AdaGrad
+from hopefear.learn.tuner import Example, OnlineTuner, Share, Task, Update
 from hopefear.metrics import create
-from hopefear.tune.judge import TuningSet
-from hopefear.tune.online import OnlineLoop
-from hopefear.tune.options import LoopOptions
-from hopefear.tune.runs import tune
-from hopefear.tune.steps.rates import AdaGrad
-from hopefear.tune.tuner import Example, OnlineTuner, Share, Task, Update
-from hopefear.weights import FeatureNames, SparseVector, Weights
 
 TEMPLATES = ("rule-id", "word-edges", "rule-bigrams", "rule-history")
 TEXT = "a b c d e f g h"

@@ -41,21 +41,21 @@ from support.study import (
     main,
 )
 
-from hopefear import config, registry
-from hopefear.files import atomic_directory
+from hopefear.analysis.plot import line_plot
+from hopefear.base import config, registry
+from hopefear.base.files import atomic_directory
+from hopefear.base.weights import Weights
 from hopefear.forest import kbest
+from hopefear.learn.batch import mert
+from hopefear.learn.batch.lbfgs import minimize
+from hopefear.learn.pool.candidates import Candidates
+from hopefear.learn.pool.store import BinStore, KbestStore, Store
+from hopefear.learn.tuner import Pool, Task
 from hopefear.metrics import create
 from hopefear.metrics.diversity import mean_diversity
 from hopefear.metrics.metric import total
 from hopefear.metrics.oracle import oracle
-from hopefear.model import Model
-from hopefear.plot import line_plot
-from hopefear.tune import mert
-from hopefear.tune.candidates import Candidates
-from hopefear.tune.lbfgs import minimize
-from hopefear.tune.store import BinStore, KbestStore, Store
-from hopefear.tune.tuner import Pool, Task
-from hopefear.weights import Weights
+from hopefear.model.directory import Model
 
 #: Parts of the corpora, so that a table takes about 25 minutes of two cores. A few seeds on a
 #: smaller dev set differ by more than search-aware tuning changes.

@@ -27,12 +27,12 @@ import numpy as np
 from support.machine import REPOSITORY
 from support.results import markdown, write_section
 
-from hopefear import registry
+from hopefear.analysis.plot import line_plot
+from hopefear.base import registry
+from hopefear.base.weights import Weights
+from hopefear.learn.pool.candidates import Candidates, from_arrays
+from hopefear.learn.tuner import BatchTuner, Pool, Task
 from hopefear.metrics.metric import FloatArray, Metric
-from hopefear.plot import line_plot
-from hopefear.tune.candidates import Candidates, from_arrays
-from hopefear.tune.tuner import BatchTuner, Pool, Task
-from hopefear.weights import Weights
 
 UNIT = 10_000  # of a gain of 1
 MANY = 300  # features; beyond that MERT with its defaults would take most of the time

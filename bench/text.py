@@ -17,7 +17,7 @@ from pathlib import Path
 
 from support.machine import SHARED
 
-from hopefear.cli.command import table
+from hopefear.base.console import table
 from hopefear.text.lines import read_lines
 from hopefear.text.spacing import SpacingCounter
 from hopefear.text.tokenizers import make_tokenizer

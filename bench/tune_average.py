@@ -32,9 +32,9 @@ from support.study import (
     data_is_here,
 )
 
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.learn.loop.mean import last_iterations, mean_weights
 from hopefear.metrics.tokenizing import tokenized
-from hopefear.tune.mean import last_iterations, mean_weights
-from hopefear.weights import FeatureNames, Weights
 
 SETTING = Setting("mert", "mert", tune=("--average-last", "0", "--kbest", "100"), iterations=15)
 COUNTS = (2, 3, 5, 8)

@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 from support.machine import SHARED, slowness
 
-from hopefear import config, registry
+from hopefear.base import config, registry
+from hopefear.base.threads import all_cores
+from hopefear.base.weights import Weights
+from hopefear.learn.batch.mert import End, Line, Problem, gains_enough
+from hopefear.learn.pool.candidates import FloatArray, from_arrays
+from hopefear.learn.tuner import BatchTuner, Pool, Task
 from hopefear.metrics import create
-from hopefear.threads import all_cores
-from hopefear.tune.candidates import FloatArray, from_arrays
-from hopefear.tune.mert import End, Line, Problem, gains_enough
-from hopefear.tune.tuner import BatchTuner, Pool, Task
-from hopefear.weights import Weights
 
 
 def read_pool(path: Path) -> tuple[Pool, Weights]:

@@ -30,8 +30,8 @@ from typing import Any
 from support.results import markdown, write_section
 from support.study import REPOSITORY, RESULTS, SHARED
 
-from hopefear.files import open_input
-from hopefear.plot import line_plot
+from hopefear.analysis.plot import line_plot
+from hopefear.base.files import open_input
 
 UPDATES = ("max-violation", "early", "standard", "local")
 BEAMS = (2, 5, 10, 20, 30)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hopefear.weights import SparseVector, Weights
+from hopefear.base.weights import SparseVector, Weights
 
 
 def best(repeat: int, work) -> float:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hopefear.config import option
+from hopefear.base.config import option
+from hopefear.base.registry import register
 from hopefear.features.feature import PythonFeature, RuleUse, feature
-from hopefear.registry import register
 
 
 @feature("punctuation")

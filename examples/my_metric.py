@@ -17,10 +17,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopefear.config import option
+from hopefear.base.config import option
+from hopefear.base.registry import register
 from hopefear.metrics.metric import FloatArray, IntArray, Metric, References, Tokens, safe_divide
 from hopefear.metrics.prepared import sentence_numbers
-from hopefear.registry import register
 
 
 @register("metric", "word-f")

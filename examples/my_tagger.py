@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopefear.registry import register
+from hopefear.base.registry import register
 from hopefear.text.taggers import Tagger
 
 

@@ -14,11 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopefear.config import option
-from hopefear.registry import register
-from hopefear.tune.problem import Problem
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
-from hopefear.weights import Weights
+from hopefear.base.config import option
+from hopefear.base.registry import register
+from hopefear.base.weights import Weights
+from hopefear.learn.batch.problem import Problem
+from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
 
 
 @register("tuner", "batch-perceptron")

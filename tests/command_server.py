@@ -91,7 +91,7 @@ def serve() -> None:
 
 
 def _import_everything() -> None:
-    from hopefear import registry
+    from hopefear.base import registry
     from hopefear.cli import main  # noqa: F401
 
     for kind in registry.PACKAGES:

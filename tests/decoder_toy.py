@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.config import option
-from hopefear.decode.decoder import Decoder, ModelParts, Sentence, Tokens
-from hopefear.errors import InputError
+from hopefear.base.config import option
+from hopefear.base.errors import InputError
+from hopefear.base.registry import register
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.decode.contract import Decoder, ModelParts, Sentence, Tokens
 from hopefear.forest import Forest, ForestBuilder
 from hopefear.lm.estimate import estimate
-from hopefear.model import Model, write_settings
-from hopefear.registry import register
+from hopefear.model.directory import Model, write_settings
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.text.pipeline import TextPipeline
-from hopefear.weights import FeatureNames, Weights
 
 
 @dataclass(kw_only=True)

@@ -16,16 +16,16 @@ from typing import ClassVar
 
 from lm_arpa import SMALL, write_arpa
 
-from hopefear.decode.hiero import HieroDecoder, HieroOptions
+from hopefear.base.weights import SparseVector, Weights
+from hopefear.decode.chart import HieroDecoder, HieroOptions
 from hopefear.features.feature import Feature, PythonFeature, RuleUse
+from hopefear.features.sparse.word_edges import combinations
 from hopefear.features.word_classes import SideClasses, WordClasses
-from hopefear.features.word_edges import combinations
 from hopefear.features.word_lists import WordLists
 from hopefear.forest import Derivation
 from hopefear.lm import LanguageModel
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import RuleTable
-from hopefear.weights import SparseVector, Weights
 
 # Source words d e f u, target words a b c; unaligned words on both sides, swaps.
 BITEXT = [

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
+from hopefear.base.weights import FeatureNames
 from hopefear.forest import Forest, ForestBuilder
-from hopefear.weights import FeatureNames
 
 FEATURES = ("f", "g", "h")
 SCORES = (*(n / 2 for n in range(-4, 3)), *(n / 4 for n in range(-4, 3)), -0.5, -math.inf)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hopefear.base.weights import Weights
 from hopefear.forest import Forest, ForestBuilder
-from hopefear.weights import Weights
 
 WEIGHTS = {"tm": 1.0, "swap": -1.25, "copy": -0.75, "len": 0.25}
 

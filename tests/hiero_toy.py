@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest import Forest, kbest
 from hopefear.rules.cdec import read_grammar
 from hopefear.rules.table import RuleTable
-from hopefear.weights import FeatureNames, Weights
 
 Yield = tuple[tuple[str, ...], tuple[tuple[str, float], ...]]  # words, features
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, ClassVar, NamedTuple
 
-from hopefear.config import option
-from hopefear.decode.decoder import Decoder, Sentence, Tokens
+from hopefear.base.config import option
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.decode.contract import Decoder, Sentence, Tokens
 from hopefear.forest import Forest, ForestBuilder, Vocabulary, intersect
-from hopefear.tune.loop import TuningSet
-from hopefear.tune.tuner import BatchTuner, Optimized, Pool, Task
-from hopefear.weights import FeatureNames, Weights
+from hopefear.learn.loop.batch import TuningSet
+from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
 
 WORDS = 9
 # Far from what is right, and nearer.

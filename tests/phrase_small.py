@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lm_arpa import SMALL, write_arpa
 
+from hopefear.base.weights import SparseVector, Weights
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.feature import Feature
 from hopefear.features.word_lists import WordLists
@@ -19,7 +20,6 @@ from hopefear.forest import Derivation
 from hopefear.lm import LanguageModel
 from hopefear.rules.moses import read_table
 from hopefear.rules.table import RuleTable
-from hopefear.weights import SparseVector, Weights
 
 Phrase = tuple[int, int, tuple[str, ...]]
 TRANSLATION = ("p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)")

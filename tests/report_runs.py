@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hopefear.tune.run import RunDirectory, write_config, write_metrics
-from hopefear.weights import Weights
+from hopefear.base.weights import Weights
+from hopefear.learn.loop.run import RunDirectory, write_config, write_metrics
 
 CONFIG: dict[str, Any] = {
     "tuner": {"name": "mira", "towards": "hope", "away": "fear", "C": 0.01},

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.learn.pool.candidates import Candidates, FeatureTable
+from hopefear.learn.tuner import Pool, Task
 from hopefear.metrics import create
-from hopefear.tune.candidates import Candidates, FeatureTable
-from hopefear.tune.tuner import Pool, Task
-from hopefear.weights import FeatureNames, Weights
 
 
 def toy_pool(

@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from hopefear.files import open_input
+from hopefear.base.files import open_input
 from hopefear.metrics import create
 from hopefear.metrics.significance import approximate_randomization
 from hopefear.metrics.tokenizing import tokenized

@@ -28,8 +28,8 @@ struct BinaryKind {
   std::string_view remedy;  // "re-create it with 'hopefear lm compile'"
 };
 
-// Writes to a new file; the caller renames it into place afterwards (hopefear.files does). Or into
-// memory, for what lives as long as one sentence.
+// Writes to a new file; the caller renames it into place afterwards (hopefear.base.files does). Or
+// into memory, for what lives as long as one sentence.
 class BinaryWriter {
  public:
   BinaryWriter(const std::string& path, const BinaryKind& kind);

@@ -1,5 +1,6 @@
-// What the user can mend. The binding layer turns InputError into hopefear.errors.InputError, which
-// the command line prints in one line with exit code 2. Everything else that is thrown is a bug.
+// What the user can mend. The binding layer turns InputError into hopefear.base.errors.InputError,
+// which the command line prints in one line with exit code 2. Everything else that is thrown is a
+// bug.
 #pragma once
 
 #include <stdexcept>

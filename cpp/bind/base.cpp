@@ -29,7 +29,7 @@ void translate(const std::exception_ptr& thrown, void*) {
     std::rethrow_exception(thrown);
   } catch (const InputError& e) {
     // A message may quote a file's bytes, whatever they are.
-    const nb::object type = nb::module_::import_("hopefear.errors").attr("InputError");
+    const nb::object type = nb::module_::import_("hopefear.base.errors").attr("InputError");
     const std::string_view what = e.what();
     const nb::object text = nb::steal(
         PyUnicode_DecodeUTF8(what.data(), static_cast<Py_ssize_t>(what.size()), "replace"));

@@ -7,9 +7,9 @@
 #include "base/hash.hpp"
 #include "bind/forest_arrays.hpp"
 #include "bind/spans.hpp"
+#include "learn/bins.hpp"
+#include "learn/key_set.hpp"
 #include "metrics/reference_set.hpp"
-#include "tune/bins.hpp"
-#include "tune/key_set.hpp"
 
 namespace hopefear::bind {
 namespace {

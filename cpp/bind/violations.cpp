@@ -1,5 +1,5 @@
 // Good and bad derivations of the bins of phrase search.
-#include "tune/violations.hpp"
+#include "learn/violations.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>

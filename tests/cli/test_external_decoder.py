@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from hopefear import registry
-from hopefear.decode.external import ExternalDecoder, ExternalOptions
+from hopefear.base import registry
+from hopefear.base.weights import Weights
+from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
 from hopefear.forest import kbest
-from hopefear.model import Model
-from hopefear.weights import Weights
+from hopefear.model.directory import Model
 
 pytestmark = pytest.mark.skipif(
     not {"translate", "tune"} <= set(registry.names("command")),

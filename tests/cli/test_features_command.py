@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.cli import fired
+from hopefear.analysis import feature_report as fired
+from hopefear.base.weights import Weights
+from hopefear.learn.loop.run import read_metrics
 from hopefear.text.world import generate, write
-from hopefear.tune.run import read_metrics
-from hopefear.weights import Weights
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PLUGIN = Path(__file__).parents[2] / "examples" / "my_features.py"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import OptionError
-from hopefear.model import Model
+from hopefear.base.errors import OptionError
+from hopefear.base.weights import Weights
+from hopefear.model.directory import Model
+from hopefear.model.translate import TranslateOptions, Translator
 from hopefear.text.world import generate, write
-from hopefear.translate import TranslateOptions, Translator
-from hopefear.weights import Weights
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hopefear.decode.defaults import PHRASE
-from hopefear.model import Model
+from hopefear.model.directory import Model
 from hopefear.text.world import generate, write
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -64,11 +64,11 @@ def test_debug_shows_the_traceback(hopefear: Run) -> None:
 
 PLUGIN = """
 import dataclasses, pathlib, sys, time
-from hopefear import registry
+from hopefear.base import registry
 from hopefear.cli.command import Command
 from hopefear.cli.main import main
-from hopefear.config import option
-from hopefear.files import write_text
+from hopefear.base.config import option
+from hopefear.base.files import write_text
 
 @registry.register("command", "try")
 @dataclasses.dataclass(kw_only=True)

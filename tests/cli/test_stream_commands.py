@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.decode.decoder import Decoder, Sentence, Tokens
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import Decoder, Sentence, Tokens
 from hopefear.forest import Forest, ForestBuilder, kbest
 from hopefear.forest.io.nbest_text import named_features
+from hopefear.learn.loop.base import TuningSet
+from hopefear.learn.loop.online import OnlineLoop
+from hopefear.learn.loop.options import LoopOptions
+from hopefear.learn.loop.run import RunDirectory
+from hopefear.learn.online.mira import Mira, Rm
 from hopefear.metrics import create
-from hopefear.model import Model
-from hopefear.tune.base_loop import TuningSet
-from hopefear.tune.mira import Mira, Rm
-from hopefear.tune.online import OnlineLoop
-from hopefear.tune.options import LoopOptions
-from hopefear.tune.run import RunDirectory
-from hopefear.weights import Weights
+from hopefear.model.directory import Model
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SENTENCES, K = 8, 20

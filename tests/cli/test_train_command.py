@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hopefear.base.weights import Weights
 from hopefear.text import world
-from hopefear.weights import Weights
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

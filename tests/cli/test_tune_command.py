@@ -102,7 +102,7 @@ def test_report_and_files(world: Path, tmp_path: Path, hopefear: Run) -> None:
 KILLED = """
 import os, signal, sys, threading
 from hopefear.cli import main
-import hopefear.cli.translate, hopefear.translate, hopefear.tune.runs
+import hopefear.cli.translate, hopefear.model.translate, hopefear.learn.loop.runs
 if float(sys.argv[1]) > 0:
     threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGKILL)).start()
 sys.exit(main(sys.argv[2:]))

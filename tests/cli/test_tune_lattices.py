@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from hopefear.base.weights import Weights
 from hopefear.cli.main import main
 from hopefear.forest import ForestBuilder, save_pool
 from hopefear.forest.io import write_json
-from hopefear.weights import Weights
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.tune.run import read_metrics
+from hopefear.learn.loop.run import read_metrics
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 #: Options that make them quick.

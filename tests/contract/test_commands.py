@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hopefear import config, registry
+from hopefear.base import config, registry
 from hopefear.cli.command import SECTIONS, Command
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,12 +9,12 @@ from features_small import SmallHiero
 from features_small import named as named_by
 from phrase_small import SmallModel, named, phrases_of, random_model, random_weights
 
-from hopefear import registry
-from hopefear.config import fields_of
+from hopefear.base import registry
+from hopefear.base.config import fields_of
+from hopefear.base.weights import REST, Weights
 from hopefear.decode.phrase import PhraseOptions
 from hopefear.features.feature import Feature, make_feature
 from hopefear.forest import kbest, viterbi
-from hopefear.weights import REST, Weights
 
 pytestmark = pytest.mark.engine
 

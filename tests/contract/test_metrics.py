@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hopefear
-from hopefear import config, registry
+from hopefear.base import config, registry
 from hopefear.metrics import Metric, create
 from hopefear.metrics.metric import total
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopefear import registry
+from hopefear.base import registry
 from hopefear.text.taggers import SentenceTags, Tagger, make_tagger
 
 LEXICON = {"house": "NN", "houses": "NNS", "the": "DT", "runs": "VBZ", "1984": "CD", ".": "."}

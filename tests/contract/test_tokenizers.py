@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopefear import registry
+from hopefear.base import registry
 from hopefear.text.tokenizers import Tokenizer, make_tokenizer
 
 LINES = [

@@ -14,13 +14,12 @@ from hopefear._engine import write_weights_text
 from loop_toy import NEAR, ToyDecoder, toy_set
 from scipy.sparse import csr_array
 
-from hopefear import config, registry
-from hopefear.errors import InputError
+from hopefear.base import config, registry
+from hopefear.base.errors import InputError
+from hopefear.base.weights import Weights
 from hopefear.forest import ForestBuilder
-from hopefear.metrics import Metric, create
-from hopefear.metrics.given import GivenScore
-from hopefear.tune.candidates import Candidates, from_arrays
-from hopefear.tune.tuner import (
+from hopefear.learn.pool.candidates import Candidates, from_arrays
+from hopefear.learn.tuner import (
     BatchTuner,
     Example,
     OnlineTuner,
@@ -31,7 +30,8 @@ from hopefear.tune.tuner import (
     Tuner,
     Update,
 )
-from hopefear.weights import Weights
+from hopefear.metrics import Metric, create
+from hopefear.metrics.given import GivenScore
 
 NAMES = registry.names("tuner")
 BATCH = [

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from loop_toy import NEAR, ToyDecoder, toy_set
 
-from hopefear import registry
+from hopefear.base import registry
+from hopefear.base.weights import Weights
+from hopefear.learn.loop.base import BaseLoop
+from hopefear.learn.loop.batch import Loop
+from hopefear.learn.loop.lattice import LatticeLoop
+from hopefear.learn.loop.online import OnlineLoop
+from hopefear.learn.loop.options import LoopOptions
+from hopefear.learn.loop.run import RunDirectory
+from hopefear.learn.loop.runs import tune
+from hopefear.learn.tuner import BatchTuner, OnlineTuner
 from hopefear.metrics import create
-from hopefear.tune.base_loop import BaseLoop
-from hopefear.tune.lattice_loop import LatticeLoop
-from hopefear.tune.loop import Loop
-from hopefear.tune.online import OnlineLoop
-from hopefear.tune.options import LoopOptions
-from hopefear.tune.run import RunDirectory
-from hopefear.tune.runs import tune
-from hopefear.tune.tuner import BatchTuner, OnlineTuner
-from hopefear.weights import Weights
 
 ALL = {name: registry.get("tuner", name) for name in registry.names("tuner")}
 TUNERS = [name for name, cls in ALL.items() if issubclass(cls, BatchTuner)]

@@ -56,7 +56,7 @@ class Failure:
 
 def judge(read: Callable[[Path], Any], path: Path) -> tuple[str, str]:
     """What is wrong with how reading a file ends, and where; nothing if it is well."""
-    from hopefear.errors import LONGEST, HopefearError
+    from hopefear.base.errors import LONGEST, HopefearError
 
     try:
         read(path)

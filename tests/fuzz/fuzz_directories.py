@@ -19,19 +19,19 @@ from fuzz_files import forest
 from fuzz_reader import reader
 
 from hopefear.align.model import Aligner, read_pairs
-from hopefear.cli.command import Console
+from hopefear.analysis.report.runs import read_systems
+from hopefear.base.console import Console
+from hopefear.base.progress import Display
+from hopefear.base.weights import Weights
 from hopefear.cli.tune_shown import describe_run, show_run
-from hopefear.decode.decoder import Decoder
+from hopefear.decode.contract import Decoder
 from hopefear.forest import kbest, viterbi
+from hopefear.learn.loop.run import RunDirectory
+from hopefear.learn.pool.candidate_builder import CandidateBuilder
+from hopefear.learn.pool.feature_selection import FiredIn
 from hopefear.metrics import create
-from hopefear.model import Model
-from hopefear.progress import Display
-from hopefear.report.runs import read_systems
-from hopefear.train import TrainOptions, train
-from hopefear.tune.candidate_builder import CandidateBuilder
-from hopefear.tune.feature_selection import FiredIn
-from hopefear.tune.run import RunDirectory
-from hopefear.weights import Weights
+from hopefear.model.directory import Model
+from hopefear.model.train import TrainOptions, train
 
 # -- models --
 

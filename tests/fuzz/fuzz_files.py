@@ -16,23 +16,24 @@ from fuzz_reader import Read, consume, reader
 
 from hopefear.align.pharaoh import read_alignments
 from hopefear.align.symmetrisation import symmetrise_files
+from hopefear.base.config import from_mapping
+from hopefear.base.errors import InputError
+from hopefear.base.files import open_text
+from hopefear.base.weights import Weights
 from hopefear.cli.main import _from_file, _settings
 from hopefear.cli.tune import Tune
-from hopefear.config import from_mapping
 from hopefear.decode.markup import read_options, read_segment
-from hopefear.decode.stream_wire import read_count, read_entry, read_request
-from hopefear.errors import InputError
+from hopefear.decode.remote.stream_wire import read_count, read_entry, read_request
 from hopefear.features.word_classes import WordClasses, read_lexicon
 from hopefear.features.word_lists import WordLists
-from hopefear.files import open_text
 from hopefear.forest import Forest, ForestBuilder, Pool, inside, kbest, save_pool, viterbi
 from hopefear.forest.io.forests import read_forests
 from hopefear.forest.io.json import to_json
 from hopefear.forest.io.nbest import read_nbest
-from hopefear.importing.cdec import read_cdec_ini
-from hopefear.importing.moses import read_moses_ini
 from hopefear.lm import LanguageModel
 from hopefear.lm.estimate import MIN_MEMORY, estimate
+from hopefear.model.importing.cdec import read_cdec_ini
+from hopefear.model.importing.moses import read_moses_ini
 from hopefear.rules.cdec import import_grammar, read_grammar
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.moses import read_table
@@ -40,7 +41,6 @@ from hopefear.rules.table import RuleTable
 from hopefear.text.clusters import Clusters
 from hopefear.text.documents import group, read_documents
 from hopefear.text.tokenizers.plain import split_words
-from hopefear.weights import Weights
 
 # -- language models --
 

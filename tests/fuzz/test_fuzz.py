@@ -18,8 +18,8 @@ from fuzz import Failure, Log, digest_of, fuzz, judge, run
 from fuzz_mutate import case, checksum, resealed
 from fuzz_readers import CALLS, READERS
 
-from hopefear.errors import HopefearError
-from hopefear.weights import Weights
+from hopefear.base.errors import HopefearError
+from hopefear.base.weights import Weights
 
 pytestmark = pytest.mark.engine
 INPUTS = 100

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopefear import config, registry
-from hopefear.decode.moses_ini import MosesIni
+from hopefear.base import config, registry
+from hopefear.base.weights import Weights
+from hopefear.decode.remote.moses_ini import MosesIni
+from hopefear.learn.pool.candidates import from_arrays
+from hopefear.learn.tuner import Pool, Task
 from hopefear.metrics import create
-from hopefear.tune.candidates import from_arrays
-from hopefear.tune.tuner import Pool, Task
-from hopefear.weights import Weights
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import pytest
 
-from hopefear.decode.decoder import Sentence
-from hopefear.decode.hiero import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.base.weights import Weights
+from hopefear.decode.chart import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.decode.contract import Sentence
 from hopefear.forest import Derivation, count, kbest, viterbi
 from hopefear.lm import LanguageModel
-from hopefear.weights import Weights
 
 SEGMENT = re.compile(r'<seg grammar="(.*?)" id="(\d+)"> (.*?) </seg>')
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from hopefear import forest as hf
+from hopefear.base.weights import SparseVector, Weights
 from hopefear.forest.io import from_json, read_nbest
-from hopefear.weights import SparseVector, Weights
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear import registry
+from hopefear.base import registry
 from hopefear.forest.io import read_nbest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -12,7 +12,7 @@ import pytest
 
 from hopefear.forest import kbest
 from hopefear.forest.io import read_nbest
-from hopefear.model import Model
+from hopefear.model.directory import Model
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 TOTAL = -4201.88  # of Moses with cube pruning 300

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.decode.decoder import Sentence
-from hopefear.decode.stream import StreamDecoder, StreamOptions
-from hopefear.decode.stream_wire import (
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import Sentence
+from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
+from hopefear.decode.remote.stream_wire import (
     Entry,
     Request,
     encode,
@@ -22,7 +23,6 @@ from hopefear.decode.stream_wire import (
     request_line,
 )
 from hopefear.forest import kbest
-from hopefear.weights import Weights
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

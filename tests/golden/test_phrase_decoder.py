@@ -11,13 +11,13 @@ from typing import NamedTuple
 import pytest
 from phrase_small import phrases_of
 
-from hopefear.decode.decoder import FeatureSpec, Sentence
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import FeatureSpec, Sentence
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.forest import viterbi
 from hopefear.lm import LanguageModel
 from hopefear.rules.moses import read_table
 from hopefear.rules.table import RuleTable
-from hopefear.weights import Weights
 
 FEATURES = {
     "words": FeatureSpec("WordPenalty0", -1.0),

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hopefear.base.weights import Weights
+from hopefear.learn.batch.batch_mira import BatchMira
+from hopefear.learn.batch.mert import Mert
+from hopefear.learn.pool.candidates import from_arrays
+from hopefear.learn.tuner import BatchTuner, Pool, Task
 from hopefear.metrics import create
-from hopefear.tune.batch_mira import BatchMira
-from hopefear.tune.candidates import from_arrays
-from hopefear.tune.mert import Mert
-from hopefear.tune.tuner import BatchTuner, Pool, Task
-from hopefear.weights import Weights
 
 
 @pytest.fixture(scope="module")

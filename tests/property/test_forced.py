@@ -10,13 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from phrase_small import EXACT, Phrase, SmallModel, named, phrases_of, random_model, random_weights
 
-from hopefear.config import to_mapping
+from hopefear.base.config import to_mapping
+from hopefear.base.weights import Weights
 from hopefear.decode import force, leaving_out
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
-from hopefear.features.rule_bigrams import RuleBigrams
-from hopefear.features.target_bigrams import TargetBigrams
+from hopefear.features.sparse.rule_bigrams import RuleBigrams
+from hopefear.features.sparse.target_bigrams import TargetBigrams
 from hopefear.forest import Forest, count, intersect, kbest
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

@@ -8,9 +8,9 @@ from forest_random import Hypergraph, few, hypergraphs
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hopefear.base.weights import Weights
+from hopefear.learn.batch.forest_risk import ForestGain
 from hopefear.metrics import create
-from hopefear.tune.forest_risk import ForestGain
-from hopefear.weights import Weights
 
 words = st.lists(st.sampled_from("abc"), min_size=1, max_size=6).map(" ".join)
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hopefear import forest as hf
+from hopefear.base.weights import SparseVector, Weights
 from hopefear.forest.semiring import LOG, TROPICAL, strings
-from hopefear.weights import SparseVector, Weights
 
 pytestmark = pytest.mark.engine
 NEVER = -math.inf

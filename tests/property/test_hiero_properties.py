@@ -13,10 +13,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from lm_arpa import SMALL, write_arpa
 
-from hopefear.decode.hiero import HieroDecoder, HieroOptions
+from hopefear.base.weights import Weights
+from hopefear.decode.chart import HieroDecoder, HieroOptions
 from hopefear.forest import count, kbest, viterbi
 from hopefear.lm import LanguageModel
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

@@ -18,7 +18,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from hopefear import _engine
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 
 pytestmark = pytest.mark.engine
 

@@ -8,9 +8,9 @@ from forest_random import FEATURES, Edge, Hypergraph, few, hypergraphs
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from hopefear.base.weights import FeatureNames, SparseVector, Weights
+from hopefear.learn.online.margin import GAIN, LinearLoss
 from hopefear.metrics import create
-from hopefear.tune.margin import GAIN, LinearLoss
-from hopefear.weights import FeatureNames, SparseVector, Weights
 
 words = st.lists(st.sampled_from("abc"), min_size=1, max_size=6).map(" ".join)
 numbers = st.lists(st.integers(-4, 4).map(lambda n: n / 4), min_size=3, max_size=3)

@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from phrase_small import EXACT, SmallModel, named, phrases_of, random_model, random_weights
 
-from hopefear.config import to_mapping
+from hopefear.base.config import to_mapping
+from hopefear.base.weights import Weights
 from hopefear.decode.phrase import PhraseOptions
-from hopefear.features.target_bigrams import TargetBigrams
+from hopefear.features.sparse.target_bigrams import TargetBigrams
 from hopefear.forest import bin_nodes, kbest, viterbi
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hopefear.config import Size
+from hopefear.base.config import Size
 from hopefear.rules.extract import ExtractOptions, TextExport, extract
 from hopefear.rules.moses import read_table
 from hopefear.rules.table import RuleTable

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phrase_small import EXACT, SmallModel, phrases_of, random_model, random_weights, uncovered
 
-from hopefear.config import to_mapping
-from hopefear.decode.decoder import ForcedOption, Sentence
+from hopefear.base.config import to_mapping
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import ForcedOption, Sentence
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
-from hopefear.features.word_pairs import WordPairs
+from hopefear.features.sparse.word_pairs import WordPairs
 from hopefear.forest import bin_nodes, viterbi_each
+from hopefear.learn.pool.search_aware import BinRows, Bins, pool_metric, words_of
 from hopefear.metrics import create
-from hopefear.tune.search_aware import BinRows, Bins, pool_metric, words_of
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

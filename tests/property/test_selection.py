@@ -9,11 +9,11 @@ import pytest
 from forest_random import Hypergraph, few, hypergraphs
 from hypothesis import assume, given
 
+from hopefear.base.weights import Weights
+from hopefear.learn.online.cost import Cost, default_parts
+from hopefear.learn.online.selection import AWAY, TOWARDS, Selection
+from hopefear.learn.tuner import Share
 from hopefear.metrics import create
-from hopefear.tune.cost import Cost, default_parts
-from hopefear.tune.selection import AWAY, TOWARDS, Selection
-from hopefear.tune.tuner import Share
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 WEIGHTS = {"f": 0.7, "g": -0.4, "h": 0.2}

@@ -7,7 +7,7 @@ import base64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopefear.decode.stream_wire import (
+from hopefear.decode.remote.stream_wire import (
     Vector,
     decode,
     encode,

@@ -23,15 +23,15 @@ from phrase_small import (
     uncovered,
 )
 
-from hopefear.config import to_mapping
+from hopefear.base.config import to_mapping
+from hopefear.base.weights import Weights
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
-from hopefear.features.target_bigrams import TargetBigrams
+from hopefear.features.sparse.target_bigrams import TargetBigrams
 from hopefear.forest import Forest, bin_nodes, kbest
+from hopefear.learn.online.search_errors import Violations, early, max_violation, standard
+from hopefear.learn.online.violation import Violation
+from hopefear.learn.tuner import Example, Share, Task
 from hopefear.metrics import create
-from hopefear.tune.search_errors import Violations, early, max_violation, standard
-from hopefear.tune.tuner import Example, Share, Task
-from hopefear.tune.violation import Violation
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

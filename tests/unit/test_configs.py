@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hopefear import config, registry
+from hopefear.base import config, registry
 
 CONFIGS = sorted((Path(__file__).resolve().parent.parent.parent / "configs").glob("*.toml"))
 EXPERIMENTS = {"papers-11-features.toml"}  # parts of configurations that are not the defaults

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from hopefear import config, registry
+from hopefear.base import config, registry
 from hopefear.forest.io.forests import FORMATS
+from hopefear.learn.tuner import OnlineTuner
 from hopefear.text.world import generate, write
-from hopefear.tune.tuner import OnlineTuner
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCS = REPOSITORY / "docs"

@@ -28,10 +28,10 @@ from hopefear import _engine
 from hopefear.align.pharaoh import BLANKS, Alignment, parse_points
 from hopefear.align.settings import Settings
 from hopefear.align.symmetrisation import DEFAULT, Method, check_method
-from hopefear.config import from_mapping, load_toml, to_mapping
-from hopefear.errors import InputError, OptionError
-from hopefear.files import PathLike, atomic_directory, display_name, open_input, open_output
-from hopefear.threads import all_cores
+from hopefear.base.config import from_mapping, load_toml, to_mapping
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import PathLike, atomic_directory, display_name, open_input, open_output
+from hopefear.base.threads import all_cores
 
 Pairs = _engine.AlignBitext  # sentence pairs as the engine holds them
 Direction = Literal["forward", "reverse", "both"]

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from typing import BinaryIO, Literal, cast
 
-from hopefear.errors import InputError
-from hopefear.files import PathLike, display_name, open_input, open_output
+from hopefear.base.errors import InputError
+from hopefear.base.files import PathLike, display_name, open_input, open_output
 
 Point = tuple[int, int]
 Alignment = list[Point]  # sorted by source, then target position; each point once

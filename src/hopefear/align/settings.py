@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopefear.config import option
-from hopefear.errors import OptionError
+from hopefear.base.config import option
+from hopefear.base.errors import OptionError
 
 
 @dataclass(kw_only=True)

@@ -11,8 +11,8 @@ from typing import Literal
 
 from hopefear import _engine
 from hopefear.align.pharaoh import Alignment, Point, open_pharaoh, read_alignments, sentence_lengths
-from hopefear.errors import OptionError, suggestion
-from hopefear.files import PathLike, display_name, open_output
+from hopefear.base.errors import OptionError, suggestion
+from hopefear.base.files import PathLike, display_name, open_output
 
 Method = Literal[
     "intersection", "intersect", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"

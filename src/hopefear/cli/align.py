@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hopefear.align.settings import Settings
-from hopefear.cli.command import Command, Console, format_value, table
-from hopefear.config import argument, changed, fields_of, option, part_of
-from hopefear.errors import OptionError
-from hopefear.files import check_writable
-from hopefear.progress import Progress
-from hopefear.registry import register
+from hopefear.base.config import argument, changed, fields_of, option, part_of
+from hopefear.base.console import Console, format_value, table
+from hopefear.base.errors import OptionError
+from hopefear.base.files import check_writable
+from hopefear.base.progress import Progress
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
     from hopefear.align.model import Aligner, Iteration, Pairs

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import argument, option
-from hopefear.errors import OptionError
-from hopefear.registry import register
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 from hopefear.text.clusters import MOST_CLUSTERS
 
 
@@ -36,7 +37,7 @@ class Cluster(Command):
     min_count: int = option(1, min=1, help="leave out words that occur less often")
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
-        from hopefear.files import check_one_stdin
+        from hopefear.base.files import check_one_stdin
         from hopefear.text.clusters import cluster
 
         if not self.text:

@@ -16,16 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import hopefear
-from hopefear.cli.command import Command, Console
+from hopefear.base.config import option
+from hopefear.base.console import Console
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.progress import duration
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 from hopefear.cli.demo_compare import compare_systems, tell_comparison
 from hopefear.cli.demo_models import make_world, tell_training, tell_world, train_models
 from hopefear.cli.demo_report import tell_report, write_report
 from hopefear.cli.demo_stage import Stage
 from hopefear.cli.demo_tune import tell_tuning, tune_models
-from hopefear.config import option
-from hopefear.errors import InputError, OptionError
-from hopefear.progress import duration
-from hopefear.registry import register
 
 Make = Callable[[Stage], dict[str, Any]]
 Tell = Callable[[Mapping[str, Any], Console], None]
@@ -83,7 +84,7 @@ class Demo(Command):
 
     def _claim(self) -> None:
         """Take a new directory, or that of a demo that was the same."""
-        from hopefear.files import check_directory, write_text
+        from hopefear.base.files import check_directory, write_text
 
         check_directory(self.output)
         mark = self.output / MARK

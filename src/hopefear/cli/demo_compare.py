@@ -10,14 +10,14 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hopefear.cli.command import Console, table
+from hopefear.base.console import Console, table
+from hopefear.base.files import write_text
+from hopefear.base.progress import duration
 from hopefear.cli.demo_stage import Stage, hanging, prose
 from hopefear.cli.demo_tune import METHODS, START
-from hopefear.files import write_text
-from hopefear.progress import duration
 
 if TYPE_CHECKING:
-    from hopefear.report.outputs import Outputs
+    from hopefear.analysis.report.outputs import Outputs
 
 BASELINE = "mert"
 EXAMPLES = 3
@@ -26,9 +26,9 @@ SHORT = range(6, 15)  # source words of a sentence that is good to show
 
 def compare_systems(stage: Stage) -> dict[str, Any]:
     """New sentences"""
-    from hopefear.report.outputs import TestSet, compare, translate
-    from hopefear.report.runs import read_systems
-    from hopefear.threads import all_cores
+    from hopefear.analysis.report.outputs import TestSet, compare, translate
+    from hopefear.analysis.report.runs import read_systems
+    from hopefear.base.threads import all_cores
 
     first = f"{METHODS[0].model}-{BASELINE}"  # the page compares with the first one
     names = sorted((method.run for method in METHODS), key=lambda name: name != first)
@@ -70,7 +70,7 @@ def compare_systems(stage: Stage) -> dict[str, Any]:
 
 def _chosen(outputs: Outputs) -> list[int]:
     """Sentences on which the systems differ, not very long, no two alike."""
-    from hopefear.report.examples import chosen
+    from hopefear.analysis.report.examples import chosen
 
     order = chosen(outputs, len(outputs.source))
     short = [n for n in order if len(outputs.source[n]) in SHORT]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from hopefear.cli.command import Console, table
+from hopefear.base.console import Console, table
+from hopefear.base.files import open_text
+from hopefear.base.progress import duration
 from hopefear.cli.demo_stage import Stage, hanging, prose
 from hopefear.cli.world import describe
-from hopefear.files import open_text
-from hopefear.progress import duration
 
 if TYPE_CHECKING:
     from hopefear.rules.extract import System
@@ -61,8 +61,8 @@ def tell_world(report: Mapping[str, Any], console: Console) -> None:
 
 def train_models(stage: Stage) -> dict[str, Any]:
     """Two models: phrases, and phrases with gaps"""
-    from hopefear.model import Model
-    from hopefear.train import TrainOptions, train
+    from hopefear.model.directory import Model
+    from hopefear.model.train import TrainOptions, train
 
     found: dict[str, Any] = {}
     for system in SHOWN:

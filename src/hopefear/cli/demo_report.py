@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hopefear.cli.command import Console
+from hopefear.base.console import Console
 from hopefear.cli.demo_stage import Stage, prose
 from hopefear.cli.report import Report
 

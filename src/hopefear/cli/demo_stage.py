@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Console
+from hopefear.base.console import Console
 
 WIDTH = 79  # of everything the demo prints
 

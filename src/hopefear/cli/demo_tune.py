@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hopefear.cli.command import Console
+from hopefear.base.console import Console
+from hopefear.base.errors import OptionError
+from hopefear.base.progress import Display, Progress, duration
 from hopefear.cli.demo_stage import Stage, hanging, prose
 from hopefear.cli.tune import Tune
-from hopefear.errors import OptionError
-from hopefear.progress import Display, Progress, duration
 
 
 @dataclass(frozen=True)

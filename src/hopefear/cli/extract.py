@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import argument, option, part_of
-from hopefear.registry import register
+from hopefear.base.config import argument, option, part_of
+from hopefear.base.console import Console
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 from hopefear.rules.extract import ExtractOptions, System
 
 
@@ -49,7 +50,7 @@ class Extract(ExtractOptions, Command):
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.files import check_writable
+        from hopefear.base.files import check_writable
         from hopefear.rules.extract import TextExport, extract
         from hopefear.rules.table import TABLE_FILE
 

@@ -8,23 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopefear.cli.command import Command, Console, table
-from hopefear.config import argument, option
-from hopefear.errors import OptionError
-from hopefear.files import (
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console, table
+from hopefear.base.errors import OptionError
+from hopefear.base.files import (
     check_directory,
     check_one_stdin,
     check_writable,
     is_device,
     write_text,
 )
-from hopefear.registry import register
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
+    from hopefear.analysis.reachability import ForcedOptions, Reached
     from hopefear.decode import PhraseDecoder, Sentence
-    from hopefear.decode.reachability import ForcedOptions, Reached
     from hopefear.forest import Forest
-    from hopefear.model import Model
+    from hopefear.model.directory import Model
 
 FIGURE_6, FIGURE_7 = "reachability.svg", "derivations.svg"
 
@@ -99,10 +100,10 @@ class Forced(Command):
     def run(self, console: Console) -> Mapping[str, Any]:
         import resource
 
-        from hopefear.decode.reachability import Reachability, reach_all
+        from hopefear.analysis.reachability import Reachability, reach_all
+        from hopefear.base.threads import all_cores
         from hopefear.forest import save_pool
-        from hopefear.model import Model
-        from hopefear.threads import all_cores
+        from hopefear.model.directory import Model
 
         self._check(console)
         model = Model.load(self.model)
@@ -147,7 +148,7 @@ class Forced(Command):
         return report
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
-        from hopefear.decode.reachability import shares
+        from hopefear.analysis.reachability import shares
 
         rows = [
             (name, f"{sentences:.1%}", f"{words:.1%}")
@@ -217,7 +218,7 @@ class Forced(Command):
         return decoder
 
     def _options(self, model: Model, console: Console) -> ForcedOptions:
-        from hopefear.decode.reachability import ForcedOptions
+        from hopefear.analysis.reachability import ForcedOptions
 
         weights = None
         if self.table_limit:
@@ -232,7 +233,7 @@ class Forced(Command):
 
     def _pairs(self, model: Model, console: Console) -> Iterable[tuple[Sentence, list[list[str]]]]:
         """Sentences with the targets to derive."""
-        from hopefear.folds import in_folds
+        from hopefear.model.folds import in_folds
 
         pairs = self._read(model, console)
         if not self.folds:
@@ -259,7 +260,7 @@ class Forced(Command):
                 yield Sentence(words, f"{pair.number}.{number}"), group
 
     def _draw(self, report: Mapping[str, Any]) -> None:
-        from hopefear.plot import line_plot
+        from hopefear.analysis.plot import line_plot
 
         assert self.figures is not None
         self.figures.mkdir(parents=True, exist_ok=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hopefear.cli.command import Command, Console, table
-from hopefear.config import argument, option
-from hopefear.registry import register
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console, table
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 
 @register("command", "import")
@@ -38,7 +39,7 @@ class Import(Command):
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.importing import import_model
+        from hopefear.model.importing import import_model
 
         return import_model(
             self.file,

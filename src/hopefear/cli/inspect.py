@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopefear.cli.command import Command, Console, format_value, table
-from hopefear.cli.fired import DENSE, heaviest, show_heaviest
-from hopefear.cli.fired import show as show_fired
+from hopefear.analysis.feature_report import DENSE, heaviest, show_heaviest
+from hopefear.analysis.feature_report import show as show_fired
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console, format_value, table
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import COMPILED
+from hopefear.base.progress import duration
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 from hopefear.cli.translate import chosen_templates
 from hopefear.cli.tune_shown import describe_run, is_run, show_run
-from hopefear.config import argument, option
-from hopefear.errors import InputError, OptionError
-from hopefear.files import COMPILED
-from hopefear.progress import duration
-from hopefear.registry import register
 
 if TYPE_CHECKING:
-    from hopefear.model import Model
+    from hopefear.model.directory import Model
     from hopefear.rules.table import RuleTable
 
 
@@ -89,7 +90,7 @@ class Inspect(Command):
                 )
             return describe_run(self.path)
         if self.path.is_dir():
-            from hopefear.model import Model
+            from hopefear.model.directory import Model
 
             model = Model.load(self.path)
             if sentence is not None:
@@ -110,7 +111,7 @@ class Inspect(Command):
             from hopefear.lm import LanguageModel
 
             return {"kind": "lm", "file": str(self.path), **_lm(LanguageModel.load(self.path))}
-        from hopefear.weights import Weights
+        from hopefear.base.weights import Weights
 
         weights = Weights.load(self.path)
         groups = heaviest(weights, self.top)
@@ -125,8 +126,9 @@ class Inspect(Command):
         }
 
     def _sentence(self, model: Model, sentence: str, console: Console) -> dict[str, Any]:
-        from hopefear.cli import derivation, fired
-        from hopefear.translate import TranslateOptions, Translator
+        from hopefear.analysis import derivations as derivation
+        from hopefear.analysis import feature_report as fired
+        from hopefear.model.translate import TranslateOptions, Translator
 
         translator = Translator(
             model,
@@ -198,7 +200,7 @@ class Inspect(Command):
         }[report["kind"]](report, console)
 
     def _show_derivation(self, report: Mapping[str, Any], console: Console) -> None:
-        from hopefear.cli.derivation import show
+        from hopefear.analysis.derivations import show
 
         show(report, console, self.top)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console, table
-from hopefear.config import argument, option
-from hopefear.registry import register
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console, table
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 
 @register("command", "lm compile")
@@ -29,7 +30,7 @@ class LmCompile(Command):
     output: Path = option(flags=["-o"], help="the binary file")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.files import check_writable
+        from hopefear.base.files import check_writable
         from hopefear.lm.model import LanguageModel, check_compiled_path
 
         check_compiled_path(self.output)

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console, table
-from hopefear.config import Size, argument, option
-from hopefear.errors import OptionError
-from hopefear.registry import register
+from hopefear.base.config import Size, argument, option
+from hopefear.base.console import Console, table
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 
 @register("command", "lm estimate")
@@ -59,7 +60,7 @@ class LmEstimate(Command):
     )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
-        from hopefear.files import check_one_stdin
+        from hopefear.base.files import check_one_stdin
         from hopefear.lm.estimate import estimate
 
         if not self.text:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import argument, option
-from hopefear.registry import register
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 
 @register("command", "lm perplexity")
@@ -35,8 +36,8 @@ class LmPerplexity(Command):
     threads: int = option(1, min=1, max=1024, help="threads; the result is the same")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.errors import InputError
-        from hopefear.files import check_one_stdin, display_name
+        from hopefear.base.errors import InputError
+        from hopefear.base.files import check_one_stdin, display_name
         from hopefear.lm import LanguageModel
 
         check_one_stdin(self.lm, self.text)

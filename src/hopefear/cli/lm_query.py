@@ -6,9 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import argument, option
-from hopefear.registry import register
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 
 @register("command", "lm query")
@@ -36,7 +37,7 @@ class LmQuery(Command):
     eos: bool = option(True, help="do not score </s>")
 
     def run(self, console: Console) -> None:
-        from hopefear.files import check_one_stdin
+        from hopefear.base.files import check_one_stdin
         from hopefear.lm import LanguageModel
 
         check_one_stdin(self.lm, self.text)

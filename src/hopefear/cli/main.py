@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import hopefear
-from hopefear import config, registry
-from hopefear.cli.command import SECTIONS, Command, Common, Console, Reporting
-from hopefear.errors import HopefearError, OptionError, suggestion
-from hopefear.progress import display
+from hopefear.base import config, registry
+from hopefear.base.console import Console
+from hopefear.base.errors import HopefearError, OptionError, suggestion
+from hopefear.base.progress import display
+from hopefear.cli.command import SECTIONS, Command, Common, Reporting
 
 
 def main(argv: Sequence[str] | None = None) -> int:

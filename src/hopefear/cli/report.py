@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import argument, option
-from hopefear.errors import InputError, OptionError
-from hopefear.registry import register
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
-    from hopefear.report.outputs import Outputs, TestSet
-    from hopefear.report.runs import System
+    from hopefear.analysis.report.outputs import Outputs, TestSet
+    from hopefear.analysis.report.runs import System
 
 
 @register("command", "report")
@@ -62,8 +63,8 @@ class Report(Command):
     threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.files import check_writable
-        from hopefear.report.runs import read_systems
+        from hopefear.analysis.report.runs import read_systems
+        from hopefear.base.files import check_writable
 
         self._check()
         if str(self.output) == "-" and console.json:
@@ -81,9 +82,9 @@ class Report(Command):
         console: Console,
     ) -> dict[str, Any]:
         """The page of these systems and their translations; returns what there is to report."""
-        from hopefear.files import write_text
-        from hopefear.report.page import page
-        from hopefear.report.runs import heaviest
+        from hopefear.analysis.report.page import page
+        from hopefear.analysis.report.runs import heaviest
+        from hopefear.base.files import write_text
 
         comparisons = self._comparisons(outputs, console)
         text = page(
@@ -121,8 +122,8 @@ class Report(Command):
         self, systems: Sequence[System], console: Console
     ) -> tuple[Outputs | None, list[str]]:
         """Translations; without --test only if they can be had, and else why not."""
-        from hopefear.report import outputs
-        from hopefear.threads import all_cores
+        from hopefear.analysis.report import outputs
+        from hopefear.base.threads import all_cores
 
         if self.no_translations:
             return None, []
@@ -147,14 +148,14 @@ class Report(Command):
             return None, [note]
 
     def _text(self, systems: Sequence[System]) -> TestSet:
-        from hopefear.report.outputs import TestSet, tuning_set
+        from hopefear.analysis.report.outputs import TestSet, tuning_set
 
         if self.test is None:
             return tuning_set(systems)
         return TestSet(self.test, self.refs, self.test.name)
 
     def _comparisons(self, found: Outputs | None, console: Console) -> dict[tuple[int, int], Any]:
-        from hopefear.report.outputs import compare
+        from hopefear.analysis.report.outputs import compare
 
         if found is None:
             return {}

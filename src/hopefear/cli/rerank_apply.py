@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import option
-from hopefear.errors import InputError, OptionError
-from hopefear.files import check_one_stdin, display_name, write_text
-from hopefear.registry import register
+from hopefear.base.config import option
+from hopefear.base.console import Console
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import check_one_stdin, display_name, write_text
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
+    from hopefear.base.weights import Weights
     from hopefear.forest.io.nbest import NbestList
-    from hopefear.weights import Weights
 
 
 @register("command", "rerank apply")
@@ -53,7 +54,7 @@ class RerankApply(Command):
     ids: bool = option(False, help="write the id and a tab before each translation")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.weights import Weights
+        from hopefear.base.weights import Weights
 
         if (self.nbest is None) == (not self.lattices):
             raise OptionError("give n-best lists (--nbest FILE) or lattices (--lattices FILE …)")
@@ -101,7 +102,7 @@ class RerankApply(Command):
 
         from hopefear.forest import edge_scores
         from hopefear.forest.io.nbest import read_nbest
-        from hopefear.tune.candidate_builder import entry
+        from hopefear.learn.pool.candidate_builder import entry
 
         changed = candidates = matched = 0
         place = Places(nbest, self.ids)

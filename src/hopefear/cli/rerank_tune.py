@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hopefear.cli.command import Command, Console, table
-from hopefear.config import option
-from hopefear.errors import InputError, OptionError
-from hopefear.files import check_one_stdin, check_writable, display_name
-from hopefear.registry import register
+from hopefear.base.config import option
+from hopefear.base.console import Console, table
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import check_one_stdin, check_writable, display_name
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
+    from hopefear.base.weights import Weights
+    from hopefear.learn.rerank import Lists
     from hopefear.metrics.metric import Metric
-    from hopefear.tune.rerank import Lists
-    from hopefear.weights import Weights
 
 
 @register("command", "rerank tune")
@@ -66,10 +67,10 @@ class RerankTune(Command):
     skip_missing: bool = option(False, help="leave out sentences that have no candidate")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.threads import all_cores
-        from hopefear.tune.rerank import read_lists, tune_reranker
-        from hopefear.tune.tuner import BatchTuner
-        from hopefear.weights import Weights
+        from hopefear.base.threads import all_cores
+        from hopefear.base.weights import Weights
+        from hopefear.learn.rerank import read_lists, tune_reranker
+        from hopefear.learn.tuner import BatchTuner
 
         metric = self._metric()
         check_one_stdin(self.nbest, *self.refs, *([self.weights] if self.weights else []))
@@ -154,8 +155,8 @@ class RerankTune(Command):
         )
 
     def _metric(self) -> Metric | None:
-        from hopefear import registry
-        from hopefear.config import parse_pairs
+        from hopefear.base import registry
+        from hopefear.base.config import parse_pairs
         from hopefear.metrics import create
 
         if self.metric == "given":

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hopefear.cli.command import Command, Console, table
-from hopefear.config import argument, option
-from hopefear.errors import InputError, OptionError
-from hopefear.files import display_name
-from hopefear.registry import register
+from hopefear.base.config import argument, option
+from hopefear.base.console import Console, table
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import display_name
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
     from hopefear.metrics.metric import IntArray, Metric, Prepared

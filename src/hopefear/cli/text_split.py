@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import argument, option, part_of
-from hopefear.errors import OptionError
-from hopefear.registry import register
+from hopefear.base.config import argument, option, part_of
+from hopefear.base.console import Console
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 from hopefear.text.split import SplitSizes
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import argument, option, part_of
-from hopefear.errors import OptionError
-from hopefear.files import check_one_stdin
-from hopefear.registry import register
+from hopefear.base.config import argument, option, part_of
+from hopefear.base.console import Console
+from hopefear.base.errors import OptionError
+from hopefear.base.files import check_one_stdin
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 from hopefear.text.pipeline import TextOptions
 
 Case = Literal["none", "lower", "truecase"]
@@ -76,7 +77,7 @@ class Detokenize(Command):
     like: Path | None = option(None, help="raw text whose blanks beside punctuation are copied")
 
     def run(self, console: Console) -> None:
-        from hopefear.files import write_text
+        from hopefear.base.files import write_text
         from hopefear.text.casing import Casing
         from hopefear.text.lines import read_lines
         from hopefear.text.pipeline import TextPipeline
@@ -120,7 +121,7 @@ class LearnCasing(Command):
     tokenizer: str = option("auto", help="how words are found; auto goes by the language")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.files import check_writable
+        from hopefear.base.files import check_writable
         from hopefear.text.lines import read_lines
         from hopefear.text.pipeline import TextPipeline
 

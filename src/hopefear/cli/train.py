@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console, table
-from hopefear.config import argument, option, part_of
-from hopefear.progress import duration
-from hopefear.registry import register
-from hopefear.train_options import TrainOptions
+from hopefear.base.config import argument, option, part_of
+from hopefear.base.console import Console, table
+from hopefear.base.progress import duration
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
+from hopefear.model.train_options import TrainOptions
 
 
 @register("command", "train")
@@ -39,7 +40,7 @@ class Train(TrainOptions, Command):
     plugin: list[Path] = option([], metavar="FILE.py", help="Python files with taggers of your own")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.train import train
+        from hopefear.model.train import train
 
         options = TrainOptions(**part_of(TrainOptions, self))
         return train(

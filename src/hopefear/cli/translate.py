@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from hopefear.cli.command import Command, Console
-from hopefear.config import option, part_of
-from hopefear.errors import OptionError
-from hopefear.files import (
+from hopefear.base.config import option, part_of
+from hopefear.base.console import Console
+from hopefear.base.errors import OptionError
+from hopefear.base.files import (
     check_one_stdin,
     check_writable,
     display_name,
@@ -24,13 +24,14 @@ from hopefear.files import (
     open_output,
     write_text,
 )
-from hopefear.registry import register
-from hopefear.translate_options import TranslateOptions
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
+from hopefear.model.translate_options import TranslateOptions
 
 if TYPE_CHECKING:
-    from hopefear.model import Model
-    from hopefear.translate import Translator
-    from hopefear.weights import Weights
+    from hopefear.base.weights import Weights
+    from hopefear.model.directory import Model
+    from hopefear.model.translate import Translator
 
 Search = Literal["cube", "stack", "full"]
 
@@ -65,7 +66,7 @@ class DecoderOverrides:
 
     def overrides(self, options_class: type) -> dict[str, Any]:
         """What was given, by name; `options_class` is that of the decoder."""
-        from hopefear.config import parse_pairs
+        from hopefear.base.config import parse_pairs
 
         given = {
             name: getattr(self, name)
@@ -132,9 +133,9 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
-        from hopefear.model import Model
-        from hopefear.threads import all_cores
-        from hopefear.translate import Translator
+        from hopefear.base.threads import all_cores
+        from hopefear.model.directory import Model
+        from hopefear.model.translate import Translator
 
         if self.serve_learner:
             self._prepare_serving()
@@ -143,7 +144,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         model = Model.load(self.model)
         weights: Path | Weights | None = self.weights
         if self.serve_learner and self.weights is not None:
-            from hopefear.importing.cdec import load_weights
+            from hopefear.model.importing.cdec import load_weights
 
             weights = load_weights(self.weights)  # learners may be cdec's
         translator = Translator(
@@ -201,8 +202,8 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         self.nbest = self.nbest or 500
 
     def _serve(self, translator: Translator, console: Console) -> None:
-        from hopefear.files import open_input
-        from hopefear.serve import LearnerServer, requests
+        from hopefear.base.files import open_input
+        from hopefear.serve.learner import LearnerServer, requests
 
         server = LearnerServer(translator, k=self.nbest, distinct=self.distinct, warn=console.warn)
         with open_input(self.input) as file, _lines(self.output) as answers:
@@ -212,7 +213,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     def _progress(self, console: Console) -> Any:
         """A bar would be in the way of output on the same terminal."""
         if str(self.output) == "-" and sys.stdout.isatty():
-            from hopefear.progress import Display
+            from hopefear.base.progress import Display
 
             return Display().step("translate")
         return console.step("translate", unit="sentences")

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console
+from hopefear.base.config import fields_of, option, part_of, to_mapping
+from hopefear.base.console import Console
+from hopefear.base.errors import OptionError
+from hopefear.base.files import check_one_stdin
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 from hopefear.cli.translate import DecoderOverrides
 from hopefear.cli.tune_shown import show_outcome
 from hopefear.cli.tune_systems import (
@@ -16,11 +21,7 @@ from hopefear.cli.tune_systems import (
     model_system,
     stream_system,
 )
-from hopefear.config import fields_of, option, part_of, to_mapping
-from hopefear.errors import OptionError
-from hopefear.files import check_one_stdin
-from hopefear.registry import register
-from hopefear.tune.options import LoopOptions, TrainingOptions
+from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 
 
 @register("command", "tune")
@@ -94,14 +95,14 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
     threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.threads import all_cores
-        from hopefear.tune.base_loop import BaseLoop
-        from hopefear.tune.lattice_loop import LatticeLoop
-        from hopefear.tune.lattice_svm import LatticeSvm
-        from hopefear.tune.loop import Loop
-        from hopefear.tune.online import OnlineLoop
-        from hopefear.tune.runs import tune
-        from hopefear.tune.tuner import OnlineTuner
+        from hopefear.base.threads import all_cores
+        from hopefear.learn.loop.base import BaseLoop
+        from hopefear.learn.loop.batch import Loop
+        from hopefear.learn.loop.lattice import LatticeLoop
+        from hopefear.learn.loop.online import OnlineLoop
+        from hopefear.learn.loop.runs import tune
+        from hopefear.learn.online.lattice_svm import LatticeSvm
+        from hopefear.learn.tuner import OnlineTuner
 
         self._check()
         threads = self.threads or all_cores()
@@ -235,7 +236,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
                 )
 
     def _system(self, console: Console, k: int, learners: int) -> System:
-        from hopefear.model import Model
+        from hopefear.model.directory import Model
 
         if self.lattices:
             from hopefear.cli.tune_lattices import lattice_system
@@ -251,7 +252,7 @@ class Tune(DecoderOverrides, TrainingOptions, LoopOptions, Command):
 
     def _config(self, system: System) -> dict[str, Any]:
         """What makes the run repeatable: files by their content, and where they were."""
-        from hopefear.tune.run import digest_of, digest_of_weights
+        from hopefear.learn.loop.run import digest_of, digest_of_weights
 
         plugins = [digest_of(path) for path in self.plugin]
         files: dict[str, Any] = {"dev": self.sources, "refs": self.refs}

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import display_name
 from hopefear.cli.tune_systems import System
-from hopefear.errors import InputError, OptionError
-from hopefear.files import display_name
 
 if TYPE_CHECKING:
     from hopefear.cli.tune import Tune
-    from hopefear.decode.given import GivenForests
-    from hopefear.tune.loop import TuningSet
+    from hopefear.decode.precomputed import GivenForests
+    from hopefear.learn.loop.batch import TuningSet
 
 
 @dataclass(kw_only=True)
@@ -27,9 +27,9 @@ class LatticeSystem(System):
     known: dict[tuple[Path, ...], list[Any]]  # what was read already
 
     def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
+        from hopefear.learn.loop.batch import TuningSet
+        from hopefear.learn.loop.run import digest_of
         from hopefear.text.lines import read_parallel
-        from hopefear.tune.loop import TuningSet
-        from hopefear.tune.run import digest_of
 
         key = tuple(sources)
         sentences = self.known.get(key) or self.decoder.read(sources, self.format)
@@ -53,8 +53,8 @@ class LatticeSystem(System):
 
 def lattice_system(command: Tune) -> LatticeSystem:
     """The lattices of the command line, and weights to start from."""
-    from hopefear.decode.given import GivenForests
-    from hopefear.weights import Weights
+    from hopefear.base.weights import Weights
+    from hopefear.decode.precomputed import GivenForests
 
     decoder = GivenForests()
     sentences = decoder.read(command.lattices, command.lattice_format)

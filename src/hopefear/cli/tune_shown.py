@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Console, table
-from hopefear.progress import duration
+from hopefear.base.console import Console, table
+from hopefear.base.progress import duration
 
 
 def show_outcome(report: Mapping[str, Any], console: Console) -> None:
     """The end of a run, and its iterations."""
-    from hopefear.tune.base_loop import name_of
+    from hopefear.learn.loop.base import name_of
 
     if "runs" in report:
         rows = [
@@ -45,7 +45,7 @@ def is_run(path: Path) -> bool:
 
 def describe_run(path: Path) -> dict[str, Any]:
     """A run directory for `hopefear inspect`."""
-    from hopefear.tune.run import CONFIG_FILE, METRICS_FILE, read_config, read_metrics
+    from hopefear.learn.loop.run import CONFIG_FILE, METRICS_FILE, read_config, read_metrics
 
     config = read_config(path / CONFIG_FILE)
     metrics = path / METRICS_FILE

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopefear.base.errors import InputError, OptionError
 from hopefear.cli.translate import chosen_templates
-from hopefear.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from hopefear.cli.command import Console
+    from hopefear.base.console import Console
+    from hopefear.base.weights import Weights
     from hopefear.cli.tune import Tune
-    from hopefear.model import Model
-    from hopefear.tune.loop import Decodes, TuningSet
-    from hopefear.weights import Weights
+    from hopefear.learn.loop.batch import Decodes, TuningSet
+    from hopefear.model.directory import Model
 
 
 @dataclass
@@ -37,8 +37,8 @@ class System:
 
     def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
         """A set as the decoder and the metric take it."""
+        from hopefear.learn.loop.batch import TuningSet
         from hopefear.text.lines import read_parallel
-        from hopefear.tune.loop import TuningSet
 
         sentences, expected = [], []
         (source,) = sources
@@ -56,7 +56,7 @@ class System:
     def without_own_rules(self, data: TuningSet) -> TuningSet:
         """Training data whose sentences are decoded without what the model has from them alone."""
         from hopefear.decode.forced import leaving_out
-        from hopefear.tune.loop import TuningSet
+        from hopefear.learn.loop.batch import TuningSet
 
         assert self.model is not None
         if not hasattr(self.decoder, "gold"):
@@ -70,9 +70,9 @@ class System:
 
     def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
         """Training data whose sentences are decoded without what their folds gave the model."""
-        from hopefear.folds import in_folds
+        from hopefear.learn.loop.batch import TuningSet
+        from hopefear.model.folds import in_folds
         from hopefear.text.tokenizers.plain import split_words
-        from hopefear.tune.loop import TuningSet
 
         assert self.model is not None
         targets = (split_words(texts[0]) for texts in data.references)
@@ -82,9 +82,9 @@ class System:
     def aligned(self, data: TuningSet, path: Path) -> TuningSet:
         """Training data with a word alignment."""
         from hopefear.align import read_alignments
+        from hopefear.learn.loop.batch import TuningSet
+        from hopefear.learn.loop.run import digest_of
         from hopefear.text.tokenizers.plain import split_words
-        from hopefear.tune.loop import TuningSet
-        from hopefear.tune.run import digest_of
 
         pairs = zip(data.sentences, data.references, strict=True)
         lengths = ((len(one.words), len(split_words(texts[0]))) for one, texts in pairs)
@@ -98,7 +98,7 @@ class System:
 
 def model_system(command: Tune, model: Model, console: Console) -> System:
     """A model directory with its own decoder and text steps."""
-    from hopefear.translate import TranslateOptions, Translator
+    from hopefear.model.translate import TranslateOptions, Translator
 
     overrides = command.overrides(model.decoder_class.options_class)
     # A model that was never tuned has default weights; this is what we are here for.
@@ -132,10 +132,10 @@ def external_system(
     command: Tune, line: str, model: Model | None, k: int, console: Console
 ) -> System:
     """Another system's decoder; a model, if given, has the text steps only."""
-    from hopefear.config import from_mapping
-    from hopefear.decode.decoder import Sentence
-    from hopefear.decode.external import ExternalDecoder, ExternalOptions
-    from hopefear.weights import Weights
+    from hopefear.base.config import from_mapping
+    from hopefear.base.weights import Weights
+    from hopefear.decode.contract import Sentence
+    from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
 
     given = command.overrides(ExternalOptions)
     decoder = ExternalDecoder(from_mapping(ExternalOptions, {"k": k, **given, "command": line}))
@@ -169,11 +169,11 @@ def stream_system(
     command: Tune, line: str, model: Model | None, k: int, learners: int, console: Console
 ) -> System:
     """A decoder that serves learners; a model, if given, has the text steps and the weights."""
-    from hopefear.config import from_mapping
-    from hopefear.decode.decoder import Sentence
+    from hopefear.base.config import from_mapping
+    from hopefear.decode.contract import Sentence
     from hopefear.decode.markup import read_segment
-    from hopefear.decode.stream import StreamDecoder, StreamOptions
-    from hopefear.importing.cdec import load_weights
+    from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
+    from hopefear.model.importing.cdec import load_weights
     from hopefear.text.tokenizers.plain import split_words
 
     given = command.overrides(StreamOptions)
@@ -222,6 +222,6 @@ def _reference_steps(command: Tune, model: Model | None, console: Console) -> Ca
 
 
 def _contents_of_folds(model: Model) -> list[str]:
-    from hopefear.tune.run import digest_of
+    from hopefear.learn.loop.run import digest_of
 
     return [digest_of(path) for path in model.fold_files()]

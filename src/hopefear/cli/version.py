@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import hopefear
-from hopefear.cli.command import Command, Console
-from hopefear.registry import register
+from hopefear.base.console import Console
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 
 @register("command", "version")

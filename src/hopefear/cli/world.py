@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hopefear.cli.command import Command, Console, table
-from hopefear.config import option
-from hopefear.registry import register
+from hopefear.base.config import option
+from hopefear.base.console import Console, table
+from hopefear.base.registry import register
+from hopefear.cli.command import Command
 
 PARTS = ("train", "dev", "test")
 
@@ -39,7 +40,7 @@ class WriteWorld(Command):
     seed: int = option(1, help="another seed, another world")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.files import check_directory
+        from hopefear.base.files import check_directory
         from hopefear.text import world
 
         check_directory(self.output)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hopefear.decode.decoder import Decoder, ForcedOption, Sentence, TrainingPair
+from hopefear.decode.chart import HieroDecoder, HieroOptions
+from hopefear.decode.contract import Decoder, ForcedOption, Sentence, TrainingPair
 from hopefear.decode.forced import Gold, force, leaving_out
-from hopefear.decode.hiero import HieroDecoder, HieroOptions
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions, PhraseUse
 
 __all__ = [

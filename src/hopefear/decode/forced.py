@@ -34,10 +34,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hopefear._engine import Forest
-from hopefear.decode.decoder import Sentence, Tokens, TrainingPair
-from hopefear.errors import OptionError
+from hopefear.base.errors import OptionError
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import Sentence, Tokens, TrainingPair
 from hopefear.text.tokenizers.plain import split_words
-from hopefear.weights import Weights
 
 if TYPE_CHECKING:
     from hopefear.decode.phrase import PhraseDecoder

@@ -22,11 +22,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hopefear._engine import Forest
-from hopefear.decode.decoder import Sentence, Tokens
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import Sentence, Tokens
 from hopefear.decode.forced import MAX_STATES, SHORTEST_PREFIX
 from hopefear.decode.forced import force as decode_by_force
 from hopefear.text.tokenizers.plain import split_words
-from hopefear.weights import Weights
 
 if TYPE_CHECKING:
     from hopefear.decode.phrase import PhraseDecoder

@@ -22,8 +22,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from hopefear.decode.decoder import ForcedOption, Sentence
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
+from hopefear.decode.contract import ForcedOption, Sentence
 from hopefear.text.tokenizers.plain import split_words
 
 Markup = Literal["off", "exclusive", "inclusive"]

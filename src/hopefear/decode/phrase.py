@@ -43,8 +43,11 @@ from hopefear._engine import (
     PhraseSettings,
     SparseVector,
 )
-from hopefear.config import option
-from hopefear.decode.decoder import (
+from hopefear.base.config import option
+from hopefear.base.errors import InputError, OptionError, suggestion
+from hopefear.base.registry import register
+from hopefear.base.weights import REST, FeatureNames, Weights
+from hopefear.decode.contract import (
     Decoder,
     FeatureSpec,
     FoldParts,
@@ -55,15 +58,12 @@ from hopefear.decode.decoder import (
 )
 from hopefear.decode.forced import MAX_STATES, force
 from hopefear.decode.gold import GoldPair, gold_pair
-from hopefear.errors import InputError, OptionError, suggestion
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
-from hopefear.registry import register
 from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
 from hopefear.text.tokenizers.plain import split_words
-from hopefear.weights import REST, FeatureNames, Weights
 
 COUNTS = ("words", "phrases", "distortion", "unknown")  # the order of the engine
 _SIGNS = {"distortion": -1.0}  # the engine counts words jumped over

@@ -34,9 +34,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from hopefear import config, registry
 from hopefear._engine import FeatureTemplate, python_template
-from hopefear.errors import OptionError
+from hopefear.base import config, registry
+from hopefear.base.errors import OptionError
 from hopefear.features.word_lists import WordLists
 from hopefear.rules.table import Counts
 

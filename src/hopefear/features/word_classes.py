@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hopefear.errors import InputError
-from hopefear.files import PathLike, display_name, write_text
+from hopefear.base.errors import InputError
+from hopefear.base.files import PathLike, display_name, write_text
 from hopefear.text.clusters import Clusters
 from hopefear.text.lines import read_lines
 

@@ -20,9 +20,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from hopefear import _engine
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
+from hopefear.base.files import PathLike, display_name, open_input, write_text
 from hopefear.features.word_classes import WordClasses
-from hopefear.files import PathLike, display_name, open_input, write_text
 from hopefear.text.lines import read_lines
 
 LISTS_FILE = "word-lists.tsv"

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from hopefear import _engine
 from hopefear._engine import Derivation, Forest
+from hopefear.base.weights import SparseVector, Weights
 from hopefear.forest.score import Roots, roots_of, scores_of
-from hopefear.weights import SparseVector, Weights
 
 
 class Segment(NamedTuple):

@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopefear import _engine
 from hopefear._engine import Forest
+from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest.score import scores_of
-from hopefear.weights import FeatureNames, Weights
 
 Answer = tuple[float, Hashable] | tuple[float, Hashable, Mapping[int, float]] | None
 Function = Callable[[int, tuple[Any, ...]], Answer]

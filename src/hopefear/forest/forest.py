@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopefear._engine import Derivation, Forest, RawForestBuilder, Vocabulary
-from hopefear.weights import FeatureNames
+from hopefear.base.weights import FeatureNames
 
 __all__ = ["Derivation", "Forest", "ForestBuilder", "Vocabulary", "bin_nodes"]
 

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopefear import _engine
 from hopefear._engine import Derivation, Forest
+from hopefear.base.weights import Weights
 from hopefear.forest.expand import Expanded
 from hopefear.forest.prune import select
 from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
 from hopefear.text.tokenizers.plain import split_words
-from hopefear.weights import Weights
 
 LIMIT = 50_000_000
 

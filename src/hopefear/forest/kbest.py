@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopefear import _engine
 from hopefear._engine import Derivation, Forest
+from hopefear.base.weights import Weights
 from hopefear.forest.score import Roots, roots_of, scores_of
-from hopefear.weights import Weights
 
 
 class Translation(NamedTuple):

@@ -21,10 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopefear import _engine
 from hopefear._engine import Derivation, Forest
+from hopefear.base.weights import Weights
 from hopefear.forest.intersect import derivation_of
 from hopefear.forest.kbest import kbest, sample
 from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
-from hopefear.weights import Weights
 
 FloatArray = NDArray[np.float64]
 

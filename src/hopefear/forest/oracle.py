@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopefear import _engine
 from hopefear._engine import BleuReferences, Derivation, Forest, NgramGain
+from hopefear.base.weights import Weights
 from hopefear.forest.kbest import kbest
 from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
-from hopefear.weights import Weights
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]

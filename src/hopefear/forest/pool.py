@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import overload
 
 from hopefear._engine import FeatureNames, Forest, PoolFile, PoolWriter, Vocabulary
-from hopefear.files import PathLike, atomic_path
+from hopefear.base.files import PathLike, atomic_path
 
 
 def save_pool(path: PathLike, forests: Iterable[Forest]) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hopefear import _engine
 from hopefear._engine import Forest
-from hopefear.weights import Weights
+from hopefear.base.weights import Weights
 
 Roots = Iterable[int] | NDArray[np.uint32]
 Scores = NDArray[np.float64]

@@ -20,9 +20,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
-from hopefear.errors import OptionError
-from hopefear.files import PathLike, display_name, open_input, open_output
-from hopefear.threads import all_cores
+from hopefear.base.errors import OptionError
+from hopefear.base.files import PathLike, display_name, open_input, open_output
+from hopefear.base.threads import all_cores
 
 DEFAULT_MEMORY = 1 << 30
 # What the interpreter, the loaded engine and fixed buffers take: part of `memory`.

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from hopefear import _engine
-from hopefear.errors import InputError, OptionError
-from hopefear.files import COMPILED, PathLike, atomic_path, display_name, is_device, open_input
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import COMPILED, PathLike, atomic_path, display_name, is_device, open_input
 
 State = _engine.LmState
 Constituent = _engine.LmConstituent

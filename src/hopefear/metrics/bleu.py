@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopefear._engine import NgramGain
-from hopefear.config import option
-from hopefear.errors import OptionError
+from hopefear.base.config import option
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
 from hopefear.metrics.metric import FloatArray, safe_divide
 from hopefear.metrics.ngram_metric import NgramMetric
-from hopefear.registry import register
 
 Smoothing = Literal["exp", "floor", "add-k", "none"]
 

@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hopefear.base.registry import register
 from hopefear.metrics.bleu import Bleu, brevity_penalty
 from hopefear.metrics.metric import FloatArray
-from hopefear.registry import register
 
 
 @register("metric", "bleu-decayed")

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopefear._engine import NgramGain
-from hopefear.config import option
+from hopefear.base.config import option
+from hopefear.base.registry import register
 from hopefear.metrics.bleu import Bleu, brevity_penalty
 from hopefear.metrics.metric import FloatArray
-from hopefear.registry import register
 
 
 @register("metric", "bleu+1")

@@ -12,9 +12,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopefear import config, registry
-from hopefear.config import option
-from hopefear.errors import OptionError
+from hopefear.base import config, registry
+from hopefear.base.config import option
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
 from hopefear.metrics.metric import (
     FloatArray,
     IntArray,
@@ -24,7 +25,6 @@ from hopefear.metrics.metric import (
     Tokens,
     create,
 )
-from hopefear.registry import register
 
 
 @register("metric", "ter-bleu")

@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hopefear._engine import NgramGain
-from hopefear.config import option
-from hopefear.errors import OptionError
+from hopefear.base.config import option
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.bleu_decayed import BleuDecayed
 from hopefear.metrics.metric import FloatArray
-from hopefear.registry import register
 
 
 @register("metric", "bleu-context")

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.metrics.metric import FloatArray, IntArray, Metric, References, safe_divide
 from hopefear.metrics.prepared import PreparedReferences
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopefear._engine import LENGTH_UNIT, BleuReferences
-from hopefear.config import option
+from hopefear.base.config import option
+from hopefear.base.registry import register
 from hopefear.metrics.metric import FloatArray, IntArray, Metric, References, Tokens
 from hopefear.metrics.ngram_metric import ReferenceLength, Unit, length_ratio
 from hopefear.metrics.prepared import PreparedReferences
-from hopefear.registry import register
 
 
 @register("metric", "length")

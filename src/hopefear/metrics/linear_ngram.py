@@ -18,13 +18,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hopefear.config import option
-from hopefear.errors import OptionError
+from hopefear.base.config import option
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
 from hopefear.metrics.bleu_plus_one import BleuPlusOne
 from hopefear.metrics.metric import FloatArray, References, safe_divide
 from hopefear.metrics.ngram_metric import NgramMetric
 from hopefear.metrics.prepared import PreparedReferences
-from hopefear.registry import register
 
 # By order; correlation with BLEU+1 within sentences: 0.70, 0.91, 0.98, 0.99. Unigrams count through
 # Xi_0: a matched word is one that is not among the others.

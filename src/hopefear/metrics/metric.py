@@ -24,7 +24,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopefear import __version__, config, registry
+from hopefear import __version__
+from hopefear.base import config, registry
 
 Tokens = str | Sequence[str]
 References = Sequence[Sequence[Tokens]]  # [sentence][which of its references]

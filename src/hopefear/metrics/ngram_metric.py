@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopefear._engine import LENGTH_UNIT, BleuReferences
-from hopefear.config import option
+from hopefear.base.config import option
 from hopefear.metrics.metric import FloatArray, Metric, References, safe_divide
 from hopefear.metrics.prepared import PreparedReferences, lowercased_references
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopefear._engine import ReferenceSet
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.metrics.metric import FloatArray, IntArray, Prepared, References, Tokens
 
 

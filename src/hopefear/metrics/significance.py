@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.metrics.metric import FloatArray, Metric
 
 BootstrapForm = Literal["two-sided", "one-sided", "sacrebleu"]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hopefear._engine import LENGTH_UNIT, TerReferences
-from hopefear.config import option
+from hopefear.base.config import option
+from hopefear.base.registry import register
 from hopefear.metrics.metric import FloatArray, Metric, References, safe_divide
 from hopefear.metrics.prepared import PreparedReferences, lowercased_references
-from hopefear.registry import register
 
 
 @register("metric", "ter")

@@ -17,11 +17,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from hopefear.files import PathLike, atomic_path, display_name, open_input, open_output
-from hopefear.progress import Display
+from hopefear.base.files import PathLike, atomic_path, display_name, open_input, open_output
+from hopefear.base.progress import Display
+from hopefear.base.threads import all_cores
 from hopefear.rules.extract import EXPORT_LEVEL
 from hopefear.rules.table import RuleTable
-from hopefear.threads import all_cores
 
 _INFO = json.dumps({"made_by": "import of a cdec grammar", "system": "hiero"})
 _GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from hopefear.config import Size, changed, fields_of, option, part_of
-from hopefear.errors import OptionError
-from hopefear.files import (
+from hopefear.base.config import Size, changed, fields_of, option, part_of
+from hopefear.base.errors import OptionError
+from hopefear.base.files import (
     PathLike,
     atomic_path,
     check_one_stdin,
@@ -36,9 +36,9 @@ from hopefear.files import (
     open_input,
     open_output,
 )
-from hopefear.progress import Display
+from hopefear.base.progress import Display
+from hopefear.base.threads import all_cores
 from hopefear.rules.hiero import HieroOptions
-from hopefear.threads import all_cores
 
 Reordering = Literal["msd-bidirectional-fe", "msd-backward-fe", "none"]
 REORDERING_SCORES: dict[Reordering, int] = {

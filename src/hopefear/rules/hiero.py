@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from hopefear.config import option
+from hopefear.base.config import option
 
 if TYPE_CHECKING:
     from hopefear import _engine

@@ -14,12 +14,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from hopefear.errors import OptionError
-from hopefear.files import PathLike, atomic_path, display_name, open_input, open_output
-from hopefear.progress import Display
+from hopefear.base.errors import OptionError
+from hopefear.base.files import PathLike, atomic_path, display_name, open_input, open_output
+from hopefear.base.progress import Display
+from hopefear.base.threads import all_cores
 from hopefear.rules.extract import EXPORT_LEVEL
 from hopefear.rules.table import RuleTable
-from hopefear.threads import all_cores
 
 
 def read_table(

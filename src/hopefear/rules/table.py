@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hopefear.errors import InputError
-from hopefear.files import PathLike
+from hopefear.base.errors import InputError
+from hopefear.base.files import PathLike
 
 if TYPE_CHECKING:
     from hopefear import _engine

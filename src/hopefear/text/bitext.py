@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hopefear.errors import InputError
-from hopefear.files import PathLike, check_one_stdin, display_name
+from hopefear.base.errors import InputError
+from hopefear.base.files import PathLike, check_one_stdin, display_name
 from hopefear.text.documents import document_names
 from hopefear.text.lines import read_parallel
 

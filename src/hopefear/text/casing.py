@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hopefear.errors import InputError
-from hopefear.files import PathLike, display_name, write_text
+from hopefear.base.errors import InputError
+from hopefear.base.files import PathLike, display_name, write_text
 from hopefear.text.lines import read_lines
 
 _HEADER = "# hopefear casing 1"

@@ -15,10 +15,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from hopefear.config import option
-from hopefear.errors import OptionError
-from hopefear.files import PathLike, display_name, write_text
-from hopefear.progress import Progress
+from hopefear.base.config import option
+from hopefear.base.errors import OptionError
+from hopefear.base.files import PathLike, display_name, write_text
+from hopefear.base.progress import Progress
 from hopefear.text.lines import read_parallel, write_parallel
 
 _SHOWN = 5  # line numbers per reason

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from hopefear.errors import InputError, OptionError
-from hopefear.files import PathLike, display_name, open_input, write_text
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import PathLike, display_name, open_input, write_text
 from hopefear.text.lines import read_lines
 
 MOST_CLUSTERS = 5_000  # tables of clusters x clusters are in memory: 600 MB

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from hopefear.errors import InputError
-from hopefear.files import PathLike, display_name
+from hopefear.base.errors import InputError
+from hopefear.base.files import PathLike, display_name
 from hopefear.text.lines import read_lines
 
 

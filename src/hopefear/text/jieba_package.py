@@ -8,7 +8,7 @@ import logging
 import warnings
 from typing import Any
 
-from hopefear.errors import OptionError
+from hopefear.base.errors import OptionError
 
 
 def load_jieba(module: str, wanted_by: str, instead: str = "") -> Any:

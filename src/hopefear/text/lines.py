@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
 
-from hopefear.errors import InputError, OptionError
-from hopefear.files import (
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import (
     PathLike,
     check_one_stdin,
     decoded_lines,

@@ -20,11 +20,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from hopefear import config
-from hopefear.config import option
-from hopefear.errors import InputError, OptionError
-from hopefear.files import PathLike, write_text
-from hopefear.progress import Progress
+from hopefear.base import config
+from hopefear.base.config import option
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import PathLike, write_text
+from hopefear.base.progress import Progress
 from hopefear.text.casing import Casing, lower
 from hopefear.text.lines import read_lines
 from hopefear.text.normalize import Normalizer

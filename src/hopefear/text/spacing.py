@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 
 MARKS = "?!:;%»«/—–…"
 _MARK = re.compile(f"(?<=(.))[{MARKS}](?=(.|$))")

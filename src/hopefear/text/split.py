@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TextIO
 
-from hopefear.config import option
-from hopefear.errors import OptionError
-from hopefear.files import PathLike, display_name, write_text
+from hopefear.base.config import option
+from hopefear.base.errors import OptionError
+from hopefear.base.files import PathLike, display_name, write_text
 from hopefear.text.lines import read_parallel
 
 Part = Literal["train", "dev", "test", "dropped"]

@@ -25,8 +25,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hopefear.errors import OptionError
-from hopefear.files import PathLike, write_text
+from hopefear.base.errors import OptionError
+from hopefear.base.files import PathLike, write_text
 from hopefear.text.world_grammar.constructions import default_grammar
 from hopefear.text.world_grammar.derive import Maker
 from hopefear.text.world_grammar.phrases import Derivation

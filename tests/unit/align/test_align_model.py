@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hopefear.align import Aligner, Settings, align_files, read_alignments, read_pairs
-from hopefear.errors import HopefearError, InputError, OptionError
+from hopefear.base.errors import HopefearError, InputError, OptionError
 
 SENTENCES = """das haus ist klein|the house is small
 das buch ist klein|the book is small

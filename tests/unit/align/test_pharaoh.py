@@ -8,7 +8,7 @@ import pytest
 
 from hopefear.align import format_points, parse_points, read_alignments, write_alignments
 from hopefear.align.pharaoh import sentence_lengths
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 
 GIZA = """# Sentence pair (1) source length 2 target length 3 alignment score : 0.01
 a b c

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hopefear.align import METHODS, symmetrise, symmetrise_files
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
 
 pytestmark = pytest.mark.engine
 

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from phrase_small import EXACT, SmallModel, named, phrases_of, random_weights
 
+from hopefear.analysis.reachability import derivations
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.weights import Weights
 from hopefear.decode import (
     ForcedOption,
     PhraseDecoder,
@@ -17,14 +20,11 @@ from hopefear.decode import (
     force,
     leaving_out,
 )
-from hopefear.decode.reachability import derivations
-from hopefear.errors import InputError, OptionError
-from hopefear.features.rule_id import RuleId
-from hopefear.features.target_bigrams import TargetBigrams
+from hopefear.features.sparse.rule_id import RuleId
+from hopefear.features.sparse.target_bigrams import TargetBigrams
 from hopefear.forest import bin_nodes, count, kbest, viterbi
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import RuleTable
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

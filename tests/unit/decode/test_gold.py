@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from phrase_small import SmallModel
 
+from hopefear.base.weights import Weights
 from hopefear.decode import PhraseOptions, Sentence
 from hopefear.decode.gold import GoldPair, gold_pair
 from hopefear.forest import kbest
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

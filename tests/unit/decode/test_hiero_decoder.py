@@ -12,14 +12,14 @@ import pytest
 from hiero_toy import ToyRule, all_of, derivations, table_of
 from lm_arpa import SMALL, write_arpa
 
-from hopefear import registry
-from hopefear.decode.decoder import FeatureSpec, ForcedOption, ModelParts, Sentence
-from hopefear.decode.hiero import CDEC_FEATURES, HieroDecoder, HieroOptions
-from hopefear.errors import InputError, OptionError
+from hopefear.base import registry
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.weights import Weights
+from hopefear.decode.chart import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.decode.contract import FeatureSpec, ForcedOption, ModelParts, Sentence
 from hopefear.features.feature import make_feature
 from hopefear.forest import Derivation, count, kbest, viterbi
 from hopefear.lm import LanguageModel
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

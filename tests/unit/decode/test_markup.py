@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.decode.decoder import ForcedOption
+from hopefear.base.errors import InputError
+from hopefear.decode.contract import ForcedOption
 from hopefear.decode.markup import read_options, read_segment, unescape
-from hopefear.errors import InputError
 
 
 def test_options_with_probabilities() -> None:

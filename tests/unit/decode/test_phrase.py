@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from phrase_small import EXACT, SmallModel, named, phrases_of, random_model, random_weights
 
-from hopefear.decode.decoder import FeatureSpec, ForcedOption, ModelParts, Sentence
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.weights import SparseVector, Weights
+from hopefear.decode.contract import FeatureSpec, ForcedOption, ModelParts, Sentence
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
-from hopefear.errors import InputError, OptionError
 from hopefear.features.feature import make_feature
-from hopefear.features.phrase_length import PhraseLength
-from hopefear.features.target_bigrams import TargetBigrams
+from hopefear.features.sparse.phrase_length import PhraseLength
+from hopefear.features.sparse.target_bigrams import TargetBigrams
 from hopefear.forest import Pool, bin_nodes, kbest, save_pool, viterbi
-from hopefear.weights import SparseVector, Weights
 
 pytestmark = pytest.mark.engine
 

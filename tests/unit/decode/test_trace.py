@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from hopefear.base.weights import Weights
 from hopefear.decode.trace import bracketed, segmentation, uses, word_alignment
 from hopefear.forest import Forest, ForestBuilder, viterbi
-from hopefear.weights import Weights
 
 
 def phrase_forest() -> Forest:

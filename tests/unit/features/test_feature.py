@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import pytest
 from phrase_small import SmallModel, named
 
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.weights import Weights
 from hopefear.features.feature import Feature, PythonFeature, RuleUse, make_feature
-from hopefear.features.phrase_length import PhraseLength
-from hopefear.weights import Weights
+from hopefear.features.sparse.phrase_length import PhraseLength
 
 pytestmark = pytest.mark.engine
 

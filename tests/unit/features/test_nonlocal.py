@@ -10,12 +10,12 @@ from features_small import CLASSES, SmallHiero, fired_by
 from features_small import named as named_by
 from phrase_small import SmallModel, named, phrases_of, random_model, random_weights
 
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.weights import Weights
 from hopefear.decode.phrase import PhraseOptions
-from hopefear.errors import InputError, OptionError
 from hopefear.features.feature import make_feature
 from hopefear.features.word_lists import WordLists
 from hopefear.forest import Derivation, kbest, viterbi
-from hopefear.weights import Weights
 
 pytestmark = pytest.mark.engine
 

@@ -10,13 +10,13 @@ from features_small import SmallHiero, fired_by
 from features_small import named as named_by
 from phrase_small import SmallModel, named, random_weights
 
-from hopefear.decode.decoder import Decoder, Sentence
-from hopefear.decode.hiero import HieroDecoder
+from hopefear.base.errors import InputError
+from hopefear.decode.chart import HieroDecoder
+from hopefear.decode.contract import Decoder, Sentence
 from hopefear.decode.phrase import PhraseDecoder
-from hopefear.errors import InputError
 from hopefear.features.feature import Feature, PythonFeature, RuleUse
+from hopefear.features.sparse.word_edges import WordEdges
 from hopefear.features.word_classes import WordClasses
-from hopefear.features.word_edges import WordEdges
 from hopefear.features.word_lists import WordLists
 from hopefear.forest import kbest
 from hopefear.text.taggers import SentenceTags, Tagger

@@ -21,9 +21,9 @@ from features_small import (
 from features_small import named as named_by
 from phrase_small import SmallModel, named, random_model, random_weights
 
-from hopefear.decode.decoder import Sentence
+from hopefear.base.errors import InputError, OptionError
+from hopefear.decode.contract import Sentence
 from hopefear.decode.phrase import PhraseOptions
-from hopefear.errors import InputError, OptionError
 from hopefear.features.feature import make_feature, parse_templates
 from hopefear.features.word_lists import LISTS, WordLists
 from hopefear.forest import kbest

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from hopefear._engine import word_type
 
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.features.feature import make_feature, parse_templates
-from hopefear.features.word_classes import SideClasses, WordClasses, read_lexicon
-from hopefear.features.word_edges import (
+from hopefear.features.sparse.word_edges import (
     BUDGETS,
     EDGES,
     WordEdges,
     combinations,
     parse_combination,
 )
+from hopefear.features.word_classes import SideClasses, WordClasses, read_lexicon
 from hopefear.features.word_lists import WordLists
 
 CLUSTERED = SideClasses({"a": "01"}, {})

@@ -10,7 +10,7 @@ import pytest
 from forest_small import tiny_forest, tiny_weights
 
 from hopefear import forest as hf
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.metrics.bleu_plus_one import BleuPlusOne
 from hopefear.metrics.ter import Ter
 

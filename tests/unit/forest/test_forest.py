@@ -10,9 +10,9 @@ import pytest
 from forest_small import tiny_forest, tiny_weights
 
 from hopefear import forest as hf
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
+from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest.io import to_graphviz
-from hopefear.weights import FeatureNames, Weights
 
 pytestmark = pytest.mark.engine
 

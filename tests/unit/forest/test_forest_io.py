@@ -13,7 +13,8 @@ import pytest
 from forest_small import tiny_forest
 
 from hopefear import forest as hf
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
+from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest.io import (
     from_json,
     read_cdec_forest,
@@ -26,7 +27,6 @@ from hopefear.forest.io import (
     read_plf,
 )
 from hopefear.forest.io.forests import recognise
-from hopefear.weights import FeatureNames, Weights
 
 pytestmark = pytest.mark.engine
 

@@ -10,9 +10,9 @@ import pytest
 from forest_small import tiny_forest, tiny_weights
 
 from hopefear import forest as hf
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
+from hopefear.base.weights import Weights, sparse_vector
 from hopefear.forest.semiring import BOOLEAN, COUNTING, Semiring, node_values, strings
-from hopefear.weights import Weights, sparse_vector
 
 pytestmark = pytest.mark.engine
 NEVER = -math.inf

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from hopefear.base.weights import Weights
 from hopefear.forest import ForestBuilder, kbest
 from hopefear.forest.io import NbestWriter, read_nbest
-from hopefear.weights import Weights
 
 
 def test_groups() -> None:

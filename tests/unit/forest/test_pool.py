@@ -15,7 +15,7 @@ import pytest
 from forest_small import tiny_forest, tiny_weights
 
 from hopefear import forest as hf
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.forest.io import to_json
 
 pytestmark = pytest.mark.engine

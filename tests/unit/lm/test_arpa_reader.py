@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lm_arpa import SMALL, BackoffModel, Ngrams, format_arpa, parse_arpa, write_arpa
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.lm import LanguageModel
 
 pytestmark = pytest.mark.engine

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hopefear.errors import HopefearError, InputError, OptionError
+from hopefear.base.errors import HopefearError, InputError, OptionError
 from hopefear.lm.estimate import estimate
 
 pytestmark = pytest.mark.engine

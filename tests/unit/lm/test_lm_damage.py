@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lm_arpa import sections
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.lm import LanguageModel
 
 pytestmark = pytest.mark.engine

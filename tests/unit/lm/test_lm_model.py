@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from lm_arpa import SMALL, BackoffModel, Ngrams, format_arpa, parse_arpa, sections, write_arpa
 
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.lm import LanguageModel
 
 pytestmark = pytest.mark.engine

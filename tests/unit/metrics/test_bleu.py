@@ -9,7 +9,7 @@ import pytest
 import sacrebleu
 from hopefear._engine import LENGTH_UNIT, BleuReferences
 
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.metrics import create
 
 pytestmark = pytest.mark.engine

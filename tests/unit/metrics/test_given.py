@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.metrics.given import GivenScore
 
 

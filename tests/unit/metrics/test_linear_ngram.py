@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hopefear.errors import OptionError
+from hopefear.base.errors import OptionError
 from hopefear.metrics import create
 from hopefear.metrics.bleu_plus_one import BleuPlusOne
 from hopefear.metrics.linear_ngram import FITTED, LinearNgram, fit

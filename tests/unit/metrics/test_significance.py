@@ -9,7 +9,7 @@ import pytest
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.metrics import create
 from hopefear.metrics.significance import (
     Outcome,

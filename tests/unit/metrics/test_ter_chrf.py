@@ -7,7 +7,7 @@ import random
 import pytest
 import sacrebleu
 
-from hopefear.errors import OptionError
+from hopefear.base.errors import OptionError
 from hopefear.metrics import create
 
 pytestmark = pytest.mark.engine

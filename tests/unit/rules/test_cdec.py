@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.rules.cdec import import_grammar, read_grammar, write_grammar
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import Rule, RuleTable

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hopefear import _engine
-from hopefear.config import Size
-from hopefear.errors import InputError, OptionError
+from hopefear.base.config import Size
+from hopefear.base.errors import InputError, OptionError
 from hopefear.rules.extract import ExtractOptions, Significance, TextExport, extract
 from hopefear.rules.table import Rule, RuleTable
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.config import Size
-from hopefear.errors import OptionError
+from hopefear.base.config import Size
+from hopefear.base.errors import OptionError
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.hiero import HieroOptions, rules_of
 from hopefear.rules.table import Rule, RuleTable

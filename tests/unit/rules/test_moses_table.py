@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.rules.moses import read_table, write_table
 from hopefear.rules.table import RuleTable
 

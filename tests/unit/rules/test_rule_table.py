@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import RuleTable
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.text.bitext import Bitext, Pair
 from hopefear.text.documents import Document, group, read_documents
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.text.clean import CleanRules, clean_files
 
 SOURCE = ["a b", "", "a " * 90, "a", "a b", "même", "x" * 200, " \t ", "a b", "a b c"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.text.detokenize import Detokenizer
 from hopefear.text.spacing import Spacing, SpacingCounter
 from hopefear.text.tokenizers import make_tokenizer

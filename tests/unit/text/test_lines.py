@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from hopefear.config import load_toml
-from hopefear.errors import InputError, OptionError
+from hopefear.base.config import load_toml
+from hopefear.base.errors import InputError, OptionError
 from hopefear.text.casing import Casing
 from hopefear.text.pipeline import TextPipeline, language_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import OptionError
+from hopefear.base.errors import OptionError
 from hopefear.text.split import SplitSizes, assign, ending, split_files
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hopefear.errors import OptionError
+from hopefear.base.errors import OptionError
 from hopefear.text.taggers import UNKNOWN, SentenceTags, Tagger, make_tagger
 
 LEXICON = {

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hopefear.errors import OptionError
+from hopefear.base.errors import OptionError
 from hopefear.text.tokenizers import default_tokenizer, make_tokenizer
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.errors import OptionError
+from hopefear.base.errors import OptionError
 from hopefear.text import world as module
 from hopefear.text.world import Sentence, World, examples, generate, statistics, topic_of, write
 from hopefear.text.world_grammar.constructions import default_grammar

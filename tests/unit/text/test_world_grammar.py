@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hopefear.errors import HopefearError
+from hopefear.base.errors import HopefearError
 from hopefear.text.world_grammar.constructions import Grammar, default_grammar
 from hopefear.text.world_grammar.derive import Maker
 from hopefear.text.world_grammar.english import English, articles, verb_group

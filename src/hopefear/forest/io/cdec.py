@@ -17,10 +17,10 @@ import re
 from typing import Any
 
 from hopefear._engine import Forest, Vocabulary
-from hopefear.errors import InputError, in_line
-from hopefear.files import PathLike, display_name, open_input
+from hopefear.base.errors import InputError, in_line
+from hopefear.base.files import PathLike, display_name, open_input
+from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
-from hopefear.weights import FeatureNames
 
 _SLOT = re.compile(r"\[(?:[^\[\]\s]*,)?(\d+)\]")
 

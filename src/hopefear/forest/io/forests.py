@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from hopefear._engine import Forest, Vocabulary
-from hopefear.errors import InputError, OptionError, suggestion
-from hopefear.files import COMPILED, PathLike, display_name, is_device, open_text
+from hopefear.base.errors import InputError, OptionError, suggestion
+from hopefear.base.files import COMPILED, PathLike, display_name, is_device, open_text
+from hopefear.base.weights import FeatureNames
 from hopefear.forest.io.cdec import read_cdec_forest
 from hopefear.forest.io.json import read_json
 from hopefear.forest.io.lattice import read_openfst, read_plf
 from hopefear.forest.io.moses import read_moses_graph, read_moses_hypergraph
 from hopefear.forest.io.nbest import read_nbest
 from hopefear.forest.pool import Pool
-from hopefear.weights import FeatureNames
 
 Format = Literal[
     "pool",

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from hopefear._engine import Derivation, Forest
+from hopefear.base.weights import Weights
 from hopefear.forest.score import scores_of
-from hopefear.weights import Weights
 
 
 def to_graphviz(

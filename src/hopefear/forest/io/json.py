@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from hopefear._engine import Forest, SparseVector, Vocabulary
-from hopefear.errors import InputError, in_line
-from hopefear.files import PathLike, display_name, open_text, write_text
+from hopefear.base.errors import InputError, in_line
+from hopefear.base.files import PathLike, display_name, open_text, write_text
+from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
-from hopefear.weights import FeatureNames
 
 _FORMAT, _VERSION = "hopefear-forest", 1
 _FAULTS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, RecursionError)

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from hopefear._engine import Forest, Vocabulary
-from hopefear.errors import InputError, in_line
-from hopefear.files import PathLike, display_name, open_text
+from hopefear.base.errors import InputError, in_line
+from hopefear.base.files import PathLike, display_name, open_text
+from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
-from hopefear.weights import FeatureNames
 
 FEATURE = "lattice"
 WORDS = "words"

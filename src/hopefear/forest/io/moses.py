@@ -32,10 +32,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from hopefear._engine import Forest, Vocabulary
-from hopefear.errors import InputError, in_line
-from hopefear.files import PathLike, display_name, open_text
+from hopefear.base.errors import InputError, in_line
+from hopefear.base.files import PathLike, display_name, open_text
+from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
-from hopefear.weights import FeatureNames
 
 _SLOT = re.compile(r"\[(\d+)\]")
 _MARKERS = ("<s>", "</s>")

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopefear._engine import Forest, NbestStream, Vocabulary
-from hopefear.errors import InputError, in_line
-from hopefear.files import PathLike, display_name, open_input, open_text
+from hopefear.base.errors import InputError, in_line
+from hopefear.base.files import PathLike, display_name, open_input, open_text
+from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
 from hopefear.text.tokenizers.plain import split_words
-from hopefear.weights import FeatureNames
 
 Format = Literal["moses", "cdec", "jsonl"]
 

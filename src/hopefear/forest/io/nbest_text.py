@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from hopefear._engine import Derivation
-from hopefear.weights import FeatureNames
+from hopefear.base.weights import FeatureNames
 
 _NUMBERED = re.compile(r"(.+)_1")
 

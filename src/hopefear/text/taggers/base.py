@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
-from hopefear import registry
-from hopefear.errors import HopefearError, OptionError, in_line
+from hopefear.base import registry
+from hopefear.base.errors import HopefearError, OptionError, in_line
 
 UNKNOWN = "<unk>"  # as templates call what is in no class
 _REMEMBERED = 50_000  # sentences; tuning asks for the same ones again and again. About 30 MB.

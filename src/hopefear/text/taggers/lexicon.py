@@ -11,8 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from hopefear.errors import OptionError
-from hopefear.registry import register
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
 from hopefear.text.taggers.base import UNKNOWN, Tagger
 
 _LONGEST = 5

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from hopefear import registry
+from hopefear.base import registry
 from hopefear.text.spacing import Spacing
 
 # Languages that write no blanks between words. Chinese has a good segmenter; for the others

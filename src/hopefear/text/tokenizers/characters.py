@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hopefear.registry import register
+from hopefear.base.registry import register
 from hopefear.text.scripts import UNSPACED, join_unspaced
 from hopefear.text.spacing import Spacing
 from hopefear.text.tokenizers.base import Tokenizer

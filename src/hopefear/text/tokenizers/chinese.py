@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hopefear.registry import register
+from hopefear.base.registry import register
 from hopefear.text.jieba_package import jieba_version, load_jieba
 from hopefear.text.scripts import join_unspaced
 from hopefear.text.spacing import Spacing

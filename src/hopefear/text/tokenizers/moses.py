@@ -23,7 +23,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from hopefear.registry import register
+from hopefear.base.registry import register
 from hopefear.text.detokenize import Detokenizer
 from hopefear.text.spacing import Spacing
 from hopefear.text.tokenizers.base import Tokenizer, primary

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from hopefear.errors import suggestion
+from hopefear.base.errors import suggestion
 from hopefear.text.world_grammar.english import VerbForms, verb_group
 from hopefear.text.world_grammar.lexicon import Lexicon, default_lexicon, read_data
 from hopefear.text.world_grammar.words import Noun, Table, WorldDataError, falling

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from hopefear.config import parse_toml
+from hopefear.base.config import parse_toml
 from hopefear.text.world_grammar.english import English
 from hopefear.text.world_grammar.words import (
     CLASS_KEYS,

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from hopefear.errors import InputError
+from hopefear.base.errors import InputError
 from hopefear.text.world_grammar.english import VerbForms
 
 T = TypeVar("T")

@@ -1,0 +1,1 @@
+"""Looking inside: derivations, features that fire, reachability, plots, the HTML report."""

@@ -1,0 +1,367 @@
+"""What runs make of a text: translations, how they came about, scores, and which differ by chance.
+
+Goes in: systems, a text and its references. Comes out: `Outputs`. The text is decoded again with
+the model and the chosen weights of each run, as its configuration says; or the translations are
+given, where the decoder is not ours. Scores are those of the tokens that were decoded, as in
+tuning.  [koehn2004, clark2011]
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hopefear.analysis.report.runs import Run, System
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.progress import Display
+from hopefear.base.threads import in_order
+from hopefear.decode import trace
+from hopefear.metrics import Metric, create
+from hopefear.metrics.bleu import Bleu, brevity_penalty
+from hopefear.metrics.metric import FloatArray, IntArray
+from hopefear.metrics.significance import (
+    Outcome,
+    Summary,
+    approximate_randomization,
+    paired_bootstrap,
+    summarize,
+)
+from hopefear.model.directory import MODEL_FILE, Model
+from hopefear.model.translate import TranslateOptions, Translator
+from hopefear.text.lines import read_lines, read_parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCORES = ("bleu", "chrf", "ter")
+TUNING_SET = "the tuning set"
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Files, and what the page calls them."""
+
+    source: Path
+    references: Sequence[Path]
+    title: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a derivation: where it is, and what the model thinks of it."""
+
+    use: trace.Use
+    score: float
+
+
+class Translation(NamedTuple):
+    """A sentence's; `steps` are None where they are not known."""
+
+    words: list[str]
+    score: float | None = None  # the model's
+    steps: list[Step] | None = None
+    links: Sequence[tuple[int, int]] = ()  # word alignment, from the rules
+
+
+@dataclass
+class Scores:
+    """Of a system on the text."""
+
+    statistics: Mapping[str, list[IntArray]]  # metric -> per run
+    summaries: Mapping[str, Summary]
+    precisions: list[float]  # in percent, by order; the mean over runs
+    brevity: float
+    length_ratio: float
+    sentences: FloatArray  # sentence BLEU, 0-100, the mean over runs
+
+
+@dataclass
+class Outputs:
+    """The text, and each system's translations of it."""
+
+    title: str
+    source: list[list[str]]
+    references: list[list[str]]  # of each sentence
+    translations: list[list[list[Translation]]]  # system, run, sentence
+    scores: list[Scores]
+    signatures: dict[str, str]  # of each metric
+    notes: list[str]  # what the reader should know of how they came about
+
+    def shown(self, system: int, run: int, sentence: int) -> Translation:
+        return self.translations[system][run][sentence]
+
+
+def translate(
+    systems: Sequence[System],
+    test: TestSet,
+    *,
+    models: Sequence[Path] = (),
+    threads: int = 1,
+    display: Display | None = None,
+    warn: Warn = lambda text: None,
+) -> Outputs:
+    """Decode the text with the weights of every run; `models`: one for all or one per system."""
+    notes: list[str] = []
+    say = _Once(notes, warn)
+    if len(models) not in (0, 1, len(systems)):
+        raise OptionError(
+            f"--model: {len(models)} directories for {len(systems)} systems; give one for all or "
+            "one for each"
+        )
+    loaded: dict[Path, Model] = {}
+    found: list[list[list[Translation]]] = []
+    texts: list[tuple[list[list[str]], list[list[str]]]] = []  # source and references, per system
+    every = sum(len(system.runs) for system in systems)
+    rows = list(_read(test))
+    with (display or Display()).step(
+        "translate", total=every * len(rows), unit="sentences"
+    ) as step:
+        for number, system in enumerate(systems):
+            given = models[number if len(models) > 1 else 0] if models else None
+            outputs: list[list[Translation]] = []
+            for run in system.runs:
+                path = given or _model_of(run)
+                if path not in loaded:
+                    loaded[path] = Model.load(path)
+                translator = _translator(run, loaded[path], test, say)
+                if not outputs:
+                    texts.append(_texts(translator, rows, test))
+                outputs.append([])
+                one = _Decode(translator, test)
+                for translation in in_order(one, enumerate(row[0] for row in rows), threads):
+                    outputs[-1].append(translation)
+                    step.advance()
+            found.append(outputs)
+    source, references = texts[0]
+    for system, (_, others) in zip(systems, texts, strict=True):
+        if others != references:
+            raise InputError(
+                f"{system.name}: its model prepares the references otherwise than that of "
+                f"{systems[0].name}, so that scores cannot be compared; report on them apart"
+            )
+    tokens = {
+        run.config.get("system", {}).get("tokenized", False) for s in systems for run in s.runs
+    }
+    return _scored(test, source, references, found, notes, "none" if tokens == {True} else "model")
+
+
+def given(systems: Sequence[System], test: TestSet, files: Sequence[Path]) -> Outputs:
+    """Translations that are there already: a file for each run, in their order."""
+    every = [run for system in systems for run in system.runs]
+    if len(files) != len(every):
+        raise OptionError(
+            f"--translations: {len(files)} files for {len(every)} runs; give one for each, in "
+            "their order"
+        )
+    columns = list(zip(*read_parallel([test.source, *test.references, *files]), strict=True))
+    if not columns:
+        raise InputError(f"{test.source}: no line in it; expected a sentence per line")
+    source = [line.split() for line in columns[0]]
+    size = 1 + len(test.references)
+    references = [[" ".join(r.split()) for r in row] for row in zip(*columns[1:size], strict=True)]
+    lines = iter(columns[size:])
+    found = [
+        [[Translation(line.split()) for line in next(lines)] for _ in system.runs]
+        for system in systems
+    ]
+    return _scored(test, source, references, found, [], "none")
+
+
+def compare(outputs: Outputs, one: int, two: int, metric: str = "bleu") -> Outcome | None:
+    """The first of two systems against the second; None if they have not as many runs."""
+    first, second = (outputs.scores[n].statistics[metric] for n in (one, two))
+    if len(first) != len(second):
+        return None
+    if len(first) > 1:
+        return approximate_randomization(create(metric), first, second)
+    return paired_bootstrap(create(metric), first, second)
+
+
+# -- decoding --
+
+
+class _Once:
+    """Remarks for the person at the terminal and for the reader, each only once."""
+
+    def __init__(self, notes: list[str], warn: Warn) -> None:
+        self.notes, self.warn = notes, warn
+
+    def __call__(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+            self.warn(text)
+
+
+def _read(test: TestSet) -> Iterator[tuple[str, ...]]:
+    rows = list(read_parallel([test.source, *test.references]))
+    if not rows:
+        raise InputError(f"{test.source}: no line in it; expected a sentence per line")
+    yield from rows
+
+
+def _check_ours(run: Run) -> None:
+    if not run.file("model"):
+        raise InputError(
+            f"{run.path}: was tuned without a model of ours; give a text and its translations with "
+            "--test, --refs and --translations, or leave them out with --no-translations"
+        )
+
+
+def _model_of(run: Run) -> Path:
+    _check_ours(run)
+    path = run.file("model")[0]
+    if not (path / MODEL_FILE).is_file():
+        raise InputError(
+            f"{run.path}: its model was {path}, which is not there; give its place with --model, "
+            "or leave the translations out with --no-translations"
+        )
+    return path
+
+
+def _translator(run: Run, model: Model, test: TestSet, say: Warn) -> Translator:
+    settings = run.config.get("system", {})
+    known = settings.get("model", {})
+    now = model.contents()
+    if not known or any(now.get(name) != digest for name, digest in known.items()):
+        say(f"{model.directory}: is no longer the model that {run.path} was tuned with")
+    return Translator(
+        model,
+        weights=run.weights,
+        options=TranslateOptions(tokenized=settings.get("tokenized", False)),
+        decoder=settings.get("decoder", {}),
+        templates=settings.get("templates"),
+        folders=[test.source.parent, Path()],
+        warn=say,
+    )
+
+
+def _texts(
+    translator: Translator, rows: Sequence[Sequence[str]], test: TestSet
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Words of the source, and references as they are compared."""
+    source = [
+        list(translator.read(row[0], f"{test.source}:{number}").sentence.words)
+        for number, row in enumerate(rows, 1)
+    ]
+    if translator.options.tokenized:
+        return source, [list(row[1:]) for row in rows]
+    prepare = translator.model.text("target", lambda text: None).prepare
+    return source, [[" ".join(prepare(line)) for line in row[1:]] for row in rows]
+
+
+class _Decode:
+    """Decodes numbered lines."""
+
+    def __init__(self, translator: Translator, test: TestSet) -> None:
+        self.translator, self.test = translator, test
+
+    def __call__(self, numbered: tuple[int, str]) -> Translation:
+        number, line = numbered
+        translator = self.translator
+        sentence, _ = translator.read(line, f"{self.test.source}:{number + 1}")
+        if not sentence.words:
+            return Translation([])
+        try:
+            forest = translator.decoder.decode(sentence, translator.weights)
+        except InputError:  # too long, for instance: it stays empty, as in 'hopefear translate'
+            return Translation([])
+        best = translator.choose(forest, number)
+        if best is None:
+            return Translation([])
+        uses = trace.uses(best)
+        steps = [Step(use, translator.weights.dot(use.features)) for use in uses]
+        links = trace.word_alignment(uses, translator.links(sentence))
+        return Translation(list(best.words), best.score, steps, links)
+
+
+# -- scores --
+
+
+def _scored(
+    test: TestSet,
+    source: list[list[str]],
+    references: list[list[str]],
+    found: list[list[list[Translation]]],
+    notes: list[str],
+    tokens: str,
+) -> Outputs:
+    metrics = {name: create(name) for name in SCORES}
+    prepared = {name: metric.prepare(references) for name, metric in metrics.items()}
+    scores = []
+    for outputs in found:
+        texts = [[" ".join(one.words) for one in run] for run in outputs]
+        statistics = {
+            name: [prepared[name].statistics(lines) for lines in texts] for name in metrics
+        }
+        scores.append(_summarized(metrics, statistics))
+    count = f"tok:{tokens}|nrefs:{len(references[0])}|lines:{len(source)}"
+    signatures = {}
+    for name, metric in metrics.items():
+        what, _, version = metric.signature().rpartition("|version:")
+        signatures[name] = f"{what}|{count}|version:{version}"
+    return Outputs(test.title, source, references, found, scores, signatures, notes)
+
+
+def _summarized(metrics: Mapping[str, Metric], statistics: Mapping[str, list[IntArray]]) -> Scores:
+    bleu = metrics["bleu"]
+    assert isinstance(bleu, Bleu)
+    totals = np.array([run.sum(axis=0, dtype=np.int64) for run in statistics["bleu"]])
+    matches, counts, reference = bleu.parts(totals)
+    precisions = 100.0 * (matches / np.maximum(counts, 1)).mean(axis=0)
+    return Scores(
+        statistics=statistics,
+        summaries={name: summarize(metrics[name], runs) for name, runs in statistics.items()},
+        precisions=[float(value) for value in precisions],
+        brevity=float(brevity_penalty(counts[..., 0], reference).mean()),
+        length_ratio=float(bleu.length_ratio(totals).mean()),
+        sentences=100.0
+        * np.mean([bleu.sentence_scores(run) for run in statistics["bleu"]], axis=0),
+    )
+
+
+# -- which text --
+
+
+def tuning_set(systems: Sequence[System]) -> TestSet:
+    """The set that all runs were tuned on, if it is one and still there."""
+    first = systems[0].runs[0]
+    wanted = first.config.get("contents", {})
+    for system in systems:
+        for run in system.runs:
+            _check_ours(run)
+            contents = run.config.get("contents", {})
+            if any(contents.get(key) != wanted.get(key) for key in ("dev", "refs")):
+                raise InputError(
+                    f"{run.path} was tuned on another text than {first.path}; give one for all "
+                    "with --test SRC --refs REF"
+                )
+    source, references = first.file("dev"), first.file("refs")
+    paths = [*source, *references]
+    if not source or not references:
+        raise InputError(f"{first.path}: does not say what it was tuned on; give --test and --refs")
+    for path, digest in zip(paths, [*wanted.get("dev", []), *wanted.get("refs", [])], strict=False):
+        if not path.is_file():
+            raise InputError(
+                f"{first.path}: was tuned on {path}, which is not there; give a text with --test "
+                "SRC --refs REF"
+            )
+        if _digest_of_lines(path) != digest:
+            raise InputError(
+                f"{first.path}: {path} is no longer what it was tuned on; give a text with --test "
+                "SRC --refs REF"
+            )
+    return TestSet(source[0], references, TUNING_SET)
+
+
+def _digest_of_lines(path: Path) -> str:
+    """As `hopefear tune` takes it while it reads a text."""
+    digest = hashlib.sha256()
+    for line in read_lines(path):
+        digest.update(f"{line}\n".encode())
+    return digest.hexdigest()[:16]

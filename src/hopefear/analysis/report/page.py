@@ -1,0 +1,103 @@
+"""The report as one HTML page: style, script, parts.
+
+Goes in: systems, outputs, features. Comes out: the text of the file. It loads nothing: style and
+script stand in it, and its content security policy forbids everything else, so that no text in it
+can become a script.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+
+from hopefear import __version__
+from hopefear.analysis.report.examples import examples
+from hopefear.analysis.report.html import Markup, element
+from hopefear.analysis.report.learning import learning
+from hopefear.analysis.report.outputs import Outputs
+from hopefear.analysis.report.runs import Feature, System
+from hopefear.analysis.report.tables import (
+    Comparisons,
+    configuration,
+    features,
+    remarks,
+    scores,
+    significance,
+    summary,
+)
+
+TITLES = {
+    "summary": "Summary",
+    "learning": "Learning",
+    "scores": "Scores",
+    "significance": "Significance",
+    "features": "Features",
+    "examples": "Examples",
+    "configuration": "Configuration",
+    "remarks": "Remarks",
+}
+
+
+def page(
+    systems: Sequence[System],
+    outputs: Outputs | None,
+    comparisons: Comparisons,
+    heaviest: Sequence[Feature],
+    *,
+    title: str = "Tuning report",
+    count: int = 100,
+    notes: Sequence[str] = (),
+) -> str:
+    """The whole file; `count` examples, `notes` on what is not in it."""
+    said = [*notes, *(outputs.notes if outputs is not None else [])]
+    parts = {
+        "summary": summary(systems, outputs, comparisons),
+        "learning": learning(systems),
+        "scores": scores(systems, outputs) if outputs is not None else None,
+        "significance": significance(systems, comparisons) if outputs is not None else None,
+        "features": features(systems, heaviest),
+        "examples": examples(systems, outputs, count) if outputs is not None else None,
+        "configuration": configuration(systems),
+        "remarks": remarks(systems, said),
+    }
+    present = {key: part for key, part in parts.items() if part is not None}
+    links = [element("a", TITLES[key], href=f"#{key}") for key in present]
+    names = ", ".join(system.name for system in systems)
+    body = element(
+        "body",
+        element("a", "Skip to the content", href="#content", class_="skip"),
+        element(
+            "header",
+            element("h1", title),
+            element("p", names, class_="systems"),
+            element("nav", links, aria_label="parts of the report"),
+        ),
+        element("main", list(present.values()), id="content", tabindex=-1),
+        element("footer", f"hopefear {__version__}"),
+        _script(),
+    )
+    return f"<!doctype html>\n{element('html', _head(title), body, lang='en')}\n"
+
+
+def _asset(name: str) -> str:
+    return resources.files("hopefear.analysis.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _script() -> Markup:
+    return Markup(f"<script>{_asset('page.js')}</script>")
+
+
+def _head(title: str) -> Markup:
+    digest = base64.b64encode(hashlib.sha256(_asset("page.js").encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name_="color-scheme", content="light dark"),
+        element("title", title),
+        Markup(f"<style>{_asset('page.css')}</style>"),
+    )

@@ -1,0 +1,1 @@
+"""Decoders in other processes: any command line, and learners' stream protocol."""

@@ -1,0 +1,284 @@
+"""Any decoder with a command line: it gets weights and input, and gives an n-best list.
+
+    options = ExternalOptions(command="moses -f {config} -i {input} -n-best-list {nbest} {k}",
+                              config=Path("moses.ini"))
+    forests = ExternalDecoder(options).decode_all(sentences, weights)
+
+The command runs in a shell, once for all sentences of a call, in the current directory. In it stand
+
+    {weights}   a file with all weights, `name<TAB>value` lines (weights_format: or a blank)
+    {config}    a copy of a moses.ini (option `config`) with the new weights (moses_ini.py)
+    {input}     a file with one sentence per line; without it they come on standard input
+    {nbest}     the file to write; without it the list is read from standard output
+    {k} {threads}   numbers
+
+Out come forests with one node and one edge per entry, in the order of the sentences; features have
+the names that `forest.io.nbest` gives them. A decoder that dies, says nothing for `timeout`
+seconds, or answers nonsense is an `InputError` with its last line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hopefear._engine import Forest
+from hopefear.base.config import option
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.decode.contract import Decoder, Sentence, Tokens
+from hopefear.decode.remote.moses_ini import MosesIni
+from hopefear.decode.remote.process import (
+    WeightsFormat,
+    filled,
+    how_it_ended,
+    kill,
+    last_line,
+    placeholders,
+    write_weights,
+)
+from hopefear.forest.forest import ForestBuilder, Vocabulary
+from hopefear.forest.io.nbest import Format, read_nbest
+
+PLACEHOLDERS = ("weights", "config", "input", "nbest", "k", "threads")
+_LOOK_EVERY = 0.2  # seconds between looks at what a decoder has written
+
+
+@dataclass(kw_only=True)
+class ExternalOptions:
+    """How to call a decoder."""
+
+    command: str = option(
+        help="command line with {weights} or {config}, and {input}, {nbest}, {k}, {threads}"
+    )
+    format: Format = option("moses", help="of the n-best list")
+    k: int = option(100, min=1, help="the number that {k} stands for")
+    config: Path | None = option(None, help="the moses.ini of which {config} is a copy")
+    weights_format: WeightsFormat = option(
+        "tab", help="what separates name and value in {weights}; cdec and Moses want a blank"
+    )
+    timeout: float = option(
+        1800, min=0, help="seconds of silence after which it is taken for hung; 0: never"
+    )
+    allow_missing: bool = option(False, help="accept that some sentences have no translation")
+
+    def __post_init__(self) -> None:
+        used = placeholders(self.command, PLACEHOLDERS)
+        if not used & {"weights", "config"}:
+            raise OptionError(
+                f"decoder {self.command!r}: neither {{weights}} nor {{config}} is in it; "
+                "without one of them it never sees the weights"
+            )
+        if "config" in used and self.config is None:
+            raise OptionError(
+                f"decoder {self.command!r}: {{config}} needs the moses.ini that it is a copy of; "
+                "give it as config"
+            )
+        if "config" not in used and self.config is not None:
+            raise OptionError(
+                f"decoder {self.command!r}: config {str(self.config)!r} is given, but {{config}} "
+                "is not in the command; write {config} where the decoder takes its moses.ini"
+            )
+
+
+class ExternalDecoder(Decoder):
+    """A decoder in another process."""
+
+    options_class = ExternalOptions
+
+    def __init__(self, options: ExternalOptions) -> None:
+        self.options = options
+        self.names = FeatureNames()
+        self.vocabulary = Vocabulary()
+        self._ini = MosesIni.read(options.config) if options.config is not None else None
+
+    @property
+    def dense(self) -> list[str]:
+        """The features that the moses.ini has; without one none is known beforehand."""
+        return [] if self._ini is None else list(self._ini.weights)
+
+    def start_weights(self) -> Weights:
+        """Those of the moses.ini; without one there are none."""
+        return Weights({} if self._ini is None else self._ini.weights, names=self.names)
+
+    def decode(
+        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
+    ) -> Forest:
+        targets = None if target is None else [target]
+        return next(self.decode_all([sentence], weights, targets=targets))
+
+    def decode_all(
+        self,
+        sentences: Iterable[Sentence | Tokens],
+        weights: Weights,
+        *,
+        targets: Iterable[Tokens] | None = None,
+        threads: int = 1,
+    ) -> Iterator[Forest]:
+        """One run of the command; forests come when it is done."""
+        if targets is not None:
+            raise InputError(
+                f"decoder {self.options.command!r}: cannot be told what to translate into; "
+                "use a model of our own for forced decoding"
+            )
+        lines = [self._line(i, Sentence.of(sentence)) for i, sentence in enumerate(sentences)]
+        if not lines:
+            return
+        with tempfile.TemporaryDirectory(prefix="hopefear.") as folder:
+            call = _Call(self.options, Path(folder))
+            call.write(lines, weights, self._ini, threads)
+            call.run()
+            yield from self._forests(call, len(lines))
+
+    def _line(self, number: int, sentence: Sentence) -> str:
+        if sentence.options:
+            raise InputError(
+                f"sentence {number + 1}: its markup gives translations, which decoder "
+                f"{self.options.command!r} would not understand; take the markup out"
+            )
+        if sentence.leave_out is not None:
+            raise InputError(
+                f"sentence {number + 1}: decoder {self.options.command!r} cannot be told to leave "
+                "out a pair's own rules"
+            )
+        text = " ".join(sentence.words)
+        if sentence.grammar is None:
+            return text
+        return f'<seg grammar="{sentence.grammar}" id="{number}">{text}</seg>'  # as cdec has it
+
+    def _forests(self, call: _Call, count: int) -> list[Forest]:
+        found: dict[int, Forest] = {}
+        try:
+            lists = read_nbest(
+                call.answer, self.options.format, vocabulary=self.vocabulary, names=self.names
+            )
+            for entry in lists:
+                number = int(entry.id) if entry.id.isascii() and entry.id.isdigit() else -1
+                if not 0 <= number < count:
+                    raise InputError(
+                        f"a list has the id {entry.id!r}, expected numbers from 0 to {count - 1}"
+                    )
+                if number in found:
+                    raise InputError(
+                        f"sentence {number} has two lists, expected its entries together"
+                    )
+                found[number] = entry.forest
+        except (InputError, UnicodeDecodeError) as error:
+            why = str(error).replace(str(call.answer), "n-best list")
+            raise call.error(f"answered nonsense: {why}") from None
+        missing = [number for number in range(count) if number not in found]
+        if len(missing) == count:
+            raise call.error("gave no translation at all")
+        if missing and not self.options.allow_missing:
+            raise call.error(
+                f"gave no translation of {len(missing)} of {count} sentences (first: number "
+                f"{missing[0]}); set allow_missing if that may be"
+            )
+        return [
+            found[number] if number in found else self._nothing(number) for number in range(count)
+        ]
+
+    def _nothing(self, number: int) -> Forest:
+        builder = ForestBuilder(vocabulary=self.vocabulary, names=self.names)
+        return builder.finish(builder.node(), id=str(number))
+
+
+class _Call:
+    """One run of a command and the files around it."""
+
+    def __init__(self, options: ExternalOptions, folder: Path) -> None:
+        self.options, self.folder = options, folder
+        self.input, self.nbest = folder / "input", folder / "nbest"
+        self.output, self.errors = folder / "output", folder / "errors"
+        self.to_file = "{nbest}" in options.command
+        self.from_stdin = "{input}" not in options.command
+        self.command = options.command
+
+    @property
+    def answer(self) -> Path:
+        return self.nbest if self.to_file else self.output
+
+    def write(
+        self, lines: Sequence[str], weights: Weights, ini: MosesIni | None, threads: int
+    ) -> None:
+        """The files it reads, and the command with their names."""
+        self.input.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        path = self.folder / "weights"
+        write_weights(path, weights, self.options.weights_format)
+        config = self.folder / "moses.ini"
+        if ini is not None:
+            ini.write(config, weights, sparse=self.folder / "sparse-weights")
+        values = {
+            "weights": path,
+            "config": config,
+            "input": self.input,
+            "nbest": self.nbest,
+            "k": self.options.k,
+            "threads": threads,
+        }
+        self.command = filled(self.options.command, values)
+
+    def run(self) -> None:
+        """Until it ends; it is killed with all it started if it hangs or we are interrupted."""
+        with (
+            self.input.open("rb") if self.from_stdin else open(os.devnull, "rb") as stdin,  # noqa: PTH123
+            self.output.open("wb") as stdout,
+            self.errors.open("wb") as stderr,
+        ):
+            process = subprocess.Popen(
+                self.command,
+                shell=True,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+            try:
+                self._watch(process)
+            finally:
+                kill(process)
+        if process.returncode:
+            raise self.error(how_it_ended(process.returncode))
+        if not self.answer.is_file():
+            raise self.error("wrote no file {nbest}")
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        written, since = self._written(), time.monotonic()
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK_EVERY)
+                return
+            now = self._written()
+            if now != written:
+                written, since = now, time.monotonic()
+            elif self.options.timeout and time.monotonic() - since > self.options.timeout:
+                raise self.error(
+                    f"has written nothing for {self.options.timeout:g} seconds and was stopped; "
+                    "if it only is slow, set a larger timeout"
+                )
+
+    def _written(self) -> list[int]:
+        files = (self.output, self.errors, self.nbest)
+        return [path.stat().st_size if path.is_file() else 0 for path in files]
+
+    def error(self, what: str) -> InputError:
+        """What happened, to whom, and its last words."""
+        for path in (self.errors, self.answer):
+            last = last_line(_end_of(path))
+            if last:
+                return InputError(f"decoder {self.options.command!r} {what}; its last line: {last}")
+        return InputError(f"decoder {self.options.command!r} {what}; it said nothing")
+
+
+def _end_of(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 4096))
+        return file.read()

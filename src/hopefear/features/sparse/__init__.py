@@ -1,0 +1,1 @@
+"""Sparse feature templates, one file each."""

@@ -1,0 +1,49 @@
+"""A rule with the target words before it.  A non-local feature.  [yu2013]
+
+Where the rule `chat|cat` follows `the black`, fires `rule-history:w|chat|cat|the|black` and, of the
+last word alone, `rule-history:w|chat|cat|black` (section 4.3); with the words' clusters and tags in
+their places at the other levels: `b` Brown cluster, `6` and `4` the first bits of its path, `t`
+part of speech. Before the first word is `<s>`. Search must go from left to right: phrase-based
+systems only. The template itself is cpp/features/rule_history.cpp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hopefear._engine import FeatureTemplate, rule_history
+from hopefear.base.config import option
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.registry import register
+from hopefear.features.feature import Feature
+from hopefear.features.word_lists import WordLists
+
+LEVELS = "wb64t"
+
+
+@register("feature", "rule-history")
+@dataclass(frozen=True, kw_only=True)
+class RuleHistory(Feature):
+    label: ClassVar[str] = "rule-history"
+
+    levels: str | None = option(
+        None,
+        help=f"some of {LEVELS}; if not given all that the model has classes for",
+    )
+
+    def make(self, lists: WordLists) -> FeatureTemplate:
+        classes = lists.classes
+        known = "w" + ("b64" if classes.target.paths else "") + ("t" if classes.target.tags else "")
+        levels = known if self.levels is None else self.levels
+        if not levels or set(levels) - set(LEVELS) or len(set(levels)) < len(levels):
+            raise OptionError(f"rule-history: levels={levels}: give some of {LEVELS}, each once")
+        missing = [level for level in levels if level not in known]
+        if missing:
+            what = "tags" if missing[0] == "t" else "clusters"
+            remedy = "--target-tags" if what == "tags" else "--clusters 200"
+            raise InputError(
+                f"{classes.place}: has no target {what}, which the feature template rule-history "
+                f"needs for levels={levels}; train with {remedy}"
+            )
+        return rule_history(self.label, levels, classes.target.rows())

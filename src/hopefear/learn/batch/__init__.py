@@ -1,0 +1,1 @@
+"""Batch tuners: all candidates of a tuning set in, new weights out."""

@@ -1,0 +1,1 @@
+"""The loops that run tuners: decoding, stopping, averaging, checkpoints, the run directory."""

@@ -1,0 +1,168 @@
+"""The loop that runs every batch tuner: decode, add to the pool, optimise, repeat.
+
+What a decoding with the weights of iteration i finds goes into the pool, on which the weights of
+iteration i + 1 are optimised; the rest is `base_loop.py`. [och2003mert, cherry2012]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Any, cast
+
+import numpy as np
+
+from hopefear._engine import Forest
+from hopefear.base.weights import REST, FeatureNames, Weights
+from hopefear.learn.loop.base import BaseLoop, Decodes, Outcome, summary, without_rise
+from hopefear.learn.loop.judge import Judge, TuningSet
+from hopefear.learn.loop.run import Record
+from hopefear.learn.loop.training import Names
+from hopefear.learn.pool.candidate_builder import DENSE_LIMIT
+from hopefear.learn.pool.candidates import FeatureTable
+from hopefear.learn.pool.feature_selection import rare_features
+from hopefear.learn.pool.sanity import in_words, useless_features
+from hopefear.learn.pool.search_aware import DecodesBins, SearchAware, check_search_aware
+from hopefear.learn.pool.store import STORES, Added, BinStore, Store
+from hopefear.learn.tuner import BatchTuner, Pool, Task
+
+__all__ = ["Decodes", "Judge", "Loop", "Outcome", "TuningSet", "summary", "without_rise"]
+
+
+class Loop(BaseLoop):
+    """One run of a batch tuner."""
+
+    def __init__(self, *, tuner: BatchTuner, **more: Any) -> None:
+        self.tuner = tuner
+        super().__init__(tuner=tuner, **more)
+        self.store: Store
+
+    def _check(self) -> None:
+        self.restriction.check_space(self.tuner.pool_space)
+        self.tuner.check(self.metric)
+        check_search_aware(self.tuner, self.decoder, self.metric)
+
+    def _state(self) -> Mapping[str, Any]:
+        return self.tuner.state()
+
+    def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
+        if self._has_rest and self._summed is None and isinstance(self.decoder, Names):
+            self.decoder.name_features = False
+        self.store = self._open_store()
+        self.tuner.restore(state)
+        self.store.reload(decodings)
+
+    def _open_store(self) -> Store:
+        kind: Callable[..., Store] = STORES[self.tuner.pool_space]
+        tuner = self._search_aware
+        if tuner is not None:
+            sentences = self.judge.data.sentences
+            decoder = cast(DecodesBins, self.decoder)  # check_search_aware
+            kind = partial(BinStore, tuner=tuner, decoder=decoder, sentences=sentences)
+        return kind(
+            directory=self.directory.pool,
+            metric=self.metric,
+            references=self.judge.data.references,
+            names=self.decoder.names,
+            k=self.options.kbest or self.tuner.kbest,
+            distinct=self.options.distinct,
+            threads=self.threads,
+            decodings=self.options.iterations + 1,
+            **self._moved(),
+        )
+
+    def _moved(self) -> dict[str, Any]:
+        """What a store must know where sparse features are one number: which features move."""
+        if self._summed is not None:
+            return {"dense": [*self.dense, REST]}
+        return {"dense": self.dense, "rest": self.start} if self._has_rest else {}
+
+    def _sums(self) -> bool:
+        return self._has_rest and self._search_aware is None
+
+    @property
+    def _search_aware(self) -> SearchAware | None:
+        """The tuner, if it looks at bins."""
+        tuner = self.tuner
+        return tuner if isinstance(tuner, SearchAware) and tuner.search_aware != "off" else None
+
+    @cached_property
+    def _has_rest(self) -> bool:
+        """Whether the sparse features of candidates are one number.
+
+        For a tuner of dense features that begins with many sparse weights. They stay, and each
+        candidate has hundreds of them: 42,000 of MAXFORCE's take half a GB.
+        """
+        known = sum(name in self.start for name in self.dense)
+        return (
+            self.tuner.dense_only
+            and self.tuner.pool_space == "kbest"
+            and bool(self.decoder.dense)
+            and not self.restriction.tied
+            and len(self.start) - known > DENSE_LIMIT
+        )
+
+    def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
+        added = self.store.add(self.iteration, forests, self._forest_weights)
+        return added, {"new_candidates": added.new, "candidates": added.total}
+
+    def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
+        """From everything decoded so far."""
+        pool, seen = self.restriction.narrow(self.store.pool(), self.weights)
+        held = self._hold(pool)
+        with self._step(f"iteration {self.iteration + 1}: {self.tuner.name}", None) as step:
+            task = Task(
+                random=np.random.default_rng([self.options.seed, self.iteration]),
+                threads=self.threads,
+                iteration=self.iteration,
+                fixed=held,
+                searching=True,
+                has_rest=self._has_rest,
+                progress=step.update,
+            )
+            begin = seen.copy()
+            if self._has_rest:
+                begin[REST] = 1.0
+            found = self.tuner.optimize(pool, begin, task)
+        record: Record = {"objective": float(found.objective)}
+        if found.notes:
+            record["notes"] = dict(found.notes)
+        if self._has_rest:
+            new = self.weights.copy()
+            moved = [name for name in self.dense if name in found.weights]
+            new.update({name: found.weights[name] for name in moved})
+            return new, record, held
+        return found.weights, record, held
+
+    def _hold(self, pool: Pool) -> frozenset[int]:
+        """Fixed features, and those about which nothing can be learned, which is said once.
+
+        Their weights stay: a tuner that moved them would only add noise.
+        """
+        unseen = {id for group in self.restriction.tied for id in group[1:]}
+        skip = self.restriction.fixed | unseen
+        useless = useless_features(pool, self.dense, skip)
+        if useless != self.useless:
+            self.useless = useless
+            for text in in_words(useless):
+                self._warn(text)
+        intern = FeatureNames().intern
+        held = self.restriction.fixed | {intern(n) for names in useless.values() for n in names}
+        own = {intern(name) for name in self.dense}
+        if self.tuner.dense_only and self.decoder.dense and pool.candidates is not None:
+            held |= _of_templates(pool.candidates.features, own)
+        if self._has_rest:
+            held |= {intern(REST)}
+        return held | rare_features(
+            pool, self.options.min_sentences, own, self.options.most_frequent
+        )
+
+
+def _of_templates(features: FeatureTable, own: set[int]) -> frozenset[int]:
+    """Columns that a tuner of dense features leaves alone, of features that are frequent by chance.
+
+    None if there are so few features in all that they are columns for that.
+    """
+    if len(features.ids) <= DENSE_LIMIT:
+        return frozenset()
+    return frozenset(features.ids[: features.columns].tolist()) - own

@@ -1,0 +1,230 @@
+"""What an online tuner learns from: sentences and references, perhaps gold forests.  [yu2013]
+
+Goes in: a set of sentences with references (a bitext, or the development set itself), a decoder
+that can decode by force. Comes out: `Lessons`, the sentence pairs that have a derivation, each with
+all of its derivations; a sentence with several references is several pairs. Pairs without any are
+left out, or (`prefixes`) their longest beginning takes their place.
+
+Gold forests do not depend on weights. They are made once and kept in the folder of the run's pool;
+a run that goes on finds them there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from hopefear._engine import Derivation, Forest, SparseVector
+from hopefear.base.errors import InputError
+from hopefear.base.files import write_text
+from hopefear.base.threads import in_order
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.forest import Pool, save_pool
+from hopefear.learn.loop.base import is_empty
+from hopefear.learn.loop.judge import TuningSet
+from hopefear.learn.loop.options import TrainingOptions
+from hopefear.learn.pool.arrays import damaged
+
+FORESTS = "gold.bin"
+PAIRS = "gold.json"  # written last
+MAX_STATES = 1_000_000
+
+
+class GoldPair(Protocol):
+    """What forced decoding makes of a sentence pair (`decode.GoldPair` is one)."""
+
+    @property
+    def sentence(
+        self,
+    ) -> Any: ...  # as the decoder takes it; of a prefix its words, what follows beside them
+    @property
+    def target(self) -> str: ...
+    @property
+    def forest(self) -> Forest: ...  # no nodes: there is no derivation
+    @property
+    def complete(self) -> bool: ...  # False: a prefix
+    @property
+    def gave_up(self) -> bool: ...  # there may be derivations, but search took too long
+
+
+class Forces(Protocol):
+    """A decoder that can decode by force (`decode.PhraseDecoder` can)."""
+
+    names: FeatureNames
+
+    def gold(
+        self,
+        sentence: Any,
+        target: str,
+        *,
+        prefixes: int | None,
+        max_states: int,
+        table_limit: int,
+        weights: Weights,
+    ) -> GoldPair: ...
+
+    def prefix(self, sentence: Any, words: int) -> Any: ...
+
+
+@runtime_checkable
+class Names(Protocol):
+    """A decoder that can name features later (`decode.PhraseDecoder` can)."""
+
+    name_features: bool
+
+    def name(self, sentence: Any, derivation: Derivation, wanted: SparseVector) -> None: ...
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Examples before they are decoded."""
+
+    sentences: Sequence[Any]
+    references: Sequence[Sequence[str]]
+    gold: Sequence[Forest] | None = None
+    complete: Sequence[bool] = ()
+    statistics: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: TuningSet) -> Lessons:
+        return cls(data.sentences, data.references)
+
+
+class _Kept(NamedTuple):
+    """A line of gold.json: which pair, and what became of it."""
+
+    sentence: int
+    source_words: int
+    target: str
+    complete: bool
+
+
+def reachable(
+    decoder: Forces,
+    data: TuningSet,
+    folder: Path,
+    options: TrainingOptions,
+    weights: Weights,
+    *,
+    seed: int,
+    threads: int = 1,
+    advance: Callable[[], None] = lambda: None,
+) -> Lessons:
+    """The pairs with a derivation, in random order; taken up from the folder if they are there.
+
+    `weights` say which phrases of the table are the best, where not all are taken.
+    """
+    if not (folder / PAIRS).is_file():
+        _select(decoder, data, folder, options, weights, seed, threads, advance)
+    try:
+        state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
+        kept = [_Kept(*line) for line in state["pairs"]]
+        statistics = {str(name): int(count) for name, count in state["statistics"].items()}
+        sources = [data.sentences[one.sentence] for one in kept]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise damaged(folder / PAIRS, "a list of pairs", error) from None
+    forests = Pool(folder / FORESTS)
+    # A step may have features that no beam of this process had.
+    decoder.names.add(forests.names)
+    return Lessons(
+        [
+            source if one.complete else decoder.prefix(source, one.source_words)
+            for source, one in zip(sources, kept, strict=True)
+        ],
+        [[one.target] for one in kept],
+        forests,
+        [one.complete for one in kept],
+        statistics,
+    )
+
+
+def _select(
+    decoder: Forces,
+    data: TuningSet,
+    folder: Path,
+    options: TrainingOptions,
+    weights: Weights,
+    seed: int,
+    threads: int,
+    advance: Callable[[], None],
+) -> None:
+    pairs = [
+        (number, text)
+        for number, texts in enumerate(data.references)
+        for text in texts
+        if text and not is_empty(data.sentences[number])
+    ]
+    order = np.random.default_rng([seed]).permutation(len(pairs)).tolist()
+    limit = len(pairs) if options.max_examples is None else options.max_examples
+    kept: list[_Kept] = []
+    statistics = dict.fromkeys(
+        ("pairs", "pair_words", "examples", "words", "prefixes", "gave_up"), 0
+    )
+
+    def force(at: int) -> tuple[int, GoldPair]:
+        number, text = pairs[at]
+        return number, decoder.gold(
+            data.sentences[number],
+            text,
+            prefixes=options.prefixes,
+            max_states=options.max_states or MAX_STATES,
+            table_limit=options.gold_phrases or 0,
+            weights=weights,
+        )
+
+    def forests() -> Iterator[Forest]:
+        for number, pair in in_order(force, order, threads):
+            advance()
+            statistics["pairs"] += 1
+            statistics["pair_words"] += _words(data.sentences[number])
+            statistics["gave_up"] += pair.gave_up
+            if not pair.forest.nodes:
+                continue
+            kept.append(_Kept(number, _words(pair.sentence), pair.target, pair.complete))
+            statistics["examples"] += 1
+            statistics["words"] += kept[-1].source_words
+            statistics["prefixes"] += not pair.complete
+            yield pair.forest
+            if len(kept) == limit:
+                return
+
+    save_pool(folder / FORESTS, forests())
+    if not kept:
+        prefixes = "give --prefixes 5, " if options.prefixes is None else ""
+        raise InputError(
+            f"none of {len(pairs)} sentence pairs has a derivation; raise --distortion-limit, "
+            f"{prefixes}or give --train with the text that the rules come from"
+        )
+    with write_text(folder / PAIRS) as file:
+        json.dump({"statistics": statistics, "pairs": kept}, file)
+
+
+def sample(data: TuningSet, size: int | None, seed: int) -> TuningSet:
+    """At most so many of the sentences, in their order."""
+    count = len(data.sentences)
+    if size is None or size >= count:
+        return data
+    kept = np.sort(np.random.default_rng([seed]).choice(count, size, replace=False)).tolist()
+    return TuningSet([data.sentences[n] for n in kept], [data.references[n] for n in kept])
+
+
+def in_words(statistics: dict[str, int]) -> str:
+    """What a person should know about the pairs."""
+    parts = [
+        f"learns from {statistics['examples']:,} of {statistics['pairs']:,} sentence pairs, "
+        f"{statistics['words']:,} of {statistics['pair_words']:,} source words"
+    ]
+    if statistics["prefixes"]:
+        parts.append(f"{statistics['prefixes']:,} are prefixes")
+    if statistics["gave_up"]:
+        parts.append(f"{statistics['gave_up']:,} had too many states")
+    return "; ".join(parts)
+
+
+def _words(sentence: Any) -> int:
+    return len(sentence.split() if isinstance(sentence, str) else sentence.words)

@@ -1,0 +1,1 @@
+"""Online tuners: an update for every few sentences."""

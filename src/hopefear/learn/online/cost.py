@@ -1,0 +1,181 @@
+"""What a translation costs, for online learning: BLEU in context, sentence scores, weighted sums.
+
+Goes in: names of metrics and their weights, a learner's share of the sentences. Comes out: gains
+(minus the cost) of hypotheses of a sentence, times `scale`.
+
+All parts have one unit: 1 is what separates the best and the worst translation of one sentence. A
+sentence score (BLEU+1, minus TER) is of that size by itself; BLEU in context is multiplied with the
+number of sentences of its context. The default scale is 10: for it C = 0.01, D = 0.01 and B = 1
+hold, where B is in the unit before scaling, so that no margin that is wanted exceeds the bound.
+
+Only the ratio of costs and scores matters: scale 1 with C = 0.001 and weights of a tenth is the
+same learner. With scale 1 and C = 0.01, near the thesis's programs (a factor of 1000 and sets of
+1,000 to 1,800 sentences), a single step is as long as weights whose scores differ by 1 are, and
+relative margin first falls far behind the start (Multi30k fr-en, 200 sentences, dev BLEU: start
+49.8, then 37.4, 38.1, 40.4; with scale 10: 49.2, 49.6, 50.5). Chiang's C = 0.01 belongs to BLEU
+times the length of the document: scale 10 to 20. [eidelman2013, chiang2009]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopefear.base import config, registry
+from hopefear.base.errors import OptionError
+from hopefear.forest import Objective
+from hopefear.learn.pool.search_aware import shared_out
+from hopefear.learn.tuner import Share
+from hopefear.metrics import Metric, create
+from hopefear.metrics.bleu import Bleu
+from hopefear.metrics.context_bleu import Context, ContextBleu
+from hopefear.metrics.metric import FloatArray, Prepared
+from hopefear.metrics.prepared import PreparedReferences
+
+#: What BLEU in context is unless `cost_options` say otherwise.
+CONTEXT = {"context": "previous", "scale": "sentences"}
+
+
+@dataclass
+class Part:
+    """A metric of the sum, with a learner's references."""
+
+    weight: float
+    metric: Metric
+    prepared: Prepared = field(init=False)
+    context: Context | None = field(init=False, default=None)
+
+    def begin(self, share: Share) -> None:
+        self.prepared = self.metric.prepare(share.references)
+        if isinstance(self.metric, ContextBleu):
+            self.context = self.metric.start(len(share.sentences))
+
+
+def parts_of(names: Sequence[str], weights: Sequence[float], options: Sequence[str]) -> list[Part]:
+    """The parts, their options (PART.KEY=VALUE) checked."""
+    if len(weights) != len(names) or len(set(names)) != len(names):
+        raise OptionError(
+            f"cost_weights: {len(weights)} for {len(names)} costs; name each cost once and give "
+            "each a weight"
+        )
+    pairs: dict[str, list[str]] = {name: [] for name in names}
+    for given in options:
+        part, dot, pair = given.partition(".")
+        if not dot or part not in pairs:
+            raise OptionError(
+                f"cost_options: {given!r}; expected PART.KEY=VALUE with a part of "
+                + (", ".join(names) or "'cost', which is not given")
+            )
+        pairs[part].append(pair)
+    return [
+        Part(weight, _metric(name, pairs[name]))
+        for name, weight in zip(names, weights, strict=True)
+    ]
+
+
+def _metric(name: str, pairs: Sequence[str]) -> Metric:
+    cls = registry.get("metric", name)
+    given = config.parse_pairs(cls, pairs)
+    if issubclass(cls, ContextBleu):
+        given = {**CONTEXT, **given}
+        if given["scale"] == "source-length":
+            raise OptionError(
+                "cost_options: a learner does not know the lengths of source sentences; take "
+                "bleu-context.scale=reference-length"
+            )
+    return create(name, given)
+
+
+def default_parts(metric: Metric) -> list[Part]:
+    """The cost that belongs to a metric: of BLEU itself BLEU in context, of others their own."""
+    if type(metric) is not Bleu:
+        return [Part(1.0, metric)]
+    same = config.part_of(ContextBleu, metric, ["context", "decay", "context_weight", "scale",
+                                                "factor"])  # fmt: skip
+    return [Part(1.0, create("bleu-context", {**same, **CONTEXT}))]
+
+
+class Cost:
+    """The cost of one learner: its contexts are its state."""
+
+    def __init__(self, parts: Sequence[Part], scale: float, share: Share) -> None:
+        self.parts, self.scale = list(parts), scale
+        self._local = {number: at for at, number in enumerate(share.sentences)}
+        self._iteration = 0
+        for part in self.parts:
+            part.begin(share)
+
+    @property
+    def searchable(self) -> bool:
+        """Whether it can be searched for in forests: one metric of n-grams."""
+        part = self.parts[0]
+        return len(self.parts) == 1 and (
+            part.context is not None or hasattr(part.metric, "search_gain")
+        )
+
+    def objective(self, sentence: int) -> Objective:
+        """For searching in forests; gains are not scaled, see `factor`."""
+        (part,) = self.parts
+        at = self._local[sentence]
+        assert isinstance(part.prepared, PreparedReferences)
+        if part.context is not None:
+            return Objective.in_context(part.context, part.prepared, at)
+        return Objective.of(part.metric, part.prepared, at)  # type: ignore[arg-type]
+
+    @property
+    def factor(self) -> float:
+        """What the objective's gains are multiplied with."""
+        return self.scale * self.parts[0].weight
+
+    def gains(self, texts: Sequence[Any], sentence: int, share: float | None = None) -> FloatArray:
+        """Of translations of one sentence, or of a share of it, whose reference is as long."""
+        at = self._local[sentence]
+        total = np.zeros(len(texts))
+        for part in self.parts:
+            rows = part.prepared.statistics(texts, np.full(len(texts), at, np.int32))
+            if share is not None:
+                rows = shared_out(rows, np.full(len(texts), share))
+            if part.context is not None:
+                total += part.weight * part.context.gains(rows, at)
+            else:
+                total += part.weight * part.metric.sentence_scores(rows)
+        return self.scale * total
+
+    def begin_iteration(self, iteration: int) -> None:
+        """Before the first sentence of each pass."""
+        if iteration != self._iteration:
+            self._iteration = iteration
+            for context in self._contexts():
+                context.end_iteration()
+
+    def record(self, text: Any, sentence: int) -> None:
+        """The model's best translation of a sentence, which becomes context of others."""
+        at = self._local[sentence]
+        for part in self.parts:
+            if part.context is not None:
+                rows = part.prepared.statistics([text], np.array([at], np.int32))
+                part.context.record(rows[0], at)
+
+    def _contexts(self) -> list[Context]:
+        return [part.context for part in self.parts if part.context is not None]
+
+    def state(self) -> dict[str, Any]:
+        states: list[dict[str, NDArray[Any]]] = [c.state() for c in self._contexts()]
+        return {"iteration": self._iteration, "contexts": states}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._iteration = int(state["iteration"])
+        for context, saved in zip(self._contexts(), state["contexts"], strict=True):
+            context.restore(saved)
+
+    def signature(self) -> str:
+        """What exactly costs how much."""
+        shown = [
+            f"{part.weight:g} * {part.metric.signature().rpartition('|version:')[0]}"
+            for part in self.parts
+        ]
+        return f"{self.scale:g} * (" + " + ".join(shown) + ")"

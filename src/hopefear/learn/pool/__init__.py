@@ -1,0 +1,1 @@
+"""What batch tuners learn from: candidates and forests of all iterations."""

@@ -1,0 +1,286 @@
+"""Candidate translations in groups, as flat arrays: what batch tuners learn from.
+
+A group is the candidates of one sentence (search-aware tuning: of one sentence and bin, so several
+groups may have one sentence). Rows of a group are contiguous and in the order in which they came;
+ties of scores go to the first row. A group may be empty.
+
+    w = candidates.vector(weights)              # in the order of candidates.features.ids
+    rows = candidates.best(candidates.scores(w))
+    metric.score(candidates.total(rows))        # = candidates.corpus_score(metric, w)
+    candidates.weights(w, weights)              # weights again, what is not in here kept
+
+`candidate_builder.CandidateBuilder` makes them from derivations, iteration after iteration;
+`from_arrays` from what another program computed. Arrays may be memory-mapped: read them in pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hopefear._engine import assign_weights, best_rows, gather_weights, row_scores
+from hopefear.base.errors import InputError
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.metrics.metric import Metric
+
+FloatArray = NDArray[np.float64]
+StatisticsArray = NDArray[np.int16] | NDArray[np.int32]
+
+_NO_BEGIN = np.zeros(0, np.int64)
+_NO_COLUMNS = np.zeros(0, np.int32)
+_NO_VALUES = np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """Feature vectors of many rows: columns for the features that most rows have, the rest sparse.
+
+    A row's vector is dense[row] for the features ids[:D] and sparse[row] (CSR, or None if there is
+    nothing) for ids[D:].
+    """
+
+    ids: NDArray[np.uint64]  # (F,)
+    dense: NDArray[np.float32]  # (rows, D), C order
+    sparse: Any = None  # scipy.sparse.csr_array of float32, (rows, F - D), or None
+
+    @property
+    def rows(self) -> int:
+        return int(self.dense.shape[0])
+
+    @property
+    def columns(self) -> int:
+        """D: how many features are dense."""
+        return int(self.dense.shape[1])
+
+    def arrays(
+        self,
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        """What the engine takes: dense, and the begin, columns and values of the sparse part."""
+        if self.sparse is None:
+            return self.dense, _NO_BEGIN, _NO_COLUMNS, _NO_VALUES
+        return (
+            self.dense,
+            np.ascontiguousarray(self.sparse.indptr, dtype=np.int64),
+            np.ascontiguousarray(self.sparse.indices, dtype=np.int32),
+            np.ascontiguousarray(self.sparse.data, dtype=np.float32),
+        )
+
+    def dot(self, weights: FloatArray, threads: int = 1) -> FloatArray:
+        """w.f of every row, in double; rows with equal features have equal scores."""
+        if len(weights) != len(self.ids):
+            raise ValueError(f"{len(weights)} weights for {len(self.ids)} features")
+        vector = np.ascontiguousarray(weights, dtype=np.float64)
+        return row_scores(*self.arrays(), vector, threads)
+
+    def row(self, row: int) -> FloatArray:
+        """One row's vector, all features."""
+        found = np.zeros(len(self.ids))
+        found[: self.columns] = self.dense[row]
+        if self.sparse is not None:
+            begin, end = self.sparse.indptr[row], self.sparse.indptr[row + 1]
+            np.add.at(
+                found, self.columns + self.sparse.indices[begin:end], self.sparse.data[begin:end]
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Groups of rows with features and statistics of the metric."""
+
+    begin: NDArray[np.int64]  # (groups + 1,): rows of group g are begin[g] .. begin[g + 1]
+    sentences: NDArray[np.int32]  # (groups,): the number of the sentence, ascending
+    features: FeatureTable
+    # (rows, columns of the metric), from 0; int16 where the sum of two rows fits, else int32. Sums
+    # of more than that are taken in 64 bits: `total`.
+    statistics: StatisticsArray
+    names: FeatureNames
+    # (groups,): the bin of search-aware tuning; None: one group for each sentence.
+    bins: NDArray[np.int32] | None = None
+
+    @property
+    def groups(self) -> int:
+        return len(self.begin) - 1
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Which groups hold whole translations: all, or the last bin of each sentence."""
+        if self.bins is None:
+            return np.ones(self.groups, dtype=bool)
+        return np.append(self.sentences[1:] != self.sentences[:-1], [True] * (self.groups > 0))
+
+    @property
+    def rows(self) -> int:
+        return self.features.rows
+
+    def vector(self, weights: Weights) -> FloatArray:
+        """The weights of these candidates' features, in the order of `features.ids`."""
+        vector = gather_weights(weights.table, self.features.ids)
+        if not np.isfinite(vector).all():
+            wrong = int(np.flatnonzero(~np.isfinite(vector))[0])
+            name = self.names.name(int(self.features.ids[wrong]))
+            raise InputError(
+                f"the weight of {name!r} is {vector[wrong]}, expected a finite number; start from "
+                "other weights"
+            )
+        return vector
+
+    def weights(self, vector: FloatArray, old: Weights) -> Weights:
+        """A copy of `old` with the weights of these candidates' features set to `vector`.
+
+        Of sparse ones that are 0 there is no entry, unless `old` has one: they may be millions.
+        """
+        new = old.copy()
+        chosen = (vector != 0) | (self.vector(old) != 0)
+        chosen[: self.features.columns] = True
+        ids = np.ascontiguousarray(self.features.ids[chosen])
+        if new.names is not None and new.names is not self.names:
+            for id in ids.tolist():
+                name = self.names.name(id)
+                if name is not None:
+                    new.names.intern(name)
+        assign_weights(new.table, ids, np.ascontiguousarray(vector[chosen], np.float64))
+        return new
+
+    def scores(self, vector: FloatArray, threads: int = 1) -> FloatArray:
+        return self.features.dot(vector, threads)
+
+    def best(self, scores: FloatArray) -> NDArray[np.int64]:
+        """Per group the row with the largest score, the first of equal ones; -1 if it is empty."""
+        return best_rows(np.ascontiguousarray(scores, dtype=np.float64), self.begin)
+
+    def spread(self, values: NDArray[Any]) -> float:
+        """The standard deviation of rows' values around the means of their groups."""
+        begin = self.begin[:-1][np.diff(self.begin) > 0]
+        if len(begin) == 0:
+            return 0.0
+        sizes = np.diff(np.append(begin, len(values)))
+        means = np.add.reduceat(values, begin, dtype=np.float64) / sizes
+        return float(np.sqrt(np.mean((values - np.repeat(means, sizes)) ** 2)))
+
+    def corpus_score(self, metric: Metric, vector: FloatArray, threads: int = 1) -> float:
+        """The gain of the best rows under these weights."""
+        return float(metric.score(self.total(self.best(self.scores(vector, threads)))))
+
+    def total(self, rows: ArrayLike) -> NDArray[np.int64]:
+        """The summed statistics of rows, what `metric.score` takes; -1 (an empty group) is none."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        summed: NDArray[np.int64] = self.statistics[chosen[chosen >= 0]].sum(axis=0, dtype=np.int64)
+        return summed
+
+    def fixed(self, ids: frozenset[int]) -> NDArray[np.bool_]:
+        """Which of the features must keep their weights (`Task.fixed`)."""
+        if not ids:
+            return np.zeros(len(self.features.ids), dtype=bool)
+        return np.isin(self.features.ids, np.array(sorted(ids), dtype=np.uint64))
+
+    def part(self, groups: ArrayLike) -> Candidates:
+        """Some of the groups, in the order given: a fold of cross-validation."""
+        chosen = np.asarray(groups, dtype=np.int64)
+        sizes = np.diff(self.begin)[chosen]
+        begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = np.repeat(self.begin[:-1][chosen] - begin[:-1], sizes) + np.arange(begin[-1])
+        table = self.features
+        sparse = None if table.sparse is None else table.sparse[rows]
+        return Candidates(
+            begin,
+            self.sentences[chosen],
+            FeatureTable(table.ids, np.ascontiguousarray(table.dense[rows]), sparse),
+            self.statistics[rows],
+            self.names,
+            None if self.bins is None else self.bins[chosen],
+        )
+
+
+def from_arrays(
+    sentences: ArrayLike,
+    dense: ArrayLike,
+    statistics: ArrayLike,
+    features: Sequence[str],
+    *,
+    sparse: Any = None,
+    bins: ArrayLike | None = None,
+    names: FeatureNames | None = None,
+) -> Candidates:
+    """Candidates from arrays with a row per candidate, in any order of sentences.
+
+    `features` names the columns of `dense` and then those of `sparse` (a scipy matrix). Rows of one
+    sentence (and bin) become a group, in their order; groups are sorted by sentence and bin.
+    """
+    numbers = np.asarray(sentences, dtype=np.int32)
+    values = np.ascontiguousarray(dense, dtype=np.float32)
+    rows = len(numbers)
+    if values.ndim != 2 or len(values) != rows or len(np.asarray(statistics)) != rows:
+        raise InputError(
+            f"{rows} sentence numbers, features of shape {values.shape}, "
+            f"{len(np.asarray(statistics))} rows of statistics; expected one row for each candidate"
+        )
+    names = names if names is not None else FeatureNames()
+    ids = np.array([names.intern(name) for name in features], dtype=np.uint64)
+    if len(set(ids.tolist())) != len(ids):
+        raise InputError(f"features {list(features)}: a name occurs twice; expected each once")
+    table = None
+    if sparse is not None and sparse.shape[1]:
+        from scipy.sparse import csr_array
+
+        table = csr_array(sparse, dtype=np.float32)
+    wide = values.shape[1] + (0 if table is None else table.shape[1])
+    if wide != len(ids) or (table is not None and table.shape[0] != rows):
+        raise InputError(f"{len(ids)} feature names for {wide} columns of {rows} rows")
+    check_finite(values, ids, names)
+    if table is not None:
+        check_finite(table.data[:, None], None, names)
+    kinds = np.zeros(rows, np.int32) if bins is None else np.asarray(bins, dtype=np.int32)
+    order, begin, which = grouped(numbers, kinds)
+    if not np.array_equal(order, np.arange(rows)):
+        values = np.ascontiguousarray(values[order])
+        table = None if table is None else table[order]
+    return Candidates(
+        begin,
+        numbers[which],
+        FeatureTable(ids, values, table),
+        narrow(np.asarray(statistics))[order],
+        names,
+        None if bins is None else kinds[which],
+    )
+
+
+def grouped(
+    sentences: NDArray[np.int32], bins: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Rows by sentence, bin and position; where each group begins; and a row of each group."""
+    order = np.lexsort((np.arange(len(sentences)), bins, sentences)).astype(np.int64)
+    ordered, kinds = sentences[order], bins[order]
+    new = np.flatnonzero((np.diff(ordered) != 0) | (np.diff(kinds) != 0)) + 1
+    starts = np.concatenate([[0], new]).astype(np.int64) if len(order) else np.zeros(0, np.int64)
+    return order, np.append(starts, len(order)), order[starts]
+
+
+def narrow(statistics: NDArray[Any]) -> StatisticsArray:
+    """Whole numbers in the smallest type in which the sum of two of them fits."""
+    if statistics.size and statistics.min() < 0:
+        raise ValueError("statistics are counts, from 0")
+    top = int(statistics.max()) if statistics.size else 0
+    if top >= 2**31:
+        raise ValueError(f"a statistic is {top}; expected less than 2^31")
+    if top < 2**14:
+        return statistics.astype(np.int16, copy=False)
+    return statistics.astype(np.int32, copy=False)
+
+
+def check_finite(
+    values: NDArray[np.float32], ids: NDArray[np.uint64] | None, names: FeatureNames, first: int = 0
+) -> None:
+    """Refuse NaN and infinities, with their place."""
+    wrong = np.argwhere(~np.isfinite(values))
+    if len(wrong):
+        row, column = map(int, wrong[0])
+        name = "a sparse feature" if ids is None else f"feature {names.name(int(ids[column]))!r}"
+        raise InputError(
+            f"candidate {first + row}: {name} is {values[row, column]}, expected a finite number; "
+            "mend or drop the candidate"
+        )

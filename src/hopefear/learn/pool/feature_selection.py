@@ -1,0 +1,141 @@
+"""Fewer features: those that fire in enough sentences, and the strongest over all learners.
+
+By frequency: with `--min-sentences N` only features that occur in the translations of N sentences
+or more are learned, in all that was decoded so far; with `--most-frequent K` only the K that occur
+in the most sentences [yu2013]; the others keep the weights that they have. What the model calls its
+own (dense features) is always learned and not counted.
+
+By strength, for online learning: with `top` = k, after each iteration the k features with the
+largest l2 norm over the learners' weights stay, all others become 0, and then the learners are
+mixed: a feature that one learner made large, or that many found useful, stays. This is l1/l2
+regularisation as a choice of columns. [simianer2012], thesis 3.10 [eidelman2013]
+
+Differs: dense and fixed features do not compete, they always stay; k counts the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopefear._engine import Derivation, collect_rows
+from hopefear.base.files import atomic_path
+from hopefear.base.weights import SparseVector, Weights
+from hopefear.learn.pool.arrays import damaged, load_arrays
+from hopefear.learn.pool.candidates import Candidates
+from hopefear.learn.tuner import Pool
+
+Ids = NDArray[np.uint64]
+
+
+class FiredIn:
+    """Which features occur in the translations of which sentence; it only grows."""
+
+    def __init__(self, sentences: int) -> None:
+        self._ids: list[Ids] = [np.zeros(0, np.uint64)] * sentences  # ascending, of each sentence
+
+    def add(self, sentence: int, ids: Ids) -> None:
+        self._ids[sentence] = np.union1d(self._ids[sentence], ids)
+
+    def frequent(self, sentences: int, most: int, keep: Iterable[int]) -> Ids:
+        """See `frequent_features`."""
+        ids, counts = np.unique(_concatenated(self._ids), return_counts=True)
+        return frequent_features(ids, counts, sentences, most, keep)
+
+    def save(self, path: Path) -> None:
+        sizes = np.array([len(ids) for ids in self._ids], np.int64)
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, ids=np.concatenate(self._ids), sizes=sizes)
+
+    def load(self, path: Path) -> None:
+        arrays = load_arrays(path, "a file of features")
+        try:
+            self._ids = np.split(arrays["ids"], np.cumsum(arrays["sizes"])[:-1])
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(path, "a file of features", error) from None
+
+
+def fired_in(derivations: Sequence[Derivation]) -> Ids:
+    """The features of a k-best list."""
+    _, _, ids, values = collect_rows(derivations)
+    return np.unique(ids[values != 0])
+
+
+def frequent_features(
+    ids: Ids, counts: NDArray[np.int64], sentences: int, most: int, keep: Iterable[int]
+) -> Ids:
+    """Features that occur in so many sentences, at most so many of them (0: all), and `keep`.
+
+    The most frequent ones, of equal ones the smaller id; ascending. `ids` are ascending.
+    """
+    always = np.array(sorted(keep), np.uint64)
+    chosen = (counts >= sentences) & ~np.isin(ids, always)
+    ids, counts = ids[chosen], counts[chosen]
+    if most:
+        ids = ids[np.argsort(-counts, kind="stable")[:most]]
+    return np.union1d(ids, always)
+
+
+def rare_features(pool: Pool, sentences: int, keep: Iterable[int], most: int = 0) -> frozenset[int]:
+    """Features of a pool that are not among `frequent_features`."""
+    if sentences <= 1 and not most:
+        return frozenset()
+    if pool.candidates is not None:
+        ids, counts = _counts(pool.candidates)
+    else:
+        assert pool.forests is not None
+        every = [np.unique(_concatenated(f.feature_ids for f in fs)) for fs in pool.forests]
+        ids, counts = np.unique(_concatenated(every), return_counts=True)
+    order = np.argsort(ids)
+    frequent = frequent_features(ids[order], counts[order], sentences, most, keep)
+    return frozenset(ids[~np.isin(ids, frequent)].tolist())
+
+
+def _counts(candidates: Candidates) -> tuple[Ids, NDArray[np.int64]]:
+    """Of each feature: in how many sentences it has a value."""
+    table = candidates.features
+    sentence = np.repeat(candidates.sentences.astype(np.int64), np.diff(candidates.begin))
+    counts = np.zeros(len(table.ids), np.int64)
+    for column in range(table.columns):
+        counts[column] = len(np.unique(sentence[np.asarray(table.dense[:, column]) != 0]))
+    if table.sparse is not None and len(sentence):
+        matrix = table.sparse
+        width = matrix.shape[1]
+        rows = np.repeat(sentence, np.diff(matrix.indptr))
+        there = np.asarray(matrix.data) != 0
+        pairs = np.unique(rows[there] * width + np.asarray(matrix.indices)[there])
+        counts[table.columns :] = np.bincount(pairs % width, minlength=width)
+    return table.ids, counts
+
+
+def strongest(many: Sequence[Weights], k: int, keep: Iterable[int]) -> Ids:
+    """The k features with the largest l2 norm over weight vectors, and those of `keep`; ascending.
+
+    Of equal ones the smaller id. A feature whose weights are all 0 is not among them.
+    """
+    vectors = [weights.vector() for weights in many]
+    ids, places = np.unique(_concatenated(v.ids for v in vectors), return_inverse=True)
+    values = np.concatenate([np.zeros(0), *(v.values.astype(np.float64) for v in vectors)])
+    squares = np.bincount(places, values**2, minlength=len(ids))
+    always = np.array(sorted(keep), np.uint64)
+    squares[np.isin(ids, always)] = 0.0
+    best = np.argsort(-squares, kind="stable")[:k]
+    return np.union1d(ids[best[squares[best] > 0]], always)
+
+
+def restricted(weights: Weights, ids: Ids) -> Weights:
+    """The weights of these features alone."""
+    return Weights(only(weights.vector(), ids), names=weights.names)
+
+
+def only(vector: SparseVector, ids: Ids) -> SparseVector:
+    """The entries of a vector that have one of these ids."""
+    kept = np.isin(vector.ids, ids)
+    return SparseVector(vector.ids[kept], vector.values[kept])
+
+
+def _concatenated(parts: Iterable[Ids]) -> Ids:
+    return np.concatenate([np.zeros(0, np.uint64), *parts])

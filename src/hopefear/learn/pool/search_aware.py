@@ -1,0 +1,206 @@
+"""Search-aware tuning: candidates of every bin of phrase search, not only of the last.  [liu2014]
+
+The objective of a sentence x with bins B_1 .. B_|x| sums over all of them (eq. 5, 7, 9):
+
+    sum over i = 1 .. |x| of  loss(B_i),     B_i: the partial derivations that cover i words
+
+A partial derivation d is evaluated by its *partial* string, against a reference length of
+|y| i / |x| (eq. 1), or by its *potential* string: what it has, and then the best monotone
+translation of each span that it leaves open (eq. 3, algorithm 1). A group of candidates is a
+sentence and a bin; which of them a tuner is handed is all that changes, so this is an option of
+tuners and none of them. The group of the last bin is what ordinary tuning has.
+
+Goes in: a forest with its bins, the best translations of spans. Comes out: rows of candidates.
+
+Differs: errata eq. 1: no second minus; |y| is the mean of the references' lengths, so the metric of
+a `partial` pool takes that length for whole translations too. Errata eq. 5: a sentence counts |x|
+times. Potential strings change with the weights; a candidate keeps the statistics that it had when
+it came into the pool. B_i holds what search kept, which it chose by w.Phi and future costs; with
+`future` these are among the features. Candidates have no features of untranslated words: whoever
+leaves such a word open must cover it later, at the same cost, so that a tuner who sees it in some
+of a bin's candidates can only learn that leaving words as they are is good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopefear import _engine
+from hopefear._engine import BestSpans, Forest
+from hopefear.base.config import option
+from hopefear.base.errors import OptionError
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.metrics.metric import FloatArray, IntArray, Metric, Prepared
+from hopefear.metrics.ngram_metric import NgramMetric
+from hopefear.metrics.prepared import PreparedReferences
+
+How = Literal["off", "partial", "potential"]
+M = TypeVar("M", bound=Metric)
+
+
+@dataclass(kw_only=True)
+class SearchAware:
+    """The options of tuners that can learn from all bins."""
+
+    search_aware: How = option(
+        "off",
+        help="learn from what covers a part of the sentence too, judged by what it has (partial) "
+        "or by what it may become (potential); phrase-based models only",
+    )
+    future: bool = option(
+        False, help="of search_aware: add the features of the best translation of what is open"
+    )
+
+    @property
+    def needs_spans(self) -> bool:
+        """Whether the best translations of spans are asked for."""
+        return self.search_aware == "potential" or (self.search_aware != "off" and self.future)
+
+
+class DecodesBins(Protocol):
+    """What is asked of a decoder."""
+
+    untranslated: frozenset[str]
+
+    def best_spans(self, sentence: Any, weights: Weights) -> BestSpans: ...
+
+
+class BinRows(NamedTuple):
+    """Candidates of the bins of a sentence, best first in each by all features."""
+
+    begin: NDArray[np.int64]  # (bins + 1,): where the rows of a bin begin
+    covered: NDArray[np.int32]  # (rows,): the bin of each
+    keys: NDArray[np.uint64]
+    features: NDArray[np.int64]  # (rows + 1,): where the features of a row begin
+    ids: NDArray[np.uint64]
+    values: NDArray[np.float32]
+    scores: FloatArray
+    statistics: IntArray | None  # (rows, columns), where a metric was given …
+    texts: list[str] | None  # … else the strings
+
+
+def check_search_aware(tuner: object, decoder: object, metric: Metric) -> None:
+    """Refuse what cannot be, before anything is decoded."""
+    how = getattr(tuner, "search_aware", None)
+    if how is None:
+        return
+    if how == "off":
+        if getattr(tuner, "future", False):
+            raise OptionError("future: belongs to search_aware; set search_aware=potential or omit")
+        return
+    if not getattr(decoder, "has_bins", False):
+        raise OptionError(
+            f"search_aware: {how} needs the bins of phrase search, which this decoder has not; "
+            "tune a phrase-based model of our own or set search_aware=off"
+        )
+    if getattr(tuner, "space", "kbest") != "kbest":
+        raise OptionError(
+            f"search_aware: {how} learns from lists of partial derivations; set space=kbest"
+        )
+    if how == "partial":
+        pool_metric(metric, "partial")
+
+
+def pool_metric(metric: M, how: How) -> M:
+    """What candidates are counted by: for partial strings a length that can be shared out."""
+    if how != "partial":
+        return metric
+    if not isinstance(metric, NgramMetric):
+        raise OptionError(
+            f"search_aware: partial needs a reference length to share out, and {metric.title} has "
+            "none; tune for bleu or set search_aware=potential"
+        )
+    return cast(M, replace(metric, reference_length="average"))
+
+
+def shared_out(statistics: IntArray, shares: FloatArray) -> IntArray:
+    """Statistics with that share of their reference length (eq. 1); the metric is `pool_metric`."""
+    rows = statistics.copy()
+    rows[:, -1] = np.rint(rows[:, -1] * shares)
+    return rows
+
+
+def words_of(forest: Forest) -> int:
+    """|x|: the words that a whole derivation covers."""
+    return int(forest.covered[forest.goal]) if forest.goal is not None else 0
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Makes candidates of all bins but the last, whose candidates are those of the goal."""
+
+    how: How
+    future: bool
+    names: FeatureNames  # the decoder's
+    untranslated: frozenset[int] = frozenset()  # features to leave out, see `Decoder`
+
+    def strings(
+        self, forest: Forest, weights: Weights, spans: BestSpans | None, bin: int
+    ) -> BinRows:
+        """The rows of one bin, with strings."""
+        return self._rows(forest, weights, spans, bin, bin, None, 0)
+
+    def counted(
+        self,
+        forest: Forest,
+        weights: Weights,
+        spans: BestSpans | None,
+        prepared: Prepared,
+        sentence: int,
+    ) -> BinRows:
+        """The rows of the bins 1 .. |x| - 1, counted by `pool_metric` against a sentence's
+        references.
+        """
+        words = words_of(forest)
+        quick = type(prepared) is PreparedReferences and not prepared.lowercase
+        references = cast(PreparedReferences, prepared).references if quick else None
+        found = self._rows(forest, weights, spans, 1, words - 1, references, sentence)
+        statistics = found.statistics
+        if found.texts is not None:
+            numbers = np.full(len(found.texts), sentence, np.int32)
+            statistics = prepared.statistics(found.texts, numbers)
+        if self.how == "partial":
+            assert statistics is not None
+            statistics = shared_out(statistics, found.covered / max(1, words))
+        return found._replace(statistics=statistics, texts=None)
+
+    def _rows(
+        self,
+        forest: Forest,
+        weights: Weights,
+        spans: BestSpans | None,
+        first: int,
+        last: int,
+        references: _engine.ReferenceSet | None,
+        sentence: int,
+    ) -> BinRows:
+        begin, keys, features, ids, values, scores, counts, texts = _engine.bin_rows(
+            forest,
+            weights.table,
+            first,
+            max(last, first - 1),
+            spans,
+            self.how == "potential",
+            self.future,
+            references,
+            sentence,
+            self.names,
+        )
+        left_out = np.isin(ids, np.array(sorted(self.untranslated), np.uint64))
+        if left_out.any():
+            row = np.repeat(np.arange(len(keys)), np.diff(features))
+            costs = [weights[int(id)] for id in ids[left_out]] * values[left_out]
+            scores = scores - np.bincount(row[left_out], costs, len(keys))
+            ids, values, row = ids[~left_out], values[~left_out], row[~left_out]
+            features = np.searchsorted(row, np.arange(len(keys) + 1)).astype(np.int64)
+        covered = np.repeat(np.arange(first, first + len(begin) - 1), np.diff(begin))
+        statistics = None
+        if references is not None:
+            statistics = counts.reshape(len(keys), references.columns)
+        return BinRows(
+            begin, covered.astype(np.int32), keys, features, ids, values, scores, statistics, texts
+        )

@@ -1,0 +1,28 @@
+"""The perceptron: C times the difference, if the loss is positive, however large.  [eidelman2013]
+
+    w += C M (f(y+) - f(y-))
+
+For a minibatch the mean of the differences (Zhao and Huang).  [zhao2013]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from hopefear.learn.steps.step import FloatArray, Problem, Settings, Step
+
+
+class Perceptron(Step):
+    name: ClassVar[str] = "perceptron"
+
+    def change(
+        self, problems: Sequence[Problem], metric: FloatArray, settings: Settings
+    ) -> FloatArray:
+        total = np.zeros(len(metric))
+        for problem in problems:
+            if problem.loss > 0:
+                total += problem.direction(problem.away)
+        return settings.C / max(1, len(problems)) * metric * total

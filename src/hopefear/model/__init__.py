@@ -1,0 +1,1 @@
+"""The model directory: how it is trained, imported, and used to translate."""

@@ -1,0 +1,181 @@
+"""cdec.ini: a hierarchical grammar or one per sentence, language models, weights, search options.
+
+`key=value` lines. Units are cdec's: everything in log10, word penalty -1/ln 10 per word. The
+features of rules keep the names that the grammar gives them. What would change scores and is not
+known here is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hopefear.base.errors import InputError, suggestion
+from hopefear.base.files import PathLike, is_device
+from hopefear.base.progress import Display
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import FeatureSpec
+from hopefear.model.importing.directory import Imported, find_file, read_ini_lines
+from hopefear.model.importing.moses import parse_weight
+
+LOG10 = 1 / math.log(10)  # natural logs to log10
+
+_HARMLESS = {"threads", "quiet", "show_expected_length", "k_best", "unique_k_best", "input"}
+_HARMLESS |= {"show_weights", "prelm_beam_prune", "density_prune", "ctf_beam_widen"}
+_KNOWN = {
+    "formalism",
+    "grammar",
+    "add_pass_through_rules",
+    "scfg_max_span_limit",
+    "scfg_default_nt",
+    "goal",
+    "intersection_strategy",
+    "cubepruning_pop_limit",
+    "feature_function",
+    "weights",
+}
+_COUNTS = {  # feature functions that count: our feature, cdec's, factor
+    "WordPenalty": [("words", "WordPenalty", -LOG10)],
+    "SourceWordPenalty": [("source-words", "SourceWordPenalty", -LOG10)],
+    "ArityPenalty": [(f"arity{k}", f"Arity_{k}", -LOG10) for k in range(3)],
+}
+
+
+def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
+    """What cdec.ini says; the weights are a file of their own, in cdec's format or ours."""
+    found = Imported(system="hiero", weights=Weights(), rules=None)
+    # Glue and words that pass through are features of every hierarchical grammar in cdec.
+    found.features = {
+        "glue": FeatureSpec("Glue"),
+        "pass-through": FeatureSpec("PassThrough"),
+        "lm": FeatureSpec("LanguageModel", LOG10),
+    }
+    grammars: list[Path] = []
+    options: dict[str, Any] = {"pass_through_all": False, "pop_limit": 200, "rule_limit": 0}
+    formalism = None
+    for number, text in read_ini_lines(ini):
+        place = f"{ini}:{number}"
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InputError(f"{place}: {text[:40]!r}, expected key=value")
+        if key in _HARMLESS:
+            continue
+        if key not in _KNOWN:
+            hint = suggestion(key, _KNOWN)
+            raise InputError(f"{place}: {key} is not known here; {hint}")
+        if key == "formalism":
+            formalism = value
+            if value != "scfg":
+                raise InputError(f"{place}: formalism={value}; only scfg can be imported")
+        elif key == "grammar":
+            grammars.append(find_file(ini, value, place))
+        elif key == "add_pass_through_rules":
+            options["pass_through_all"] = _truth(value, place)
+        elif key == "scfg_max_span_limit":
+            options["span_limit"] = _whole(value, place)
+        elif key == "cubepruning_pop_limit":
+            options["pop_limit"] = _whole(value, place)
+        elif key == "scfg_default_nt" and value != "X":
+            options["label"] = value
+        elif key == "goal" and value != "S":
+            options["glue_label"] = value
+        elif key == "intersection_strategy":
+            if value not in ("cube_pruning", "full"):
+                raise InputError(f"{place}: {key}={value}, expected cube_pruning or full")
+            if value == "full":
+                options["search"] = "full"
+        elif key == "feature_function":
+            _feature_function(ini, place, value, found)
+        elif key == "weights" and weights is None:
+            weights = find_file(ini, value, place)
+    if formalism is None:
+        raise InputError(f"{ini}: no formalism=scfg in it; is it a cdec.ini?")
+    if weights is None:
+        raise InputError(f"{ini}: names no weights; give --weights FILE")
+    found.decoder = options
+    found.weights = read_weights(Path(weights))
+    if grammars:
+        found.rules = partial(_write_rules, grammars)
+    else:
+        found.notes.append(
+            f"{ini}: names no grammar, so every sentence brings its own, as in "
+            '<seg grammar="FILE"> words </seg>'
+        )
+    return found
+
+
+def _feature_function(ini: Path, place: str, text: str, found: Imported) -> None:
+    try:
+        name, *words = shlex.split(text)
+    except ValueError:
+        raise InputError(f"{place}: {text[:40]!r}, expected a name and words after it") from None
+    if name in _COUNTS:
+        if words:
+            raise InputError(f"{place}: {name} {words[0]!r}, expected nothing after the name")
+        for key, theirs, factor in _COUNTS[name]:
+            found.features[key] = FeatureSpec(theirs, factor)
+        return
+    if name != "KLanguageModel":
+        known = ", ".join(sorted([*_COUNTS, "KLanguageModel"]))
+        raise InputError(f"{place}: feature function {name} is not known here; known are {known}")
+    feature = "LanguageModel"
+    while words and words[0].startswith("-"):
+        flag = words.pop(0)
+        if flag != "-n" or not words:
+            raise InputError(f"{place}: KLanguageModel {flag} is not known here; -n NAME is")
+        feature = words.pop(0)
+    if len(words) != 1:
+        raise InputError(f"{place}: KLanguageModel, expected [-n NAME] FILE")
+    if feature in found.lms:
+        raise InputError(f"{place}: a second {feature}; name it with -n NAME")
+    found.lms[feature] = find_file(ini, words[0], place)
+    found.features[f"unknown.{feature}"] = FeatureSpec(f"{feature}_OOV")
+
+
+def load_weights(path: Path) -> Weights:
+    """The weights of a file of ours, or of cdec's: then there is a blank instead of a tab."""
+    if str(path) != "-" and not is_device(path):
+        with path.open("rb") as file:
+            first = file.readline(1000).rstrip()
+        if b" " in first and b"\t" not in first and b"\0" not in first:
+            return read_weights(path)
+    return Weights.load(path)
+
+
+def read_weights(path: Path) -> Weights:
+    """`name value` lines, separated by a blank, a tab or `=`."""
+    weights = Weights()
+    for number, text in read_ini_lines(path, inline=False):
+        place = f"{path}:{number}"
+        parts = text.split()
+        if len(parts) == 1:
+            parts = list(text.rpartition("=")[::2])
+        if len(parts) != 2 or not parts[0]:
+            raise InputError(f"{place}: {text[:40]!r}, expected NAME VALUE")
+        if parts[0] in weights:
+            raise InputError(f"{place}: {parts[0]} has a weight already; keep one of the lines")
+        weights[parts[0]] = parse_weight(parts[1], place)
+    if not len(weights):
+        raise InputError(f"{path}: no weights in it, expected lines of NAME VALUE")
+    return weights
+
+
+def _truth(text: str, place: str) -> bool:
+    if text.lower() not in ("true", "false", "1", "0"):
+        raise InputError(f"{place}: {text[:40]!r}, expected true or false")
+    return text.lower() in ("true", "1")
+
+
+def _whole(text: str, place: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise InputError(f"{place}: {text[:40]!r}, expected a whole number of at most 9 digits")
+    return int(text)
+
+
+def _write_rules(grammars: list[Path], output: Path, display: Display) -> dict[str, Any]:
+    from hopefear.rules.cdec import import_grammar
+
+    return import_grammar(*grammars, output=output, display=display)

@@ -1,0 +1,493 @@
+"""Training: two texts in, a model directory out.
+
+Text steps, word alignment, language model, rules, word lists, word classes; each is a `Step` that
+knows what its outputs depend on. What a step made is kept with a fingerprint of that, in
+`work/steps.json`: a run that was stopped goes on behind the last finished step, and a run with
+other options does again only what depends on them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import hopefear
+from hopefear.base.config import part_of
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import PathLike, locked, open_input, write_text
+from hopefear.base.progress import Display
+from hopefear.base.threads import all_cores
+from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasses
+from hopefear.features.word_lists import LISTS_FILE, WordLists
+from hopefear.model.directory import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
+from hopefear.model.folds import SIDES, fold_range
+from hopefear.model.train_options import TrainOptions
+from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.table import TABLE_FILE, RuleTable
+from hopefear.text.clean import CleanRules, clean_files
+from hopefear.text.clusters import cluster
+from hopefear.text.lines import read_lines, read_parallel, write_parallel
+from hopefear.text.pipeline import TextPipeline, casing_name, language_of
+from hopefear.text.taggers import make_tagger
+
+__all__ = ["TrainOptions", "train"]
+
+# Options that are files which only the step of word classes reads.
+_CLASS_FILES = ("source_clusters", "target_clusters", "source_tags", "target_tags")
+STATE_FILE = "steps.json"
+LOCK_FILE = "lock"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its name, what it depends on, what it leaves, and the work."""
+
+    name: str
+    depends: dict[str, Any]
+    outputs: tuple[str, ...]  # relative to the model directory
+    work: Callable[[], dict[str, Any]]
+
+
+def train(
+    source: PathLike,
+    target: PathLike,
+    directory: PathLike,
+    options: TrainOptions | None = None,
+    *,
+    display: Display | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Make or finish a model directory; the report says what each step did and how long it took.
+
+    `tell` gets a line for each thing a person should know.
+    """
+    training = _Training(
+        Path(source), Path(target), Path(directory), options or TrainOptions(), display, tell
+    )
+    return training.run()
+
+
+class _Training:
+    def __init__(
+        self,
+        source: Path,
+        target: Path,
+        directory: Path,
+        options: TrainOptions,
+        display: Display | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.inputs = dict(zip(SIDES, (source, target), strict=True))
+        self.directory, self.options = directory, options
+        self.work = directory / WORK
+        self.display = display or Display()
+        self.tell = tell
+        self.threads = options.threads or all_cores()
+        for path in self._all_inputs().values():
+            if str(path) == "-":
+                raise OptionError("'-': training reads its texts more than once; give a file")
+
+    def run(self) -> dict[str, Any]:
+        started = time.monotonic()
+        # What cannot be read and what is not known is said before anything is written.
+        self.classes = {side: self._given_classes(side) for side in SIDES}
+        tagger = self._tagger()
+        steps = self._steps(self._hash_inputs())
+        self._prepare_directory()
+        refusal = f"{self.directory}: another process is training in it; wait for it or stop it"
+        with locked(self.work / LOCK_FILE, refusal):
+            report = self._run(steps, tagger)
+        report["seconds"] = round(time.monotonic() - started, 3)
+        return report
+
+    def _run(self, steps: list[Step], tagger: dict[str, Any]) -> dict[str, Any]:
+        """What is not done yet; nobody else writes into the directory."""
+        self._sweep()
+        state = self._read_state()
+        self._write_state(state)  # from now on the directory is known as ours
+        report: dict[str, Any] = {"model": str(self.directory), "steps": {}}
+        for step in steps:
+            if step.name == "alignment":  # the first one after the text
+                self._check_folds(report["steps"]["text"]["kept"])
+            key = _digest(step.depends)
+            done = state.get(step.name)
+            if done and done["key"] == key and self._sizes(step) == done["outputs"]:
+                report["steps"][step.name] = {**done["report"], "reused": True}
+                self.tell(f"{step.name}: done before")
+                continue
+            (self.directory / MODEL_FILE).unlink(missing_ok=True)
+            wall, cpu = time.monotonic(), time.process_time()
+            result = step.work()
+            result["seconds"] = round(time.monotonic() - wall, 3)
+            result["cpu_seconds"] = round(time.process_time() - cpu, 3)
+            state[step.name] = {"key": key, "outputs": self._sizes(step), "report": result}
+            self._write_state(state)
+            report["steps"][step.name] = {**result, "reused": False}
+        self._forget_folds()
+        self._forget_classes()
+        self._finish(report, tagger)
+        return report
+
+    # -- the directory and its state --
+
+    def _prepare_directory(self) -> None:
+        if self.directory.exists():
+            if not self.directory.is_dir():
+                raise OptionError(f"{self.directory}: is a file; give a new directory")
+            marks = (self.work / LOCK_FILE, self.work / STATE_FILE, self.directory / MODEL_FILE)
+            ours = any(path.exists() for path in marks)
+            if not ours and any(self.directory.iterdir()):
+                raise OptionError(
+                    f"{self.directory}: is not empty and no model; give a new directory"
+                )
+        self.work.mkdir(parents=True, exist_ok=True)
+
+    def _sweep(self) -> None:
+        """Of a run that was killed: scratch, and files that were not yet renamed (files.py)."""
+        for left in self.work.glob("tmp-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        for left in self.directory.rglob(".*.tmp"):
+            left.unlink(missing_ok=True)
+
+    def _read_state(self) -> dict[str, Any]:
+        try:
+            state = json.loads((self.work / STATE_FILE).read_text(encoding="utf-8"))
+            return state if isinstance(state, dict) else {}
+        except (FileNotFoundError, json.JSONDecodeError, UnicodeDecodeError):
+            return {}
+
+    def _write_state(self, state: dict[str, Any]) -> None:
+        with write_text(self.work / STATE_FILE) as file:
+            json.dump(state, file, indent=1)
+
+    def _sizes(self, step: Step) -> dict[str, int] | None:
+        paths = {name: self.directory / name for name in step.outputs}
+        if not all(path.is_file() for path in paths.values()):
+            return None
+        return {name: path.stat().st_size for name, path in paths.items()}
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="tmp-", dir=self.work) as name:
+            yield Path(name)
+
+    # -- what depends on what --
+
+    def _hash_inputs(self) -> dict[str, str]:
+        with self.display.step("look at the texts"):
+            return {name: _file_digest(path) for name, path in self._all_inputs().items()}
+
+    def _all_inputs(self) -> dict[str, Path]:
+        names = ("align", "lm_text", *_CLASS_FILES)
+        given = {name: getattr(self.options, name) for name in names}
+        return {**self.inputs, **{name: path for name, path in given.items() if path is not None}}
+
+    def _steps(self, hashes: dict[str, str]) -> list[Step]:
+        options = self.options
+        rules = part_of(CleanRules, options)
+        classes = [hashes.pop(name, None) for name in _CLASS_FILES]
+        # What only the language model is made of; without it the target side, as ever.
+        own_text = {"lm_text": hashes.pop("lm_text")} if "lm_text" in hashes else {}
+        text = {
+            "inputs": hashes,
+            "languages": {side: self._language(side) for side in SIDES},
+            "options": [options.tokenized, options.casing, rules],
+            "version": 1,
+        }
+        aligned = {"text": text, "version": 1}
+        lm = {"text": text, **own_text, "order": options.order, "version": 1}
+        table = {"alignment": aligned, "options": options.content(), "version": 1}
+        lists = {"alignment": aligned, "size": options.list_size, "version": 1}
+        names = [f"{WORK}/{side}.txt" for side in SIDES]
+        names += [f"{WORK}/given.align"] if options.align is not None else []
+        if not options.tokenized and options.casing != "none":
+            names += [casing_name(side) for side in SIDES]
+        steps = [
+            Step("text", text, (*names, f"{WORK}/text.json"), self._text),
+            Step("alignment", aligned, (f"{WORK}/alignment.txt",), self._alignment),
+            Step("language model", lm, (LM_FILE,), self._language_model),
+            Step("rules", table, (TABLE_FILE,), self._rules),
+            Step("word lists", lists, (LISTS_FILE,), self._word_lists),
+        ]
+        if options.clusters or any(classes):
+            depends = {"text": text, "clusters": options.clusters, "given": classes, "version": 1}
+            steps.append(Step("word classes", depends, (CLASSES_FILE,), self._word_classes))
+        for number in range(options.folds):
+            fold = {"rules": table, "lm": lm, "fold": [number, options.folds]}
+            place = f"{FOLDS}/{number}"
+            outputs = (f"{place}/{TABLE_FILE}",) + (
+                () if options.lm_text is not None else (f"{place}/{LM_FILE}",)
+            )
+            steps.append(Step(f"fold {number}", fold, outputs, partial(self._fold, number)))
+        return steps
+
+    def _language(self, side: str) -> str:
+        given = getattr(self.options, f"{side}_language")
+        found = given or language_of(self.inputs[side])
+        if found is None and not self.options.tokenized:
+            raise OptionError(
+                f"{self.inputs[side]}: its name does not tell the language; "
+                f"give --{side}-language, or --tokenized"
+            )
+        return found or "en"
+
+    # -- the steps --
+
+    def _text(self) -> dict[str, Any]:
+        pipelines = {}
+        with self._scratch() as scratch:
+            for side in SIDES:
+                pipelines[side] = self._prepare_side(side, scratch / side)
+            inputs = [scratch / side for side in SIDES]
+            outputs = [self.work / f"{side}.txt" for side in SIDES]
+            if self.options.align is not None:
+                inputs.append(self.options.align)
+                outputs.append(self.work / "given.align")
+            rules = CleanRules(**part_of(CleanRules, self.options))
+            with self.display.step("clean", unit="pairs") as step:
+                cleaned = clean_files(inputs, outputs, rules, step=step)
+        if cleaned.dropped:
+            self.tell(cleaned.text())
+        if not cleaned.kept:
+            raise InputError(
+                f"{self.inputs['source']}: no sentence pair is left of {cleaned.pairs:,}; "
+                "look at the texts, or at --max-words and --max-ratio"
+            )
+        text = {side: pipelines[side].save(self.directory, side) for side in SIDES}
+        with write_text(self.work / "text.json") as file:
+            json.dump(text, file)
+        return cleaned.to_mapping()
+
+    def _prepare_side(self, side: str, output: Path) -> TextPipeline:
+        path, language = self.inputs[side], self._language(side)
+        if self.options.tokenized:
+            pipeline = TextPipeline.as_it_is(language)
+        else:
+            pipeline = TextPipeline(language=language, casing=self.options.casing)
+            for note in pipeline.notes():
+                self.tell(f"{side}: {note}")
+            with self.display.step(f"learn {side} text", unit="lines") as step:
+                pipeline.learn(_counted(read_lines(path), step.advance))
+        with self.display.step(f"prepare {side} text", unit="lines") as step:
+            pipeline.prepare_file(path, output, step)
+        return pipeline
+
+    def _alignment(self) -> dict[str, Any]:
+        output = self.work / "alignment.txt"
+        if self.options.align is not None:
+            shutil.copyfile(self.work / "given.align", output)
+            return {"given": str(self.options.align)}
+        from hopefear.align import Aligner, Settings, read_pairs
+
+        source, target = (self.work / f"{side}.txt" for side in SIDES)
+        pairs = read_pairs(source, target, max_length=max(1000, self.options.max_words))
+        settings = Settings()
+        passes = settings.model1_iterations + settings.hmm_iterations
+        with self.display.step("learn to align", total=passes * pairs.pairs, unit="pairs") as step:
+            aligner = Aligner.train(pairs, settings, threads=self.threads, progress=step.update)
+        with self.display.step("align", total=pairs.pairs, unit="pairs") as step:
+            found = aligner.write(pairs, output, threads=self.threads, progress=step.update)
+        return asdict(found)
+
+    def _language_model(self) -> dict[str, Any]:
+        if self.options.lm_text is None:
+            return self._estimate(self.work / "target.txt", self.directory / LM_FILE)
+        with self._scratch() as scratch:
+            pipeline = TextPipeline.load(self.directory, "target", self._texts()["target"])
+            with self.display.step("prepare the language model's text", unit="lines") as step:
+                pipeline.prepare_file(self.options.lm_text, scratch / "lm.txt", step)
+            return self._estimate(scratch / "lm.txt", self.directory / LM_FILE)
+
+    def _estimate(self, text: Path, output: Path) -> dict[str, Any]:
+        from hopefear.lm import LanguageModel
+        from hopefear.lm.estimate import estimate
+
+        with self._scratch() as scratch, self.display.step("estimate", unit="tokens") as step:
+            report = estimate(
+                text,
+                scratch / "lm.arpa",
+                order=self.options.order,
+                discount_fallback=True,  # small and closed texts are welcome here
+                memory=max(self.options.memory, 64 << 20),
+                threads=self.threads,
+                tmp=self.options.tmp,
+                skip_symbols=True,
+                progress=step.update,
+            )
+            LanguageModel.load(scratch / "lm.arpa").compile(output)
+        fell_back = [order.order for order in report.orders if order.fell_back]
+        if fell_back:
+            orders = ", ".join(map(str, fell_back))
+            self.tell(f"the text is too small for discounts of its own for order {orders}")
+        return {
+            "tokens": report.tokens,
+            "types": report.types,
+            "order": self.options.order,
+            "ngrams": [order.ngrams for order in report.orders],
+        }
+
+    def _rules(self) -> dict[str, Any]:
+        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        return self._extract(texts, self.directory / TABLE_FILE)
+
+    def _extract(self, texts: list[Path], output: Path) -> dict[str, Any]:
+        options = part_of(ExtractOptions, self.options)
+        options["threads"] = self.threads
+        source, target, alignment = texts
+        found = extract(
+            source, target, alignment, output, ExtractOptions(**options), display=self.display
+        )
+        return {key: found[key] for key in ("sentences", "pairs", "rules", "source_sides")}
+
+    def _check_folds(self, pairs: int) -> None:
+        folds = self.options.folds
+        if folds > pairs:
+            raise OptionError(f"--folds {folds}: there are {pairs:,} pairs; give at most so many")
+        if folds and self.options.lm_text is not None:
+            self.tell(
+                "folds leave rules out; their language model is that of --lm-text, the same for all"
+            )
+
+    def _fold(self, number: int) -> dict[str, Any]:
+        """Rules and a language model without a block of the text; the alignment is that of all."""
+        place = self.directory / FOLDS / str(number)
+        place.mkdir(parents=True, exist_ok=True)
+        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        size = sum(1 for _ in read_lines(texts[0]))
+        begin, end = fold_range(number, self.options.folds, size)
+        with self._scratch() as scratch:
+            # An emptied line keeps the numbers of the other sentences.
+            left = [scratch / path.name for path in texts]
+            rows = enumerate(read_parallel(texts))
+            write_parallel(left, (("", "", "") if begin <= i < end else row for i, row in rows))
+            report = self._extract(left, place / TABLE_FILE)
+            if self.options.lm_text is None:
+                words = scratch / "lm.txt"
+                with write_text(words) as file:
+                    file.writelines(f"{line}\n" for line in read_lines(left[1]) if line)
+                report["lm_tokens"] = self._estimate(words, place / LM_FILE)["tokens"]
+        return {**report, "left_out": [begin, end]}
+
+    def _word_lists(self) -> dict[str, Any]:
+        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        with self._scratch() as scratch, self.display.step("count words", unit="sentences") as step:
+            lists = WordLists.count(
+                *texts, limit=self.options.list_size, tmp=scratch, progress=step.update
+            )
+        lists.save(self.directory / LISTS_FILE)
+        return {"entries": {name: len(entries) for name, entries in (lists.lists or {}).items()}}
+
+    def _given_classes(self, side: str) -> SideClasses:
+        paths, tags = (getattr(self.options, f"{side}_{kind}") for kind in ("clusters", "tags"))
+        return SideClasses.read(paths, tags)
+
+    def _word_classes(self) -> dict[str, Any]:
+        sides = {}
+        for side in SIDES:
+            found = self.classes[side]
+            if not found.paths and self.options.clusters:
+                with self.display.step(f"cluster {side} words", unit="words") as step:
+                    clusters, _ = cluster(
+                        [self.work / f"{side}.txt"],
+                        clusters=self.options.clusters,
+                        progress=step.update,
+                    )
+                found = SideClasses(clusters.paths, found.tags)
+            sides[side] = found
+        WordClasses(sides["source"], sides["target"]).save(self.directory / CLASSES_FILE)
+        return {
+            side: {"clustered": len(found.paths), "tagged": len(found.tags)}
+            for side, found in sides.items()
+        }
+
+    def _forget_classes(self) -> None:
+        """Those of a run with other options."""
+        options = self.options
+        if not options.clusters and not any(getattr(options, name) for name in _CLASS_FILES):
+            (self.directory / CLASSES_FILE).unlink(missing_ok=True)
+
+    def _forget_folds(self) -> None:
+        for place in (self.directory / FOLDS).glob("*"):
+            if not place.name.isdigit() or int(place.name) >= self.options.folds:
+                shutil.rmtree(place, ignore_errors=True)
+
+    # -- the end --
+
+    def _texts(self) -> dict[str, Any]:
+        texts: dict[str, Any] = json.loads((self.work / "text.json").read_text(encoding="utf-8"))
+        return texts
+
+    def _write_weights(self) -> None:
+        """Default weights; those that are there stay, unless they are of other features."""
+        from hopefear.base.weights import Weights
+        from hopefear.decode.defaults import default_weights
+
+        path = self.directory / WEIGHTS_FILE
+        columns = RuleTable.open(self.directory / TABLE_FILE).columns
+        wanted = default_weights(self.options.system, columns, ["lm"])
+        if path.is_file():
+            with contextlib.suppress(InputError):
+                there = Weights.load(path)
+                if all(name in there for name in wanted):
+                    return
+        Weights(wanted).save(path)
+
+    def _tagger(self) -> dict[str, Any]:
+        """For model.toml; that it can be made is known before anything is."""
+        name = self.options.source_tagger
+        if name is None:
+            return {}
+        lexicon = self.classes["source"].tags
+        tools = make_tagger(name, self._language("source"), lexicon).versions()
+        return {"tagger": {"name": name, "tools": tools}}
+
+    def _finish(self, report: dict[str, Any], tagger: dict[str, Any]) -> None:
+        steps = report["steps"]
+        self._write_weights()
+        write_settings(
+            self.directory,
+            {
+                "system": self.options.system,
+                "made_by": f"hopefear {hopefear.__version__}",
+                "text": self._texts(),
+                **tagger,
+                "training": {
+                    "source": self.inputs["source"].name,
+                    "target": self.inputs["target"].name,
+                    "folds": self.options.folds,
+                    "order": self.options.order,
+                    "steps": {
+                        name: {key: value for key, value in step.items() if key != "reused"}
+                        for name, step in steps.items()
+                    },
+                },
+            },
+        )
+
+
+def _counted(lines: Iterable[str], count: Callable[[], None]) -> Iterator[str]:
+    for line in lines:
+        count()
+        yield line
+
+
+def _digest(value: Any) -> str:
+    return hashlib.blake2b(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def _file_digest(path: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    with open_input(path) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

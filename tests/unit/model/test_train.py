@@ -1,0 +1,296 @@
+"""Training on a small world: what is in the model, going on after a stop, folds, bad input."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import locked
+from hopefear.model.directory import Model
+from hopefear.model.folds import fold_range
+from hopefear.model.train import TrainOptions, train
+from hopefear.text import world
+from hopefear.text.lines import read_lines
+
+
+@pytest.fixture(scope="module")
+def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("world")
+    world.write(world.generate(train=400, dev=5, test=5), directory)
+    return directory
+
+
+def options(**more: Any) -> TrainOptions:
+    return TrainOptions(**{"tokenized": True, "order": 3, "threads": 2, **more})
+
+
+def run(bitext: Path, model: Path, **more: Any) -> dict[str, Any]:
+    return train(bitext / "train.zh", bitext / "train.en", model, options(**more))
+
+
+@pytest.fixture(scope="module")
+def trained(bitext: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("trained") / "model"
+    run(bitext, directory)
+    return directory
+
+
+@pytest.fixture
+def model(trained: Path, tmp_path: Path) -> Path:
+    """A copy: models can be moved."""
+    return Path(shutil.copytree(trained, tmp_path / "moved"))
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in sorted(directory.rglob("*.*"))
+        if path.suffix in (".bin", ".txt", ".tsv")
+    }
+
+
+def test_the_model_has_what_translating_needs(model: Path) -> None:
+    loaded = Model.load(model)
+    assert loaded.system == "phrase"
+    assert loaded.lm.order == 3
+    found = {" ".join(rule.target) for rule in loaded.rules.lookup(["huitan"])}
+    assert found & {"talks", "the talks", "discussions"}
+    assert loaded.text("source").prepare("Bushi yu Shalong") == ["Bushi", "yu", "Shalong"]
+    assert loaded.folds == []
+
+
+def test_the_alignment_is_parallel_to_the_text(model: Path) -> None:
+    work = model / "work"
+    lines = [len(list(read_lines(work / f"{n}.txt"))) for n in ("source", "target", "alignment")]
+    assert lines == [400, 400, 400]
+
+
+def test_a_second_run_does_nothing_again(bitext: Path, model: Path) -> None:
+    before = contents(model)
+    report = run(bitext, model)
+    assert all(step["reused"] for step in report["steps"].values())
+    assert contents(model) == before
+
+
+@pytest.mark.parametrize("lost", ["lm.bin", "rules.bin", "work/alignment.txt", "work/source.txt"])
+def test_what_is_lost_is_made_again_and_is_the_same(bitext: Path, model: Path, lost: str) -> None:
+    before = contents(model)
+    (model / lost).unlink()
+    report = run(bitext, model)
+    assert not all(step["reused"] for step in report["steps"].values())
+    assert contents(model) == before
+
+
+def test_only_what_depends_on_an_option_is_done_again(bitext: Path, model: Path) -> None:
+    done = {
+        name for name, step in run(bitext, model, order=2)["steps"].items() if not step["reused"]
+    }
+    assert done == {"language model"}
+    assert Model.load(model).lm.order == 2
+    done = {
+        name
+        for name, step in run(bitext, model, order=2, limit=1)["steps"].items()
+        if not step["reused"]
+    }
+    assert done == {"rules"}
+    assert len(Model.load(model).rules.lookup(["huitan"])) == 1
+
+
+def test_a_stopped_run_goes_on(
+    bitext: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped in every step in turn, the model is in the end that of an undisturbed run."""
+    from hopefear.model import train as module
+
+    directory = tmp_path / "model"
+    for method in ("_text", "_alignment", "_language_model", "_rules"):
+        with monkeypatch.context() as patch:
+
+            def stop(self: object) -> dict[str, Any]:
+                raise KeyboardInterrupt
+
+            patch.setattr(module._Training, method, stop)
+            with pytest.raises(KeyboardInterrupt):
+                run(bitext, directory)
+        with pytest.raises(InputError, match=r"is unfinished, it has no model\.toml"):
+            Model.load(directory)
+    left = (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x")  # by a kill
+    for name in left:
+        (directory / name).parent.mkdir(exist_ok=True)
+        (directory / name).touch()
+    with locked(directory / "work" / "lock", "mine"):
+        with pytest.raises(InputError, match="another process is training in it"):
+            run(bitext, directory)
+        assert all((directory / name).exists() for name in left)  # it may be using them
+    run(bitext, directory)
+    assert contents(directory) == contents(trained)
+    assert not [*directory.rglob("*.tmp"), *directory.rglob("tmp-*")]
+
+
+def test_threads_and_memory_change_nothing(bitext: Path, trained: Path, tmp_path: Path) -> None:
+    from hopefear.base.config import Size
+
+    run(bitext, tmp_path / "one", threads=1, memory=Size(64 << 20))
+    assert contents(tmp_path / "one") == contents(trained)
+
+
+def test_a_given_alignment_is_used(bitext: Path, trained: Path, tmp_path: Path) -> None:
+    given = tmp_path / "given.align"
+    size = len(list(read_lines(bitext / "train.zh")))
+    given.write_text("0-0\n" * size)
+    report = run(bitext, tmp_path / "model", align=given)
+    assert report["steps"]["alignment"]["given"] == str(given)
+    made = Model.load(tmp_path / "model").rules.lookup(["huitan"])
+    assert made != Model.load(trained).rules.lookup(["huitan"])
+
+
+def test_language_model_text(bitext: Path, tmp_path: Path) -> None:
+    text = tmp_path / "lm.txt"
+    text.write_text("a b c d\na b d c\n" * 5)
+    run(bitext, tmp_path / "model", lm_text=text, folds=2)
+    model = Model.load(tmp_path / "model")
+    assert "a" in model.lm
+    assert "talks" not in model.lm
+    assert not (model.folds[0] / "lm.bin").exists()  # it has not seen the training text
+
+
+def test_raw_text(tmp_path: Path) -> None:
+    (tmp_path / "t.fr").write_text("La maison est petite.\nOui, la fleur est petite.\n" * 20)
+    (tmp_path / "t.en").write_text("The house is small.\nYes, the flower is small.\n" * 20)
+    train(tmp_path / "t.fr", tmp_path / "t.en", tmp_path / "model", TrainOptions(order=2))
+    model = Model.load(tmp_path / "model")
+    assert model.text("source").prepare("La maison.") == ["la", "maison", "."]
+    assert model.text("target").restore(["the", "house", "."]) == "The house."
+    assert any(rule.target == ("house",) for rule in model.rules.lookup(["maison"]))
+
+
+def test_folds_leave_their_part_out(bitext: Path, tmp_path: Path) -> None:
+    run(bitext, tmp_path / "model", folds=3)
+    model = Model.load(tmp_path / "model")
+    assert len(model.folds) == 3
+    steps = json.loads((model.directory / "work/steps.json").read_text())
+    lines = list(read_lines(model.directory / "work/target.txt"))
+    all_words = {word for line in lines for word in line.split()}
+    covered = []
+    for number, place in enumerate(model.folds):
+        from hopefear.lm import LanguageModel
+        from hopefear.rules.table import RuleTable
+
+        begin, end = steps[f"fold {number}"]["report"]["left_out"]
+        covered += range(begin, end)
+        kept = {w for i, line in enumerate(lines) if not begin <= i < end for w in line.split()}
+        lm = LanguageModel.load(place / "lm.bin")
+        assert {word for word in all_words if word in lm} == kept
+        table = RuleTable.open(place / "rules.bin")
+        assert {w for rule in table for w in rule.target} <= kept
+        assert all(not begin <= rule.sentence < end for rule in table if rule.sentence is not None)
+    assert covered == list(range(len(lines)))
+    report = run(bitext, tmp_path / "model", folds=2)
+    assert report["steps"]["fold 0"]["reused"] is False  # another fold 0
+    assert sorted(p.name for p in (tmp_path / "model/folds").iterdir()) == ["0", "1"]
+    with pytest.raises(OptionError, match="--folds 1 would leave all"):
+        options(folds=1)
+
+
+def test_fold_ranges() -> None:
+    assert [fold_range(n, 3, 10) for n in range(3)] == [(0, 3), (3, 6), (6, 10)]
+    assert fold_range(0, 2, 1) == (0, 0)
+
+
+def test_the_scores_are_probabilities(model: Path) -> None:
+    rules = Model.load(model).rules
+    column = rules.columns.index("p(e|f)")
+    total = sum(math.exp(rule.scores[column]) for rule in rules.lookup(["huitan"]))
+    assert 0 < total <= 1 + 1e-5
+
+
+def test_bad_input(bitext: Path, tmp_path: Path) -> None:
+    source, target = bitext / "train.zh", bitext / "train.en"
+    short = tmp_path / "short.en"
+    short.write_text("one line\n")
+    model = tmp_path / "model"
+    with pytest.raises(InputError, match=r"train\.zh.*400.*short\.en.*1|400.*1"):
+        train(source, short, model, options())
+    with pytest.raises(FileNotFoundError):
+        train(tmp_path / "absent.zh", target, tmp_path / "other", options())
+    assert not (tmp_path / "other").exists()
+    nameless = tmp_path / "short.txt"
+    nameless.write_text("x\n")
+    with pytest.raises(OptionError, match="its name does not tell the language"):
+        train(nameless, short, model, TrainOptions())
+    with pytest.raises(OptionError, match="give a file"):
+        train("-", target, model, options())
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "precious.txt").write_text("mine")
+    with pytest.raises(OptionError, match="is not empty and no model"):
+        train(source, target, tmp_path / "full", options())
+    bad = tmp_path / "bad.align"
+    bad.write_text("0-0\n" * 399 + "0-99\n")
+    with pytest.raises(InputError, match=r":400:"):
+        train(source, target, model, options(align=bad))
+    with pytest.raises(OptionError, match="--folds 20: there are 1 pairs"):
+        train(nameless, short, model, options(folds=20))
+    with pytest.raises(InputError, match="no sentence pair is left of 400"):
+        train(source, target, model, options(max_words=1))
+    with pytest.raises(InputError, match="is unfinished"):
+        Model.load(model)
+
+
+def test_foreign_and_damaged_models(model: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no model directory"):
+        Model.load(tmp_path)
+    (model / "lm.bin").unlink()
+    with pytest.raises(InputError, match=r"lm\.bin: no such file; copy the whole"):
+        Model.load(model)
+    (model / "model.toml").write_text("format = 99\n")
+    with pytest.raises(InputError, match="format 99, expected 1"):
+        Model.load(model)
+
+
+def test_another_text_for_the_language_model(bitext: Path, model: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.en"
+    tokens = []
+    for text in ("a house .\n", "a garden and a house .\n"):
+        other.write_text(text)
+        report = run(bitext, model, lm_text=other)
+        again = [name for name, step in report["steps"].items() if not step["reused"]]
+        assert again == ["language model"]
+        tokens.append(report["steps"]["language model"]["tokens"])
+    assert tokens == [3, 6]
+
+
+def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
+    lexicon = tmp_path / "tags"
+    lexicon.write_text("huitan\tN\n", encoding="utf-8")
+    report = run(bitext, model, clusters=20, source_tags=lexicon)
+    again = [name for name, step in report["steps"].items() if not step["reused"]]
+    assert again == ["word classes"]
+    before = Model.load(model).contents()["word-classes.tsv"]
+    classes = Model.load(model).lists.classes
+    assert len(set(classes.source.paths.values())) == 20
+    assert classes.source.tags == {"huitan": "N"}
+    assert classes.target.paths.keys() == {
+        word for line in read_lines(model / "work" / "target.txt") for word in line.split()
+    }
+    # Paths that come from elsewhere, instead.
+    paths = tmp_path / "paths"
+    paths.write_text("01\thuitan\t3\n", encoding="utf-8")
+    run(bitext, model, clusters=20, source_clusters=paths)
+    classes = Model.load(model).lists.classes
+    assert classes.source.paths == {"huitan": "01"}
+    assert Model.load(model).contents()["word-classes.tsv"] != before
+    assert classes.source.tags == {}
+    assert len(set(classes.target.paths.values())) == 20
+    run(bitext, model)
+    assert Model.load(model).lists.classes.target.paths == {}
+    # A file that is none is said before anything is done, and the model stays.
+    paths.write_text("xx\thuitan\t3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"paths:1: expected 'path<TAB>word<TAB>count'"):
+        run(bitext, model, source_clusters=paths)
+    Model.load(model)
