@@ -76,6 +76,7 @@ class Tuner(ABC):
     """Base of all tuners."""
 
     name: ClassVar[str]
+    loop: ClassVar[str]  # the registered name of the loop that runs it
     # The result is the mean of so many last iterations, unless the loop is told otherwise; 0: the
     # best one.
     average_last: ClassVar[int] = 0
@@ -100,6 +101,7 @@ class Tuner(ABC):
 class BatchTuner(Tuner):
     """Optimises on a pool; the loop decodes again and repeats."""
 
+    loop: ClassVar[str] = "batch"
     spaces: ClassVar[tuple[Space, ...]] = ("kbest",)  # the first is the default
     kbest: ClassVar[int] = 100  # candidates a sentence and decoding, unless the loop is told others
 
@@ -207,6 +209,7 @@ class OnlineTuner(Tuner):
     checkpoint, per learner; weights and averages are saved by the loop.
     """
 
+    loop: ClassVar[str] = "online"
     kbest: ClassVar[int] = 500  # translations looked at, unless the loop is told others
     wants_gold: ClassVar[bool] = False  # learns from examples with `gold` only (forced decoding)
 

@@ -34,7 +34,7 @@ from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest import ForestBuilder, viterbi
 from hopefear.learn.loop.judge import Judge, TuningSet
 from hopefear.learn.loop.mean import last_iterations, mean_weights
-from hopefear.learn.loop.options import LoopOptions
+from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.restrict import Restriction, check_held
 from hopefear.learn.loop.run import Record, RunDirectory
 from hopefear.learn.pool.sanity import check_finite, nearly_zero
@@ -150,6 +150,18 @@ class BaseLoop(ABC):
                 decoded = False
 
     # -- what differs between batch and online learning --
+
+    @classmethod
+    @abstractmethod
+    def make(
+        cls,
+        make_tuner: Callable[[], Any],
+        *,
+        training: TuningSet | None,
+        training_options: TrainingOptions,
+        **shared: Any,
+    ) -> BaseLoop:
+        """The loop of tuners like this one; `training`: what is learned from, if not `data`."""
 
     def _check(self) -> None:  # noqa: B027 (may be left as it is)
         """Refuse what cannot be, before anything is said or written."""

@@ -13,9 +13,12 @@ from typing import Any, cast
 import numpy as np
 
 from hopefear._engine import Forest
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
 from hopefear.base.weights import REST, FeatureNames, Weights
 from hopefear.learn.loop.base import BaseLoop, Decodes, Outcome, summary, without_rise
 from hopefear.learn.loop.judge import Judge, TuningSet
+from hopefear.learn.loop.options import TrainingOptions
 from hopefear.learn.loop.run import Record
 from hopefear.learn.loop.training import Names
 from hopefear.learn.pool.candidate_builder import DENSE_LIMIT
@@ -29,8 +32,26 @@ from hopefear.learn.tuner import BatchTuner, Pool, Task
 __all__ = ["Decodes", "Judge", "Loop", "Outcome", "TuningSet", "summary", "without_rise"]
 
 
+@register("loop", "batch")
 class Loop(BaseLoop):
     """One run of a batch tuner."""
+
+    @classmethod
+    def make(
+        cls,
+        make_tuner: Callable[[], Any],
+        *,
+        training: TuningSet | None,
+        training_options: TrainingOptions,
+        **shared: Any,
+    ) -> Loop:
+        tuner = make_tuner()
+        for name in (*(["train"] if training is not None else []), *training_options.given()):
+            raise OptionError(
+                f"--{name.replace('_', '-')}: {tuner.name} learns from the development set; leave "
+                "it out or take an online tuner, as mira or violation"
+            )
+        return cls(tuner=tuner, **shared)
 
     def __init__(self, *, tuner: BatchTuner, **more: Any) -> None:
         self.tuner = tuner

@@ -24,6 +24,7 @@ import numpy as np
 from hopefear._engine import Forest
 from hopefear.base.errors import OptionError
 from hopefear.base.progress import Progress
+from hopefear.base.registry import register
 from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
 from hopefear.forest import Pool as ForestFile
@@ -39,6 +40,7 @@ from hopefear.learn.tuner import Pool
 LAST_DECODING = 1  # iteration
 
 
+@register("loop", "lattice")
 class LatticeLoop(Loop):
     """One run of `lattice-svm`."""
 

@@ -50,6 +50,7 @@ import numpy as np
 from hopefear._engine import Derivation, Forest, count_by_template
 from hopefear.base.errors import OptionError
 from hopefear.base.progress import Progress
+from hopefear.base.registry import register
 from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, SparseVector, Weights
 from hopefear.forest import kbest
@@ -80,8 +81,13 @@ class Pass:
     texts: dict[str, dict[int, str]] = field(default_factory=dict)  # kind -> sentence -> string
 
 
+@register("loop", "online")
 class OnlineLoop(BaseLoop):
     """One run of an online tuner; `make_tuner` makes a learner."""
+
+    @classmethod
+    def make(cls, make_tuner: Callable[[], Any], **more: Any) -> OnlineLoop:
+        return cls(make_tuner=make_tuner, **more)
 
     def __init__(
         self,
