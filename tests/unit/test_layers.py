@@ -38,7 +38,8 @@ BELOW = {"base", "text", "align", "lm", "rules", "features", "forest", "metrics"
 MAY_IMPORT["model"] = BELOW
 MAY_IMPORT["analysis"] = BELOW | {"model"}
 MAY_IMPORT["serve"] = BELOW | {"model"}
-MAY_IMPORT["cli"] = BELOW | {"model", "analysis", "serve"}
+MAY_IMPORT["api"] = BELOW | {"model"}
+MAY_IMPORT["cli"] = BELOW | {"model", "analysis", "serve", "api"}
 TOP = {"__init__", "__main__"}  # may import anything
 
 

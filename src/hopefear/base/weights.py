@@ -26,6 +26,7 @@ from hopefear._engine import (
     weighted_sum,
     write_weights_text,
 )
+from hopefear.base.console import html_table
 from hopefear.base.files import (
     COMPILED,
     PathLike,
@@ -88,6 +89,17 @@ class Weights:
 
     def __len__(self) -> int:
         return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"Weights({len(self):,} features: {', '.join(self._largest(5))})"
+
+    def _repr_html_(self) -> str:
+        rows = [[name, f"{value:.6g}"] for name, value in self.top(20)]
+        return html_table(rows, ["feature", "weight"], f"{len(self):,} features")
+
+    def _largest(self, count: int) -> list[str]:
+        more = ["…"] * (len(self) > count)
+        return [f"{name} {value:.4g}" for name, value in self.top(count)] + more
 
     def update(self, values: Mapping[str, float]) -> None:
         for name, value in values.items():

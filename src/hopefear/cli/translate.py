@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from hopefear.base.config import option, part_of
+from hopefear.base.config import option
 from hopefear.base.console import Console
 from hopefear.base.errors import OptionError
 from hopefear.base.files import (
@@ -26,7 +26,7 @@ from hopefear.base.files import (
 )
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
-from hopefear.model.overrides import DecoderOverrides, chosen_templates
+from hopefear.model.overrides import DecoderOverrides
 from hopefear.model.translate_options import TranslateOptions
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     def run(self, console: Console) -> Mapping[str, Any] | None:
         from hopefear.base.threads import all_cores
         from hopefear.model.directory import Model
-        from hopefear.model.translate import Translator
+        from hopefear.model.translations import make_translator
 
         if self.serve_learner:
             self._prepare_serving()
@@ -87,13 +87,11 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             from hopefear.model.importing.cdec import load_weights
 
             weights = load_weights(self.weights)  # learners may be cdec's
-        translator = Translator(
+        translator = make_translator(
             model,
+            self,
             weights=weights,
-            options=TranslateOptions(**part_of(TranslateOptions, self)),
-            decoder=self.overrides(model.decoder_class.options_class),
-            templates=chosen_templates(self.templates, model),
-            folders=[*([self.input.parent] if str(self.input) != "-" else []), Path()],
+            folders=[self.input.parent] if str(self.input) != "-" else [],
             warn=console.warn,
         )
         if self.serve_learner:

@@ -43,7 +43,7 @@ class Tune(TuneOptions, Command):
     components = {"tuner": "tuner", "metric": "metric"}  # noqa: RUF012
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.model.tune import tune
+        from hopefear.model.tuning import tune
 
         run = tune(
             TuneOptions(**part_of(TuneOptions, self)),

@@ -6,6 +6,7 @@ commands `hopefear rerank tune` and `apply`, and `hopefear.rerank` in Python, ar
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,13 +68,10 @@ class Reranker:
         Takes a file of lists, or its entries in memory: `{"id": 0, "text": …, "features": {…}}`.
         `format` and `ids` are the options of 'hopefear rerank apply'.
         """
-        given = isinstance(nbest, str | Path)
-        choice = Choice(
-            Path(nbest) if given else Path("<nbest>"),  # type: ignore[arg-type]
-            self.weights,
-            entries=None if given else list(nbest),  # type: ignore[arg-type]
-            **options,
-        )
+        if isinstance(nbest, str | os.PathLike):
+            choice = Choice(Path(nbest), self.weights, **options)
+        else:
+            choice = Choice(Path("<nbest>"), self.weights, entries=list(nbest), **options)
         chosen = list(choice.texts())
         for text in choice.remarks("the weights"):
             warnings.warn(text, stacklevel=2)
@@ -144,7 +142,7 @@ def rerank(
         made: BatchTuner = registry.create("tuner", options.tuner, tuner_options)
         return made
 
-    _check_tuner(make_tuner())
+    _check_tuner(options.tuner, make_tuner())
     if weights is None:
         weights = Weights() if options.weights is None else Weights.load(options.weights)
     threads = options.threads or all_cores()
@@ -220,16 +218,16 @@ def _metric(options: RerankOptions, metric_options: Mapping[str, Any]) -> Metric
     return metric
 
 
-def _check_tuner(tuner: Any) -> None:
+def _check_tuner(name: str, tuner: Any) -> None:
     if tuner.loop == "online":
-        raise OptionError(f"--tuner {tuner.name}: learns while decoding; choose a batch tuner")
+        raise OptionError(f"--tuner {name}: learns while decoding; choose a batch tuner")
     if "kbest" not in tuner.spaces:
         raise OptionError(
-            f"--tuner {tuner.name}: works on forests; take 'hopefear tune --lattices', which "
+            f"--tuner {name}: works on forests; take 'hopefear tune --lattices', which "
             "reads n-best lists too"
         )
     if tuner.pool_space != "kbest":
-        raise OptionError(f"--tuner {tuner.name}: works on forests; see --set space=kbest")
+        raise OptionError(f"--tuner {name}: works on forests; see --set space=kbest")
 
 
 def _references(

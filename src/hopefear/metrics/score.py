@@ -145,8 +145,7 @@ class Scores(SystemScores):
                 row.append(shown(key, summary.resampling_deviation))
                 if self._several_runs:
                     row.append(shown(key, summary.run_deviation or 0.0))
-                compared = isinstance(system, Comparison)
-                row.append(f"{system.p_values[key]:.4f}" if compared else "-")
+                row.append(f"{system.p_values[key]:.4f}" if isinstance(system, Comparison) else "-")
                 rows.append(row)
         return rows, ["", "system", "mean", "s_sel", *["s_run"] * self._several_runs, "p"]
 
@@ -171,7 +170,7 @@ def score(
 
     `texts`: those in memory, by the names that the options have for them (`text.lines.Texts`).
     """
-    systems = options.systems()
+    systems = [(_label(files, name, texts or {}), files) for name, files in options.systems()]
     files = [path for _, runs in systems for path in runs]
     columns = read_columns([*files, *options.refs], texts)
     scoring = _Scoring(options, columns[len(files) :])
@@ -192,6 +191,11 @@ def score(
                 versus.append(scoring.comparison(other, statistics[0], rows))
                 step.advance()
     return Scores(name, summaries, options.runs, scoring.signatures(), sentences, versus)
+
+
+def _label(files: Sequence[Path], name: str, texts: Mapping[Path, Sequence[str]]) -> str:
+    """The name of a system; of one in memory without the brackets that make it no file's."""
+    return name.strip("<>") if files[0] in texts else name
 
 
 _Rows = Mapping[str, Sequence[IntArray]]  # by the name of the metric, statistics of each run

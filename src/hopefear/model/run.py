@@ -49,6 +49,10 @@ class Run:
                 "'hopefear tune -o RUN' makes it"
             )
         self.config: dict[str, Any] = read_config(self.path / CONFIG_FILE)
+        #: The iterations that were decoded, so that they have a score.
+        self.records: list[Record]
+        self.finished: bool
+        self._state: Mapping[str, Any] = {}
         count = self.config.get("runs", 1)
         self.members: list[Run] = [self]
         if count > 1:
@@ -60,14 +64,11 @@ class Run:
             ]
             self.finished = all(run.finished for run in self.members)
             return
-        every = self._read_records()
-        #: Those that were decoded, so that they have a score.
-        self.records: list[Record] = [record for record in every if "score" in record]
+        self.records = [record for record in self._read_records() if "score" in record]
         if not self.records:
             raise InputError(
                 f"{self.path}: no iteration is finished yet; wait, or tune with --resume"
             )
-        self._state: Mapping[str, Any] = {}
         if (self.path / CHECKPOINT / STATE_FILE).is_file():
             self._state = RunDirectory(self.path).read_state() or {}
         self.finished = self._state.get("phase") == "finished"

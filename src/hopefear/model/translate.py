@@ -53,6 +53,9 @@ class Translated:
     nbest: list[str] = field(default_factory=list)  # lines of the list
     warning: str = ""
 
+    def __str__(self) -> str:
+        return self.text
+
 
 class Translator:
     """A model with weights and options, ready for lines; several threads may share it."""
