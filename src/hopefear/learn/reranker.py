@@ -62,16 +62,23 @@ class Reranker:
         """Of the difference between `tuned` and `first_best`."""
         return float(self.report["p_value"])
 
-    def apply(self, nbest: PathLike | Iterable[Mapping[str, Any]], **options: Any) -> list[str]:
+    def apply(
+        self,
+        nbest: PathLike | Iterable[Mapping[str, Any]],
+        *,
+        format: Format | None = None,
+        ids: bool = False,
+    ) -> list[str]:
         """The chosen candidate of each list, in the order of the sentences.
 
         Takes a file of lists, or its entries in memory: `{"id": 0, "text": …, "features": {…}}`.
-        `format` and `ids` are the options of 'hopefear rerank apply'.
+        `ids`: each begins with the list's id and a tab, and the order is that of the lists.
         """
+        choice = Choice(Path("<nbest>"), self.weights, format, ids)
         if isinstance(nbest, str | os.PathLike):
-            choice = Choice(Path(nbest), self.weights, **options)
+            choice.nbest = Path(nbest)
         else:
-            choice = Choice(Path("<nbest>"), self.weights, entries=list(nbest), **options)
+            choice.entries = list(nbest)
         chosen = list(choice.texts())
         for text in choice.remarks("the weights"):
             warnings.warn(text, stacklevel=2)
@@ -88,7 +95,7 @@ class Reranker:
 
     def __repr__(self) -> str:
         if not self.report:
-            return f"Reranker({self.weights.active:,} features)"
+            return f"Reranker({self.weights!r})"
         report = self.report
         return "\n".join(
             [
