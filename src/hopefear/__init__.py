@@ -16,15 +16,28 @@ if TYPE_CHECKING:
     from hopefear.api import rerank, score, train, translate, tune
     from hopefear.base.weights import Weights
     from hopefear.forest import Forest
+    from hopefear.learn.reranker import Reranker
     from hopefear.model.directory import Model
     from hopefear.model.run import Run
 
 __version__ = "0.1.0"
-__all__ = ["Forest", "Model", "Run", "Weights", "rerank", "score", "train", "translate", "tune"]
+__all__ = [
+    "Forest",
+    "Model",
+    "Reranker",
+    "Run",
+    "Weights",
+    "rerank",
+    "score",
+    "train",
+    "translate",
+    "tune",
+]
 
 _MODULES = {
     "Forest": "hopefear.forest",
     "Model": "hopefear.model.directory",
+    "Reranker": "hopefear.learn.reranker",
     "Run": "hopefear.model.run",
     "Weights": "hopefear.base.weights",
 }

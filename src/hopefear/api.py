@@ -36,7 +36,7 @@ from hopefear.model.run import Run
 from hopefear.model.train_options import TrainOptions
 from hopefear.model.translations import TranslationOptions, Translations
 from hopefear.model.tune_options import TuneOptions
-from hopefear.text.lines import Text, Texts
+from hopefear.text.lines import Text, Texts, read_lines
 
 __all__ = ["rerank", "score", "train", "translate", "tune"]
 
@@ -177,8 +177,12 @@ def score(
     texts = Texts()
     several = options.get("runs", 1) != 1
     runs = hypotheses if several else [hypotheses]
-    if isinstance(versus, Mapping):
-        others = [texts.add(text, name) for name, text in versus.items()]
+    if isinstance(versus, Mapping):  # files too are called by the names, not as files
+        others = [
+            texts.add(read_lines(part) if isinstance(part, str | os.PathLike) else part, label)
+            for name, given in versus.items()
+            for part, label in _labelled(given if several else [given], name)
+        ]
     else:
         others = _texts(texts, versus, "versus")
     given = {
@@ -273,12 +277,15 @@ def _texts(texts: Texts, given: Any, name: str) -> list[Path]:
     """The paths of several texts; one path may stand for a list of it."""
     if isinstance(given, str | os.PathLike):
         return [Path(given)]
+    return [texts.add(part, label) for part, label in _labelled(given, name)]
+
+
+def _labelled(given: Any, name: str) -> list[tuple[Any, str]]:
+    """Several texts with names, which are numbered if there are two or more."""
     parts = list(given)
-    numbered = len(parts) > 1
-    return [
-        texts.add(part, f"{name} {number}" if numbered else name)
-        for number, part in enumerate(parts, 1)
-    ]
+    if len(parts) == 1:
+        return [(parts[0], name)]
+    return [(part, f"{name} {number}") for number, part in enumerate(parts, 1)]
 
 
 def _load_plugins(paths: Sequence[PathLike]) -> None:

@@ -353,7 +353,11 @@ def test_scoring_several_runs(folder: Path, hopefear: Command) -> None:
 
     a, b, c, d = references(folder)
     texts = [lines(path) for path in (a, b)]
-    found = score(texts, refs=[c], versus=[d, a], runs=2, samples=50, display="off")
+    options: dict[str, Any] = {"refs": [c], "runs": 2, "samples": 50, "display": "off"}
+    found = score(texts, versus=[d, a], **options)
+    named = score(texts, versus={"other": [d, lines(a)]}, **options)
+    assert named.versus[0].name == "other {1,2}"
+    assert named.versus[0].p_values == found.versus[0].p_values
     done = hopefear("score", a, b, "--refs", c, "--versus", d, a, "--runs", 2, "--samples", 50)
     assert found.versus[0].test in done.stdout
     assert "s_run" in repr(found)
