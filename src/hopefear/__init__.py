@@ -12,14 +12,6 @@ docs/api.md describes the Python API; docs/overview.md follows one sentence pair
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from hopefear.api import rerank, score, train, translate, tune
-    from hopefear.base.weights import Weights
-    from hopefear.forest import Forest
-    from hopefear.learn.reranker import Reranker
-    from hopefear.model.directory import Model
-    from hopefear.model.run import Run
-
 __version__ = "0.1.0"
 __all__ = [
     "Forest",
@@ -42,13 +34,21 @@ _MODULES = {
     "Weights": "hopefear.base.weights",
 }
 
+if TYPE_CHECKING:
+    from hopefear.api import rerank, score, train, translate, tune
+    from hopefear.base.weights import Weights
+    from hopefear.forest import Forest
+    from hopefear.learn.reranker import Reranker
+    from hopefear.model.directory import Model
+    from hopefear.model.run import Run
+else:
 
-def __getattr__(name: str) -> Any:
-    # What is exported is imported when it is asked for: `import hopefear` stays instant.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_MODULES.get(name, "hopefear.api")), name)
-    return value
+    def __getattr__(name: str) -> Any:
+        # What is exported is imported when it is asked for: `import hopefear` stays instant.
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_MODULES.get(name, "hopefear.api")), name)
+        return value
 
 
 def __dir__() -> list[str]:

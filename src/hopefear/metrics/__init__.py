@@ -6,16 +6,16 @@ per sentence, and a score of their sum. `create` makes one by its registered nam
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from hopefear.metrics.metric import Metric, create
-
 __all__ = ["Metric", "create"]
 
+if TYPE_CHECKING:
+    from hopefear.metrics.metric import Metric, create
+else:
 
-def __getattr__(name: str) -> Any:
-    # Options of scoring are read where numpy is not loaded yet.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from hopefear.metrics import metric
+    def __getattr__(name: str) -> Any:
+        # Options of scoring are read where numpy is not loaded yet.
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from hopefear.metrics import metric
 
-    return getattr(metric, name)
+        return getattr(metric, name)
