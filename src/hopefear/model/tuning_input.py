@@ -19,13 +19,12 @@ from hopefear.base.config import from_mapping
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import display_name
 from hopefear.base.weights import Weights
-from hopefear.decode.contract import Sentence
+from hopefear.decode.contract import Decoder, Sentence
 from hopefear.decode.forced import leaving_out
 from hopefear.decode.markup import read_segment
 from hopefear.decode.precomputed import GivenForests
 from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
 from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
-from hopefear.learn.loop.base import Decodes
 from hopefear.learn.loop.judge import TuningSet
 from hopefear.learn.loop.run import digest_of
 from hopefear.model.directory import Model
@@ -44,7 +43,7 @@ Warn = Callable[[str], None]
 class TuningInput:
     """What is tuned: a decoder, the weights to start from, and how text is read for it."""
 
-    decoder: Decodes
+    decoder: Decoder
     weights: Weights
     config: Mapping[str, Any]
     sentence: Callable[[str, str], Any]  # of a source line and its place
@@ -78,7 +77,7 @@ class TuningInput:
     def without_own_rules(self, data: TuningSet) -> TuningSet:
         """Training data whose sentences are decoded without what the model has from them alone."""
         assert self.model is not None
-        if not hasattr(self.decoder, "gold"):
+        if "leave-out" not in self.decoder.can:
             raise OptionError(
                 f"--leave-out: is for phrase models, {self.model.directory} is a "
                 f"{self.model.system} model; give --folds, of a model that was trained with it"
@@ -91,15 +90,16 @@ class TuningInput:
         """Training data whose sentences are decoded without what their folds gave the model."""
         assert self.model is not None
         targets = (split_words(texts[0]) for texts in data.references)
-        pairs = zip(data.sentences, targets, strict=True)
+        pairs = zip(map(Sentence.of, data.sentences), targets, strict=True)
         return TuningSet(in_folds(self.model, pairs, place), data.references)
 
     def aligned(self, data: TuningSet, path: Path) -> TuningSet:
         """Training data with a word alignment."""
-        pairs = zip(data.sentences, data.references, strict=True)
+        sentences = [Sentence.of(sentence) for sentence in data.sentences]
+        pairs = zip(sentences, data.references, strict=True)
         lengths = ((len(one.words), len(split_words(texts[0]))) for one, texts in pairs)
         links = read_alignments(path, lengths=lengths)
-        aligned = zip(data.sentences, links, strict=True)
+        aligned = zip(sentences, links, strict=True)
         self.digests[path] = digest_of(path)
         return TuningSet(
             [replace(one, links=tuple(points)) for one, points in aligned], data.references
