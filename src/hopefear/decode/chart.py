@@ -26,7 +26,6 @@ from typing import Any, Literal
 from hopefear._engine import ChartDecoder, FeatureTemplate, Forest
 from hopefear.base.config import option
 from hopefear.base.errors import InputError, OptionError, suggestion
-from hopefear.base.registry import register
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import (
     Decoder,
@@ -77,7 +76,7 @@ _ABSENT = FeatureSpec("", 0.0)
 
 
 @dataclass(kw_only=True)
-class HieroOptions:
+class ChartOptions:
     """What can be chosen about the search."""
 
     search: Literal["cube", "full"] = option(
@@ -108,18 +107,17 @@ class HieroOptions:
     glue_label: str = option("S", help="label of what glue makes and the goal is made of")
 
 
-@register("decoder", "hiero")
 class HieroDecoder(Decoder):
     """See the module. May be used by several threads at once."""
 
-    options_class = HieroOptions
+    options_class = ChartOptions
 
     def __init__(
         self,
         rules: RuleTable | None,
         lms: Mapping[str, LanguageModel] | None = None,
         *,
-        options: HieroOptions | None = None,
+        options: ChartOptions | None = None,
         features: Mapping[str, FeatureSpec] | None = None,
         templates: Iterable[Feature] = (),
         lists: WordLists | None = None,
@@ -136,7 +134,7 @@ class HieroDecoder(Decoder):
         `lists`: the words that templates know; `tagger`: what tags a sentence for them. `folds`:
         what sentences are decoded with that say which fold they are of.
         """
-        self.options = options if options is not None else HieroOptions()
+        self.options = options if options is not None else ChartOptions()
         self.names = names if names is not None else FeatureNames()
         self.rules = rules
         self.lms = dict(lms or {})

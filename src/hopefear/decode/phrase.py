@@ -45,7 +45,6 @@ from hopefear._engine import (
 )
 from hopefear.base.config import option
 from hopefear.base.errors import InputError, OptionError, suggestion
-from hopefear.base.registry import register
 from hopefear.base.weights import REST, FeatureNames, Weights
 from hopefear.decode.contract import (
     Decoder,
@@ -119,7 +118,6 @@ class PhraseUse(NamedTuple):
     target: Sequence[str]
 
 
-@register("decoder", "phrase")
 class PhraseDecoder(Decoder):
     """Read-only; may be shared by threads."""
 
