@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from hopefear.base.config import Size, option
 from hopefear.base.errors import OptionError
@@ -58,6 +58,8 @@ class SharedOptions:
 class ExtractOptions(SharedOptions, ABC):
     """How one kind of rules is extracted; the fields that it adds are its own options."""
 
+    system: ClassVar[str]  # as the table says what its rules are
+
     @property
     def reordering_scores(self) -> int:
         """The number of columns with orientation scores."""
@@ -65,7 +67,7 @@ class ExtractOptions(SharedOptions, ABC):
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
-        """What the table's content depends on, the system's name among it; not the memory."""
+        """What the table's content depends on, the system among it; not memory and threads."""
 
     @abstractmethod
     def engine_arguments(self) -> dict[str, Any]:

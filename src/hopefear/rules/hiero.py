@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from hopefear.base.config import fields_of, option, part_of
 from hopefear.rules.extract import ExtractOptions, SharedOptions
@@ -32,6 +32,8 @@ LABEL = "X"  # of all nonterminals; cpp/rules/extract.hpp
 @dataclass(kw_only=True)
 class HieroExtractOptions(ExtractOptions):
     """Which hierarchical rules are extracted, how they count, and which are kept."""
+
+    system: ClassVar[str] = "hiero"
 
     max_span: int = option(10, min=1, max=100, help="words of an initial phrase, on either side")
     max_symbols: int = option(
@@ -62,7 +64,7 @@ class HieroExtractOptions(ExtractOptions):
     def content(self) -> dict[str, Any]:
         common = {field.name for field in fields_of(SharedOptions)}
         own = part_of(type(self), self, without=common)
-        return {**own, "system": "hiero", "limit": self.limit, "min_count": self.min_count}
+        return {**own, "system": self.system, "limit": self.limit, "min_count": self.min_count}
 
     def engine_arguments(self) -> dict[str, Any]:
         return {"hiero": self.to_engine()}

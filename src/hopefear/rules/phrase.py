@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from hopefear.base.config import option
 from hopefear.rules.extract import ExtractOptions
@@ -40,6 +40,8 @@ class Significance(str):
 class PhraseExtractOptions(ExtractOptions):
     """How phrase pairs are extracted and which are kept."""
 
+    system: ClassVar[str] = "phrase"
+
     max_length: int = option(7, min=1, max=100, help="words of a phrase, on either side")
     reordering: Reordering = option(
         "msd-bidirectional-fe", help="orientation scores: six, three or none"
@@ -57,7 +59,7 @@ class PhraseExtractOptions(ExtractOptions):
 
     def content(self) -> dict[str, Any]:
         return {
-            "system": "phrase",
+            "system": self.system,
             "max_length": self.max_length,
             "reordering": self.reordering,
             "limit": self.limit,
