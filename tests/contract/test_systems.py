@@ -18,8 +18,8 @@ from hopefear.base.registry import load_plugin
 from hopefear.cli.extract import Extract
 from hopefear.cli.train import Train
 from hopefear.decode import force
+from hopefear.decode.system_options import SystemExtractOptions, own_fields
 from hopefear.decode.systems.base import System, get_system, names_with
-from hopefear.decode.systems.options import SystemExtractOptions, own_fields
 from hopefear.forest import kbest, viterbi
 from hopefear.model.directory import Model
 from hopefear.model.train import TrainOptions, train
@@ -335,7 +335,7 @@ def test_a_system_of_a_plugin(hopefear_process: Run, texts: list[Path], tmp_path
 def test_options_of_one_name_must_be_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hopefear.decode.systems import options
+    from hopefear.decode import system_options as options
 
     text = PLUGIN.replace("toylabels", "toyother").replace("labels: Path", "max_span: Path")
     (tmp_path / "other.py").write_text(text)

@@ -13,8 +13,8 @@ from hopefear.base.console import Console
 from hopefear.base.errors import OptionError
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
+from hopefear.decode.system_options import SystemExtractOptions, described
 from hopefear.decode.systems.base import get_system
-from hopefear.decode.systems.options import SystemExtractOptions, described
 
 
 @register("command", "extract")

@@ -8,7 +8,7 @@ from typing import Literal
 
 from hopefear.base.config import option
 from hopefear.base.errors import OptionError
-from hopefear.decode.systems.options import SystemExtractOptions
+from hopefear.decode.system_options import SystemExtractOptions
 from hopefear.text.clean import CleanRules
 from hopefear.text.clusters import MOST_CLUSTERS
 

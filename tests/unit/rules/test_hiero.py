@@ -10,7 +10,7 @@ import pytest
 
 from hopefear.base.config import Size
 from hopefear.base.errors import OptionError
-from hopefear.decode.systems.options import SystemExtractOptions
+from hopefear.decode.system_options import SystemExtractOptions
 from hopefear.rules.extract import extract
 from hopefear.rules.hiero import HieroExtractOptions, rules_of
 from hopefear.rules.table import Rule, RuleTable
