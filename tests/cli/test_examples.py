@@ -67,9 +67,8 @@ def test_plugins_are_known_to_config_files(lists: Path, hopefear: Run, tmp_path:
 
 
 def test_a_system(hopefear: Run, hopefear_process: Run, tmp_path: Path) -> None:
-    assert (
-        hopefear("world", "-o", tmp_path, "--train", 100, "--dev", 1, "--test", 5).returncode == 0
-    )
+    sizes = ["--train", "100", "--dev", "1", "--test", "5"]
+    assert hopefear("world", "-o", tmp_path, *sizes).returncode == 0
     words = ["--model", tmp_path / "m", "--plugin", EXAMPLES / "my_system.py", "--tokenized"]
     texts = [tmp_path / "train.zh", tmp_path / "train.en"]
     options = ["--system", "monotone", "--longest", "2", "--order", "2"]

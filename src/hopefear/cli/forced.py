@@ -211,7 +211,7 @@ class Forced(Command):
     def _decoder(self, model: Model, limit: int | None) -> PhraseDecoder:
         from hopefear.decode.systems.base import names_with
 
-        if not model.kind.forced:
+        if not model.rule_system.forced:
             able = names_with("forced")
             raise OptionError(f"{self.model}: a {model.system} model; forced is for {able} models")
         decoder = model.decoder(distortion_limit=limit, folds=self.folds)

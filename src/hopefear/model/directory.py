@@ -116,7 +116,7 @@ class Model:
         return str(self.settings["system"])
 
     @cached_property
-    def kind(self) -> System:
+    def rule_system(self) -> System:
         """What its rules are: how input is read, which decoder there is, and more."""
         from hopefear.decode.systems.base import get_system
 
@@ -265,7 +265,7 @@ class Model:
 
     @property
     def decoder_class(self) -> type[Decoder]:
-        return self.kind.decoder_class
+        return self.rule_system.decoder_class
 
     def decoder_parts(self, templates: Mapping[str, Mapping[str, Any]] | None = None) -> ModelParts:
         """Rules, language models and features for a decoder; `templates` as in `decoder`."""
@@ -300,7 +300,7 @@ class Model:
             raise InputError(f"{own}: no such file; import the model again, or give --weights")
         warn(f"{own}: no such file; default weights are used, 'hopefear tune' learns better ones")
         columns = self.rules.columns if self.has_rules else ()
-        return Weights(self.kind.default_weights(columns, list(self.lm_files)))
+        return Weights(self.rule_system.default_weights(columns, list(self.lm_files)))
 
     def text(self, side: str, warn: Callable[[str], None] = warnings.warn) -> TextPipeline:
         """The text steps of `source` or `target`."""

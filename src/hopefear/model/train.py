@@ -189,9 +189,9 @@ class _Training:
             return {name: _file_digest(path) for name, path in self._all_inputs().items()}
 
     def _all_inputs(self) -> dict[str, Path]:
-        names = ("align", "lm_text", *_CLASS_FILES, *self.system.parallel_inputs)
-        given = {name: getattr(self.options, name) for name in names}
-        return {**self.inputs, **{name: path for name, path in given.items() if path is not None}}
+        given = {name: getattr(self.options, name) for name in ("lm_text", *_CLASS_FILES)}
+        found = {name: path for name, path in given.items() if path is not None}
+        return {**self.inputs, **self._given_with_texts(), **found}
 
     def _steps(self, hashes: dict[str, str]) -> list[Step]:
         options = self.options
@@ -341,14 +341,14 @@ class _Training:
     def _given_with_texts(self) -> dict[str, Path]:
         """The files that have a line for each sentence pair, besides the texts."""
         names = ("align", *self.system.parallel_inputs)
-        given = {name: getattr(self.options, name) for name in names}
+        given = {name: getattr(self.options, name, None) for name in names}
         return {name: path for name, path in given.items() if path is not None}
 
     def _extraction_inputs(self) -> list[Path]:
         """Prepared texts, their alignment, and what else the system extracts rules from."""
-        names = [name for name in self._given_with_texts() if name != "align"]
-        files = [*(f"{name}.txt" for name in (*SIDES, "alignment")), *(f"given.{n}" for n in names)]
-        return [self.work / name for name in files]
+        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        others = [name for name in self._given_with_texts() if name != "align"]
+        return [*texts, *(self.work / f"given.{name}" for name in others)]
 
     def _rules(self) -> dict[str, Any]:
         return self._extract(self._extraction_inputs(), self.directory / TABLE_FILE)

@@ -187,7 +187,7 @@ class Translator:
 
     def read(self, line: str, place: str = "line") -> Marked:
         """The sentence that a line stands for, and its target if it has one."""
-        found = self.model.kind.read(
+        found = self.model.rule_system.read(
             line,
             place,
             self.folders,
@@ -237,9 +237,9 @@ class Translator:
     def _entry(self, id: str, derivation: Derivation, links: trace.LinksOf) -> str:
         columns = []
         if self.options.trace or self.options.trace_alignment:
-            found = self.model.kind.uses(derivation)
+            found = self.model.rule_system.uses(derivation)
             if self.options.trace:
-                columns.append(self.model.kind.show(found))
+                columns.append(self.model.rule_system.show(found))
             if self.options.trace_alignment:
                 pairs = trace.word_alignment(found, links)
                 columns.append(" ".join(f"{i}-{j}" for i, j in pairs))

@@ -90,7 +90,7 @@ class LearnerServer:
             )
 
     def _with_grammar(self, sentence: Sentence, name: str, place: str) -> Sentence:
-        if not self.translator.model.kind.sentence_grammars:
+        if not self.translator.model.rule_system.sentence_grammars:
             raise InputError(
                 f"{place}: grammar {name!r}: a {self.translator.model.system} model takes none; "
                 "leave the attribute out of the learner's input"

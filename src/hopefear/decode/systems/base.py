@@ -1,9 +1,9 @@
 """The contract of systems: all that is particular to one kind of rules.
 
-A system says how its rules are extracted, which weights a new model has, what a line of input may
-be, which decoder there is and how its derivations are shown. Commands, training, translating and
-reports ask the system of the model; none of them names one. To add a system takes one file in this
-package, besides its engine files and their binding:
+A system has the options of extraction and the extractor, the weights of a new model, the markup
+that a line of input may have, the decoder, and the way its derivations are shown. Commands,
+training, translating and reports ask the system of the model; none of them names one. A new system
+is one file in this package, besides its engine files and their binding:
 
     @register("system", "samt")
     class Samt(Hiero):                             # or System
@@ -11,11 +11,12 @@ package, besides its engine files and their binding:
         extract_options = SamtExtractOptions       # rules/samt.py: its options, and its engine
 
         @property
-        def decoder_class(self): ...               # imported here: `hopefear --help` stays fast
+        def decoder_class(self): ...
 
-The fields of `extract_options` appear in `hopefear extract` and `hopefear train`, in config files
-and in `--set`, without further ado. `tests/contract/test_systems.py` runs over every registered
-system. A plugin may register one, too.
+The fields of `extract_options` are options of `hopefear extract` and `hopefear train`, on the
+command line and in config files. Tracing is by default that of trees. Decoders are imported in the
+methods that need them, so that `hopefear --help` stays fast. `tests/contract/test_systems.py` tests
+every registered system. A plugin may register one, too.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class System(ABC):
     parallel_inputs: ClassVar[tuple[str, ...]] = ()
     moses_table: ClassVar[str] = "rule-table.gz"  # how Moses's text table is called
 
-    # -- default weights; the language models share LANGUAGE_MODEL --
-    LANGUAGE_MODEL: ClassVar[float] = 0.5
+    # -- default weights --
+    language_weight: ClassVar[float] = 0.5  # the language models share it
     column_weight: ClassVar[float] = 0.2  # of each score of the rule table
     own_weights: ClassVar[Mapping[str, float]] = {}  # of the decoder's features, or of some columns
 
@@ -100,7 +101,7 @@ class System(ABC):
 
     def default_weights(self, columns: Sequence[str], lms: Sequence[str]) -> dict[str, float]:
         """Weights of a model that was not tuned yet: language models, the table, the decoder."""
-        weights = {name: self.LANGUAGE_MODEL / max(1, len(lms)) for name in lms}
+        weights = {name: self.language_weight / max(1, len(lms)) for name in lms}
         weights.update((name, self.column_weight) for name in columns)
         return {**weights, **self.own_weights}
 
