@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hopefear.base.config import argument, option
 from hopefear.base.console import Console, table
@@ -209,13 +209,13 @@ class Forced(Command):
             raise OptionError(f"--gold-out {self.gold_out}: is -o too; name another file")
 
     def _decoder(self, model: Model, limit: int | None) -> PhraseDecoder:
-        from hopefear.decode import PhraseDecoder
+        from hopefear.decode.systems.base import names_with
 
-        if model.system != "phrase":
-            raise OptionError(f"{self.model}: a {model.system} model; forced is for phrase models")
+        if not model.rule_system.can("gold"):
+            able = names_with("gold")
+            raise OptionError(f"{self.model}: a {model.system} model; forced is for {able} models")
         decoder = model.decoder(distortion_limit=limit, folds=self.folds)
-        assert isinstance(decoder, PhraseDecoder)
-        return decoder
+        return cast("PhraseDecoder", decoder)
 
     def _options(self, model: Model, console: Console) -> ForcedOptions:
         from hopefear.analysis.reachability import ForcedOptions
