@@ -23,7 +23,7 @@ from pathlib import Path
 from support.machine import OUT, SHARED, slowness
 
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.decode.chart import CDEC_FEATURES, ChartOptions, HieroDecoder
 from hopefear.decode.contract import Sentence
 from hopefear.forest import viterbi
 from hopefear.lm import LanguageModel
@@ -74,7 +74,7 @@ def cdec(pop_limits: Sequence[int]) -> None:
         read_grammar(sentence.grammar)
     reading = (time.process_time() - start) / len(sentences)
     for limit in pop_limits:
-        options = HieroOptions(pass_through_all=True, rule_limit=0, pop_limit=limit)
+        options = ChartOptions(pass_through_all=True, rule_limit=0, pop_limit=limit)
         decoder = HieroDecoder(None, {"LanguageModel": lm}, options=options, features=CDEC_FEATURES)
         each = run(f"pop limit {limit}", decoder, sentences, weights)
         if limit == 200:

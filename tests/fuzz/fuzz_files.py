@@ -26,7 +26,7 @@ from hopefear.decode.markup import read_options, read_segment
 from hopefear.decode.remote.stream_wire import read_count, read_entry, read_request
 from hopefear.features.word_classes import WordClasses, read_lexicon
 from hopefear.features.word_lists import WordLists
-from hopefear.forest import Forest, ForestBuilder, Pool, inside, kbest, save_pool, viterbi
+from hopefear.forest import Forest, ForestBuilder, ForestFile, inside, kbest, save_pool, viterbi
 from hopefear.forest.io.forests import read_forests
 from hopefear.forest.io.json import to_json
 from hopefear.forest.io.nbest import read_nbest
@@ -35,8 +35,9 @@ from hopefear.lm.estimate import MIN_MEMORY, estimate
 from hopefear.model.importing.cdec import read_cdec_ini
 from hopefear.model.importing.moses import read_moses_ini
 from hopefear.rules.cdec import import_grammar, read_grammar
-from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.extract import extract
 from hopefear.rules.moses import read_table
+from hopefear.rules.phrase import PhraseExtractOptions
 from hopefear.rules.table import RuleTable
 from hopefear.text.clusters import Clusters
 from hopefear.text.documents import group, read_documents
@@ -290,7 +291,7 @@ def pool(folder: Path) -> list[bytes]:
 
 @reader("pool", pool, binary=True)
 def read_pool(path: Path) -> None:
-    found = Pool(path)
+    found = ForestFile(path)
     use(found)
     found.by_id("tiny")
 
@@ -400,7 +401,7 @@ def extract_rules(path: Path) -> None:
     source, target, links, table = (
         path.with_name(name) for name in ("source", "target", "links", "rules.bin")
     )
-    extract(source, target, links, table, ExtractOptions(threads=1))
+    extract(source, target, links, table, PhraseExtractOptions(threads=1))
 
 
 @reader("lm-text", TARGET)

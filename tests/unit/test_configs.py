@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hopefear.base import config, registry
+from hopefear.decode.systems.base import get_system
 
 CONFIGS = sorted((Path(__file__).resolve().parent.parent.parent / "configs").glob("*.toml"))
 EXPERIMENTS = {"papers-11-features.toml"}  # parts of configurations that are not the defaults
@@ -22,7 +23,7 @@ def fields_of(path: Path, name: str) -> dict[str, config.Field]:
         (kind,) = (kind for kind in kinds if component in registry.names(kind))
         cls = registry.get(kind, component)
     elif name == "decoder":
-        cls = registry.get("decoder", path.name.split(".")[1]).options_class
+        cls = get_system(path.name.split(".")[1]).decoder_class.options_class
     else:
         cls = registry.get("command", name)
     return {field.name: field for field in config.fields_of(cls) if not field.required}
@@ -44,7 +45,7 @@ def tables_of(path: Path) -> dict[str, tuple[dict[str, Any], set[str]]]:
 def test_example(path: Path) -> None:
     assert config.load_toml(path)
     for name, (table, mentioned) in tables_of(path).items():
-        if name == "decoder" and path.name.split(".")[1] not in registry.names("decoder"):
+        if name == "decoder" and path.name.split(".")[1] not in registry.names("system"):
             pytest.skip(f"{path.name}: this version has no such decoder")
         fields = fields_of(path, name)
         assert table.keys() | mentioned == fields.keys(), name
@@ -70,6 +71,6 @@ def test_experiment(name: str) -> None:
 def test_there_are_some() -> None:
     assert CONFIGS
     described = {path.name for path in CONFIGS}
-    for decoder in registry.names("decoder"):
+    for decoder in registry.names("system"):
         if not decoder.startswith("toy"):  # of the tests
             assert f"decoder.{decoder}.toml" in described
