@@ -13,8 +13,7 @@ namespace {
 // Fires where each gap is; with spans apart from what every use of the rule shares.
 class Gaps : public features::Template {
  public:
-  explicit Gaps(bool per_edge) : per_edge_(per_edge) {}
-  const std::string& name() const override { return name_; }
+  explicit Gaps(bool per_edge) : Template("gaps"), per_edge_(per_edge) {}
   bool needs_gaps() const override { return per_edge_; }
   void fire(const features::RuleUse& use, features::Sink& sink) const override {
     const bool has_gaps = std::any_of(use.source_side.begin(), use.source_side.end(),
@@ -36,7 +35,6 @@ class Gaps : public features::Template {
     sink.add(feature.str(), 1);
   }
 
-  std::string name_ = "gaps";
   bool per_edge_;
 };
 
