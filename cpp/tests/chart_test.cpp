@@ -10,6 +10,8 @@
 namespace hopefear::decode {
 namespace {
 
+const ChartOptions kOptions = {15, 0, true, false, 1'000'000, "X", "S", "Goal"};
+
 // Fires where each gap is; with spans apart from what every use of the rule shares.
 class Gaps : public features::Template {
  public:
@@ -48,7 +50,7 @@ std::shared_ptr<const rules::RuleTable> toy_table() {
 
 Forest parse_with(std::shared_ptr<const features::Template> made, features::NameLog& names,
                   std::shared_ptr<FeatureNames> shared) {
-  const ChartDecoder decoder({}, {}, {toy_table()}, {}, {std::move(made)}, std::move(shared));
+  const ChartDecoder decoder(kOptions, {}, {toy_table()}, {}, {std::move(made)}, std::move(shared));
   const std::vector<std::string> words = {"u", "u", "u"};
   return decoder.parse({words, "0", nullptr}, Weights(), true, names).forest;
 }
@@ -98,7 +100,7 @@ TEST(chart_edges_are_limited_before_they_are_made) {
   const std::string text = grammar.str();
   MemorySource source("many gaps", text);
   const auto table = std::make_shared<const rules::RuleTable>(rules::read_cdec({&source}, "{}"));
-  ChartOptions options;
+  ChartOptions options = kOptions;
   options.span_limit = 40;
   options.edge_limit = 10000;
   const ChartDecoder decoder(options, {}, {table}, {}, {}, std::make_shared<FeatureNames>());
@@ -110,7 +112,7 @@ TEST(chart_edges_are_limited_before_they_are_made) {
 }
 
 TEST(chart_forests_are_faultless_before_and_after_expanding) {
-  const ChartDecoder decoder({}, {}, {toy_table()}, {}, {}, std::make_shared<FeatureNames>());
+  const ChartDecoder decoder(kOptions, {}, {toy_table()}, {}, {}, std::make_shared<FeatureNames>());
   for (size_t n = 0; n < 7; ++n) {
     const std::vector<std::string> words(n, "u");
     features::NameLog names;
