@@ -22,6 +22,7 @@ from hopefear.forest.prune import select
 from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
 from hopefear.text.tokenizers.plain import split_words
 
+
 class Intersection(NamedTuple):
     """A forest whose derivations of `roots` are those that yield the target (or a prefix)."""
 
