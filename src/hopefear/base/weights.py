@@ -36,10 +36,10 @@ from hopefear.base.files import (
     open_output,
 )
 
-__all__ = ["REST", "FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
+__all__ = ["SPARSE_SCORE", "FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
 
-#: A feature that stands for others, which are not there: their score. Its weight is 1.
-REST = "(rest)"
+#: The score of all sparse features, as one feature in their place. Its weight is 1.
+SPARSE_SCORE = "(rest)"
 
 
 def sparse_vector(values: Mapping[str, float], names: FeatureNames | None = None) -> SparseVector:

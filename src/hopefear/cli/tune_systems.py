@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from hopefear.base.console import Console
     from hopefear.base.weights import Weights
     from hopefear.cli.tune import Tune
-    from hopefear.learn.loop.batch import Decodes, TuningSet
+    from hopefear.decode.contract import Decoder
+    from hopefear.learn.loop.batch import TuningSet
     from hopefear.model.directory import Model
 
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class System:
     """What is tuned: a decoder, the weights to start from, and how text is read for it."""
 
-    decoder: Decodes
+    decoder: Decoder
     weights: Weights
     config: Mapping[str, Any]
     sentence: Callable[[str, str], Any]  # of a source line and its place
@@ -59,7 +60,7 @@ class System:
         from hopefear.learn.loop.batch import TuningSet
 
         assert self.model is not None
-        if not hasattr(self.decoder, "gold"):
+        if "leave-out" not in self.decoder.can:
             raise OptionError(
                 f"--leave-out: is for phrase models, {self.model.directory} is a "
                 f"{self.model.system} model; give --folds, of a model that was trained with it"
@@ -70,26 +71,29 @@ class System:
 
     def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
         """Training data whose sentences are decoded without what their folds gave the model."""
+        from hopefear.decode.contract import Sentence
         from hopefear.learn.loop.batch import TuningSet
         from hopefear.model.folds import in_folds
         from hopefear.text.tokenizers.plain import split_words
 
         assert self.model is not None
         targets = (split_words(texts[0]) for texts in data.references)
-        pairs = zip(data.sentences, targets, strict=True)
+        pairs = zip(map(Sentence.of, data.sentences), targets, strict=True)
         return TuningSet(in_folds(self.model, pairs, place), data.references)
 
     def aligned(self, data: TuningSet, path: Path) -> TuningSet:
         """Training data with a word alignment."""
         from hopefear.align import read_alignments
+        from hopefear.decode.contract import Sentence
         from hopefear.learn.loop.batch import TuningSet
         from hopefear.learn.loop.run import digest_of
         from hopefear.text.tokenizers.plain import split_words
 
-        pairs = zip(data.sentences, data.references, strict=True)
+        sentences = [Sentence.of(sentence) for sentence in data.sentences]
+        pairs = zip(sentences, data.references, strict=True)
         lengths = ((len(one.words), len(split_words(texts[0]))) for one, texts in pairs)
         links = read_alignments(path, lengths=lengths)
-        aligned = zip(data.sentences, links, strict=True)
+        aligned = zip(sentences, links, strict=True)
         self.digests[path] = digest_of(path)
         return TuningSet(
             [replace(one, links=tuple(points)) for one, points in aligned], data.references

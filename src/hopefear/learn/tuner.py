@@ -58,8 +58,9 @@ class Task:
     learnable: NDArray[np.uint64] | None = None
     # Whether a decoder goes on with the new weights: then they must hold outside the pool too.
     searching: bool = False
-    # Whether there are weights that the pool does not show, and that stay: no tuner may rescale.
-    has_rest: bool = False
+    # Whether sparse features are collapsed into one score, whose weight of 1 must stay: no tuner
+    # may rescale the weights.
+    collapsed: bool = False
     progress: Callable[[int], None] | None = None
 
 
@@ -81,6 +82,11 @@ class Tuner(ABC):
     average_last: ClassVar[int] = 0
     # Moves a few features only: of templates none, unless there are few of them.
     dense_only: ClassVar[bool] = False
+
+    @property
+    def needs_spans(self) -> bool:
+        """Whether it looks at the best translations of spans (`Request.spans`)."""
+        return False
 
     @property
     def takes_lists(self) -> bool:

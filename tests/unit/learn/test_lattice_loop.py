@@ -12,7 +12,8 @@ from loop_toy import NEAR, ToyDecoder, toy_set
 
 from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
-from hopefear.forest import Forest, Pool, viterbi
+from hopefear.decode.contract import Decoded, Request
+from hopefear.forest import ForestFile, viterbi
 from hopefear.learn.loop.base import TuningSet
 from hopefear.learn.loop.lattice import LatticeLoop
 from hopefear.learn.loop.options import LoopOptions
@@ -33,14 +34,12 @@ class Counting(ToyDecoder):
         self.asked: list[tuple[Any, float]] = []
         self.dies_after = dies_after
 
-    def decode_all(
-        self, sentences: Iterable[Any], weights: Weights, **more: Any
-    ) -> Iterator[Forest]:
-        for sentence in sentences:
+    def decode_all(self, requests: Iterable[Request], **more: Any) -> Iterator[Decoded]:
+        for request in requests:
             if len(self.asked) >= self.dies_after:
                 raise KeyboardInterrupt
-            self.asked.append((sentence, weights["right"]))
-            yield self.decode(sentence, weights)
+            self.asked.append((request.sentence, request.weights["right"]))
+            yield self.decode(request)
 
 
 @pytest.fixture
@@ -116,7 +115,7 @@ def test_it_learns_and_takes_the_best_point(run: Run) -> None:
 def test_scores_are_those_of_the_lattices(run: Run) -> None:
     _, where = run(keep_pool=True)
     data, metric = toy_set(60), create("bleu")
-    forests = Pool(where / "checkpoint" / "pool" / "01.forests")
+    forests = ForestFile(where / "checkpoint" / "pool" / "01.forests")
     for record in read_metrics(where / "metrics.jsonl")[1:]:
         weights = Weights.load(where / "iterations" / f"{record['iteration']:02d}.tsv")
         texts = [viterbi(forest, weights).text for forest in forests]
@@ -134,7 +133,7 @@ def test_a_start_that_is_better_stays(run: Run, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(LatticeSvm, "optimize", worse)
     data = toy_set(60)
-    forests = [ToyDecoder().decode(s, Weights(NEAR)) for s in data.sentences]
+    forests = [ToyDecoder().forest(s, Weights(NEAR)) for s in data.sentences]
     liked = [[viterbi(forest, Weights(NEAR)).text] for forest in forests]
     report, where = run(data=TuningSet(data.sentences, liked))
     records = read_metrics(where / "metrics.jsonl")

@@ -268,7 +268,7 @@ class _Decode:
         if not sentence.words:
             return Translation([])
         try:
-            forest = translator.decoder.decode(sentence, translator.weights)
+            forest = translator.decoder.forest(sentence, translator.weights)
         except InputError:  # too long, for instance: it stays empty, as in 'hopefear translate'
             return Translation([])
         best = translator.choose(forest, number)
