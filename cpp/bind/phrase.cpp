@@ -46,10 +46,11 @@ using CountTuple = std::pair<std::string, float>;
 void make_model(PhraseModel* self, std::shared_ptr<rules::RuleTable> table,
                 const std::vector<LmTuple>& lms, const std::vector<CountTuple>& counts,
                 const std::vector<std::shared_ptr<features::Template>>& templates) {
-  if (counts.size() != kCounts) throw nb::value_error("four counts");
+  if (counts.size() != 4) throw nb::value_error("four counts");
   PhraseSpec spec;
   for (const auto& [model, name, unit] : lms) spec.lms.push_back({model, name, unit});
-  for (size_t i = 0; i < kCounts; ++i) spec.counts[i] = {counts[i].first, counts[i].second};
+  CountSpec* const specs[] = {&spec.words, &spec.phrases, &spec.distortion, &spec.unknown};
+  for (size_t i = 0; i < counts.size(); ++i) *specs[i] = {counts[i].first, counts[i].second};
   spec.templates.assign(templates.begin(), templates.end());
   const nb::gil_scoped_release release;
   new (self) PhraseModel(std::move(table), std::move(spec));
