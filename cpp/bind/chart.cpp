@@ -14,20 +14,15 @@ namespace hopefear::bind {
 namespace {
 
 using decode::ChartDecoder;
-using decode::ChartFeature;
 
-// The name of a feature ("" for one that the model lacks) and its factor.
+// The name of a feature ("" for one that the model lacks) and its unit.
 using Feature = std::pair<std::string, double>;
 
-ChartFeature feature_of(const Feature& feature, FeatureNames& names) {
+features::Count feature_of(const Feature& feature, std::vector<FeatureId>& ids,
+                           FeatureNames& names) {
   if (feature.first.empty()) return {};
-  return {names.intern(feature.first), static_cast<float>(feature.second)};
-}
-
-std::vector<ChartFeature> features_of(const std::vector<Feature>& features, FeatureNames& names) {
-  std::vector<ChartFeature> result;
-  for (const Feature& feature : features) result.push_back(feature_of(feature, names));
-  return result;
+  ids.push_back(names.intern(feature.first));
+  return {static_cast<uint32_t>(ids.size() - 1), static_cast<float>(feature.second)};
 }
 
 void intern_columns(const rules::RuleTable& table, FeatureNames& names) {
@@ -85,22 +80,25 @@ void bind_chart(nb::module_& m) {
              std::shared_ptr<FeatureNames> names, int32_t span_limit, uint32_t rule_limit,
              bool glue, bool pass_through_all, uint64_t edge_limit, const std::string& label,
              const std::string& glue_label, const std::string& goal_label) {
-            decode::ChartFeatures features;
             if (lm.size() != lms.size()) throw nb::value_error("as many features as models");
-            features.lm = features_of(lm, *names);
-            features.lm_unknown = features_of(lm_unknown, *names);
-            features.arity = features_of(arity, *names);
-            features.words = feature_of(words, *names);
-            features.source_words = feature_of(source_words, *names);
-            features.rules = feature_of(rules, *names);
-            features.glue = feature_of(glue_feature, *names);
-            features.pass_through = feature_of(pass_through, *names);
+            features::ChartFeatures dense;
+            const auto one = [&](const Feature& each) {
+              return feature_of(each, dense.ids, *names);
+            };
+            for (const Feature& each : lm) dense.lms.push_back({one(each)});
+            for (const Feature& each : lm_unknown) dense.lm_unknown.push_back(one(each));
+            for (const Feature& each : arity) dense.arity.push_back(one(each));
+            dense.words = one(words);
+            dense.source_words = one(source_words);
+            dense.rules = one(rules);
+            dense.glue = one(glue_feature);
+            dense.pass_through = one(pass_through);
             for (const auto& table : tables) intern_columns(*table, *names);
             const decode::ChartOptions options = {span_limit,       rule_limit, glue,
                                                   pass_through_all, edge_limit, label,
                                                   glue_label,       goal_label};
             const nb::gil_scoped_release release;
-            new (self) ChartDecoder(options, std::move(features), {tables.begin(), tables.end()},
+            new (self) ChartDecoder(options, std::move(dense), {tables.begin(), tables.end()},
                                     {lms.begin(), lms.end()}, {templates.begin(), templates.end()},
                                     std::move(names));
           },

@@ -229,12 +229,13 @@ class OptionCollector {
     for (size_t l = 0; l < model_.lms().size(); ++l) {
       const features::LanguageModel& lm = model_.lms()[l];
       features::WeightedSum sum{weights_.dense(), rule.score};
-      lm::State state = lm.model->empty();
-      for (const rules::Symbol word : target) {
-        lm.add(lm.model->look_up(state, model_.lm_word(l, word), state).log10, sum);
+      const auto word = [&](size_t i) { return model_.lm_word(l, target[i]); };
+      const bool good = lm.for_words(target, word, [&](const lm::Scored& scored) {
+        lm.add(scored.log10, sum);
         rule.score = sum.score;
-        if (is_worse()) return false;
-      }
+        return !is_worse();
+      });
+      if (!good) return false;
     }
     return true;
   }

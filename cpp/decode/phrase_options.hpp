@@ -56,7 +56,7 @@ struct PhraseOption {
   double estimate = 0;  // row + language models of the phrase alone
   WeightedOrientations backward{};
   uint32_t forward = 0;  // class of its forward reordering scores, 0 for all zeros
-  bool unknown = false;  // of no rule: a word that is passed through, or a forced option
+  bool unknown = false;  // without a rule: a word that is passed through, not a forced option
   float share = 0;       // of a forced option: the value of each translation column
 };
 

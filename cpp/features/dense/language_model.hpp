@@ -25,15 +25,16 @@ struct LanguageModel : Count {
 
   // -- Word by word. --
 
-  // f(the look-up) for each word of a target side, with what the side itself shows of its context:
-  // a nonterminal hides it. `word(i)` is the i-th symbol in the model. f says whether to go on.
-  template <typename Word, typename F>
-  static bool for_words(const lm::Model& model, lm::State context, std::span<const int32_t> target,
-                        Word&& word, F&& f) {
+  // f(look-up) for each word of a target side, as far as the side itself shows its context: what
+  // is on the left of it and nonterminals (negative) hide theirs. `word(i)` is symbol i in the
+  // model. Until f says false; whether it never did.
+  template <typename Symbol, typename Word, typename F>
+  bool for_words(std::span<const Symbol> target, Word&& word, F&& f) const {
+    lm::State context = model->empty();
     for (size_t i = 0; i < target.size(); ++i) {
-      if (target[i] < 0) {
-        context = model.empty();
-      } else if (!f(model.look_up(context, word(i), context))) {
+      if (static_cast<int32_t>(target[i]) < 0) {
+        context = model->empty();
+      } else if (!f(model->look_up(context, word(i), context))) {
         return false;
       }
     }
@@ -73,38 +74,39 @@ struct LanguageModel : Count {
   void end(lm::State context, Out&& out) const {
     add(model->look_up(context, model->eos(), context).log10, out);
   }
-};
 
-// -- Over a forest. --
+  // -- Over a forest. --
 
-// The natural log that an edge adds to those of its tails, and the packed state of its head.
-// `word(i)` as above, `tail(k)` the packed state of tail k. `whole`: the sentence begins and ends
-// with this edge; its state is zero.
-template <typename Word, typename Tail>
-float lm_edge_score(const lm::Model& model, std::span<const int32_t> target, bool whole,
-                    Word&& word, Tail&& tail, std::byte* state) {
-  const unsigned order = model.order();
-  if (!whole && target.size() == 1 && target[0] < 0) {  // as it is
-    std::memcpy(state, tail(0), lm::packed_size(order));
-    return 0;
-  }
-  lm::RuleScore rule(model);
-  if (whole) rule.begin_sentence();
-  for (size_t i = 0; i < target.size(); ++i) {
-    if (target[i] >= 0) {
-      rule.terminal(word(i));
-    } else {
-      lm::ChartState part;
-      lm::unpack(tail(static_cast<size_t>(-1 - target[i])), order, part);
-      rule.nonterminal(part, 0);
+  size_t edge_state_size() const { return lm::packed_size(model->order()); }
+  // The natural log that an edge adds to those of its tails, and the state of its head. `word(i)`
+  // as above, `tail(k)` is the state of tail k. `whole`: the sentence begins and ends with this
+  // edge, and nothing is left to remember.
+  template <typename Word, typename Tail>
+  float edge(std::span<const int32_t> target, bool whole, Word&& word, Tail&& tail,
+             std::byte* state) const {
+    const unsigned order = model->order();
+    if (!whole && target.size() == 1 && target[0] < 0) {  // as it is
+      std::memcpy(state, tail(0), lm::packed_size(order));
+      return 0;
     }
+    lm::RuleScore rule(*model);
+    if (whole) rule.begin_sentence();
+    for (size_t i = 0; i < target.size(); ++i) {
+      if (target[i] >= 0) {
+        rule.terminal(word(i));
+      } else {
+        lm::ChartState part;
+        lm::unpack(tail(static_cast<size_t>(-1 - target[i])), order, part);
+        rule.nonterminal(part, 0);
+      }
+    }
+    if (whole) {
+      rule.terminal(model->eos());
+      rule.state = {};
+    }
+    lm::pack(rule.state, order, state);
+    return rule.score();
   }
-  if (whole) {
-    rule.terminal(model.eos());
-    rule.state = {};
-  }
-  lm::pack(rule.state, order, state);
-  return rule.score();
-}
+};
 
 }  // namespace hopefear::features
