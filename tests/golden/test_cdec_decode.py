@@ -10,8 +10,9 @@ from typing import NamedTuple
 import pytest
 
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.decode.chart import HieroDecoder, HieroOptions
 from hopefear.decode.contract import Sentence
+from hopefear.features.dense import CDEC_FEATURES
 from hopefear.forest import Derivation, count, kbest, viterbi
 from hopefear.lm import LanguageModel
 
