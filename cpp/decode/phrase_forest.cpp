@@ -111,7 +111,8 @@ class ForestWriter {
     return static_cast<uint32_t>(size);
   }
 
-  void add_node(const SearchBin& bin, uint32_t i) {
+  // Not inlined, so that the compiler inlines what it pushes instead.
+  [[gnu::noinline]] void add_node(const SearchBin& bin, uint32_t i) {
     ForestStorage& f = *out_;
     const SearchNode& node = bin.nodes[i];
     const uint32_t head = bin.first + i;
@@ -121,6 +122,7 @@ class ForestWriter {
     if (head == 0) {  // the start: an edge without anything
       f.spans = {-1, -1};
       add_edge(head, {}, {}, kNoRow, kNoRule);
+      fill_columns();
       close_edge();
     }
     const size_t width = model_.lms().size() + graph_.scores;
@@ -166,6 +168,7 @@ class ForestWriter {
       const uint32_t tail = last.first + i;
       add_edge(goal, {&tail, 1}, kSlot, kNoRow, kNoRule);
       if (!graph_.sentence) {
+        fill_columns();
         close_edge();
         continue;
       }
@@ -173,6 +176,7 @@ class ForestWriter {
       for (size_t l = 0; l < model_.lms().size(); ++l) {
         model_.lms()[l].end(PhraseModel::lm_state(state, l), to_edge());
       }
+      fill_columns();
       for (const PhraseModel::Stateful& s : model_.stateful()) {
         s.feature->finish(options_.source(), state + s.offset, true, sink_);
       }
@@ -204,11 +208,10 @@ class ForestWriter {
     f.rules.push_back(rule);
   }
 
-  // What has nothing in a column has a 0 there.
-  void close_edge() {
-    ForestStorage& f = *out_;
-    f.edge_dense.resize(f.heads.size() * f.edge_columns.size(), 0);
-    f.own_begin.push_back(offset(f.own_features.size()));
+  void close_edge() { out_->own_begin.push_back(offset(out_->own_features.size())); }
+  // 0 in the columns that have no value yet.
+  void fill_columns() {
+    out_->edge_dense.resize(out_->heads.size() * out_->edge_columns.size(), 0);
   }
 
   void own(uint32_t feature, float value) {

@@ -93,6 +93,11 @@ void PhraseSearch::run() {
 }
 
 void PhraseSearch::start() {
+  for (int32_t width = 0; width <= length_; ++width) {
+    features::WeightedSum sum{weights_.dense()};
+    model_.dense().distortion.jump(0, width, sum);
+    jump_scores_.push_back(sum.score);
+  }
   SearchBin& bin = bins_.front();
   const double rest = coverage_.rest(CoverageTable::kNothing);
   bin.nodes.push_back({0, rest, CoverageTable::kNothing, 0, 0, 0});
@@ -144,9 +149,8 @@ double PhraseSearch::rest_after(uint32_t coverage, const Span& span) const {
 
 // Distortion, and the forward reordering score of the last phrase.
 double PhraseSearch::jump_score(const SearchNode& last, int32_t begin, int32_t end) const {
-  features::WeightedSum sum{weights_.dense()};
-  model_.dense().distortion.jump(last.end, begin, sum);
-  return sum.score + options_.weighted_forward(last.forward)[orientation(last, begin, end)];
+  return jump_scores_[static_cast<size_t>(features::Distortion::width(last.end, begin))] +
+         options_.weighted_forward(last.forward)[orientation(last, begin, end)];
 }
 
 // The node `index` of a bin goes on with an option. `with_jump`: its score, distortion and

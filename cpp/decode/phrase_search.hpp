@@ -142,6 +142,7 @@ class PhraseSearch {
   const size_t lms_, state_size_;
   const bool scores_;
   CoverageTable coverage_;
+  std::vector<double> jump_scores_;  // of distortion, by width
   std::vector<SearchBin> bins_;
   std::vector<std::unique_ptr<OpenBin>> open_;  // by covered words; null when closed
   std::vector<std::vector<Cube>> cubes_;        // by covered words of where they lead

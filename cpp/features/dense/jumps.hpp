@@ -12,9 +12,10 @@ namespace hopefear::features {
 
 // The width of the jump: source words between the end of the last phrase and the next one.
 struct Distortion : Count {
+  static int32_t width(int32_t last_end, int32_t begin) { return std::abs(begin - last_end); }
   template <typename Out>
   void jump(int32_t last_end, int32_t begin, Out&& out) const {
-    add(std::abs(begin - last_end), out);
+    add(width(last_end, begin), out);
   }
 };
 
