@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "lm/chart_state.hpp"
 
 namespace hopefear::decode {
 

@@ -250,7 +250,7 @@ void ForcedSearch::evaluate(const SearchBin& from, uint32_t index, const Match& 
     const size_t before = place * lms_ + l, after = match.to * lms_ + l;
     model_.lms()[l].add(lm_sums_[after] - lm_sums_[before],
                         features::Recorder{[&](uint32_t, float value) { values_[l] = value; }});
-    PhraseModel::set_lm_state(lm_states_[after], state_.data(), l);
+    features::LanguageModel::put_context(lm_states_[after], state_.data(), l);
   }
   if (!model_.stateful().empty()) {
     sink_.reset();

@@ -9,7 +9,6 @@
 // the value of that feature: for who does not learn them. Writing all that fires took a third of
 // the time of decoding with MAXFORCE's templates (Bible zh-en, beam 100).
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 #include "base/id_numbers.hpp"
@@ -174,7 +173,7 @@ class ForestWriter {
       }
       const std::byte* const state = state_of(last, i);
       for (size_t l = 0; l < model_.lms().size(); ++l) {
-        model_.lms()[l].end(PhraseModel::lm_state(state, l), to_edge());
+        model_.lms()[l].end(features::LanguageModel::context_in(state, l), to_edge());
       }
       fill_columns();
       for (const PhraseModel::Stateful& s : model_.stateful()) {

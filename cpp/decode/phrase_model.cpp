@@ -38,7 +38,7 @@ PhraseModel::PhraseModel(std::shared_ptr<const rules::RuleTable> table, PhraseSp
       ids[i] = lm.model->find(words.word(static_cast<rules::Word>(i)));
     }
   }
-  state_size_ = spec_.lms.size() * sizeof(lm::State::context);
+  state_size_ = spec_.lms.size() * features::LanguageModel::kContextSize;
   for (const auto& feature : spec_.templates) {
     const size_t size = feature->state_size();
     if (size == 0) continue;
@@ -75,7 +75,9 @@ features::Count PhraseModel::add_count(const CountSpec& spec) {
 }
 
 void PhraseModel::begin(std::byte* state) const {
-  for (size_t l = 0; l < lms().size(); ++l) set_lm_state(lms()[l].model->begin(), state, l);
+  for (size_t l = 0; l < lms().size(); ++l) {
+    features::LanguageModel::put_context(lms()[l].model->begin(), state, l);
+  }
   for (const Stateful& s : stateful_) s.feature->begin(state + s.offset);
 }
 

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -79,14 +78,6 @@ class PhraseModel {
   size_t state_size() const { return state_size_; }
   bool steps_need_use() const { return steps_need_use_; }  // any of them
   void begin(std::byte* state) const;                      // of a sentence
-  static lm::State lm_state(const std::byte* state, size_t lm) {
-    lm::State context;
-    std::memcpy(&context.context, state + lm * sizeof context.context, sizeof context.context);
-    return context;
-  }
-  static void set_lm_state(lm::State context, std::byte* state, size_t lm) {
-    std::memcpy(state + lm * sizeof context.context, &context.context, sizeof context.context);
-  }
 
   RankingCache& rankings() const { return rankings_; }
   // What `names` surely has; begins anew if another object is given. One thread at a time.

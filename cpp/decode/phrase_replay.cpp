@@ -2,7 +2,6 @@
 // features of a derivation are defined here, and tests hold search to it.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <stdexcept>
 
 #include "base/error.hpp"

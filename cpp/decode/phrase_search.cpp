@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 
 #include "base/error.hpp"
@@ -161,9 +159,9 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
   const std::byte* tail = from.states.data() + index * state_size_;
   features::ScoredValues sum{weights_.dense(), values_.data(), with_jump + o.row};
   for (size_t l = 0; l < lms_; ++l) {
-    lm::State context = PhraseModel::lm_state(tail, l);
+    lm::State context = features::LanguageModel::context_in(tail, l);
     model_.lms()[l].step(context, options_.lm_phrase(option, l), sum);
-    PhraseModel::set_lm_state(context, state_.data(), l);
+    features::LanguageModel::put_context(context, state_.data(), l);
   }
   double score = sum.score;
   if (!model_.stateful().empty()) {

@@ -25,9 +25,9 @@ struct LanguageModel : Count {
 
   // -- Word by word. --
 
-  // f(look-up) for each word of a target side, as far as the side itself shows its context: what
-  // is on the left of it and nonterminals (negative) hide theirs. `word(i)` is symbol i in the
-  // model. Until f says false; whether it never did.
+  // Calls f(look-up) for each word of a target side, without context on the left; a nonterminal (a
+  // negative symbol) hides the context on its left, too. `word(i)`: the number of symbol i in the
+  // model. Stops when f returns false; returns whether it never did.
   template <typename Symbol, typename Word, typename F>
   bool for_words(std::span<const Symbol> target, Word&& word, F&& f) const {
     lm::State context = model->empty();
@@ -41,7 +41,7 @@ struct LanguageModel : Count {
     return true;
   }
 
-  // The feature of a whole translation, its words given by `word(i)`: what all else must sum to.
+  // The feature of a whole translation, by its words: what the other ways must sum to.
   template <typename Word, typename Out>
   void sentence(size_t words, Word&& word, Out&& out) const {
     lm::State context = model->begin();
@@ -51,6 +51,17 @@ struct LanguageModel : Count {
   }
 
   // -- From left to right. --
+
+  // Context l of a state: those of all language models stand side by side.
+  static constexpr size_t kContextSize = sizeof(lm::State::context);
+  static lm::State context_in(const std::byte* state, size_t l) {
+    lm::State context;
+    std::memcpy(&context.context, state + l * kContextSize, kContextSize);
+    return context;
+  }
+  static void put_context(lm::State context, std::byte* state, size_t l) {
+    std::memcpy(state + l * kContextSize, &context.context, kContextSize);
+  }
 
   template <typename Word>
   LmPhrase phrase(size_t words, Word&& word) const {
