@@ -75,9 +75,9 @@ State append(const Model& model, State context, const ChartState& in, double& lo
     log10 += scored.log10 - in.estimate[i];
     f(in.left[i], scored, context);
   }
-  if (i < in.left_length) return in.right;
-  if (in.full) log10 += model.backoff_beyond(context, i);
-  return in.full ? in.right : context;
+  if (!in.full) return i == in.left_length ? context : in.right;
+  if (i == in.left_length) log10 += model.backoff_beyond(context, i);
+  return in.right;
 }
 
 // Scores the right-hand side of a rule, symbol by symbol from left to right:
