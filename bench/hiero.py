@@ -23,8 +23,9 @@ from pathlib import Path
 from support.machine import OUT, SHARED, slowness
 
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import CDEC_FEATURES, ChartOptions, HieroDecoder
+from hopefear.decode.chart import ChartOptions, HieroDecoder
 from hopefear.decode.contract import Sentence
+from hopefear.features.dense import CDEC_FEATURES
 from hopefear.forest import viterbi
 from hopefear.lm import LanguageModel
 from hopefear.model.directory import Model

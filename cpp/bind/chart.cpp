@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bind/dense.hpp"
 #include "bind/forest_arrays.hpp"
 #include "decode/chart_decoder.hpp"
 
@@ -14,20 +15,26 @@ namespace hopefear::bind {
 namespace {
 
 using decode::ChartDecoder;
-using decode::ChartFeature;
 
-// The name of a feature ("" for one that the model lacks) and its factor.
-using Feature = std::pair<std::string, double>;
-
-ChartFeature feature_of(const Feature& feature, FeatureNames& names) {
-  if (feature.first.empty()) return {};
-  return {names.intern(feature.first), static_cast<float>(feature.second)};
-}
-
-std::vector<ChartFeature> features_of(const std::vector<Feature>& features, FeatureNames& names) {
-  std::vector<ChartFeature> result;
-  for (const Feature& feature : features) result.push_back(feature_of(feature, names));
-  return result;
+features::ChartFeatures dense_features(const std::vector<LmFeature>& lms,
+                                       const DenseFeatures& features, FeatureNames& names) {
+  features::ChartFeatures dense;
+  const auto count = [&](const DenseFeature& feature) -> features::Count {
+    const auto& [name, unit] = feature;
+    if (name.empty()) return {};
+    dense.ids.push_back(names.intern(name));
+    return {static_cast<uint32_t>(dense.ids.size() - 1), static_cast<float>(unit)};
+  };
+  const auto called = [&](const std::string& key) { return count(feature_called(features, key)); };
+  for (const auto& [model, name, unit] : lms) dense.lms.push_back({count({name, unit})});
+  for (const auto& [model, name, unit] : lms) dense.lm_unknown.push_back(called("unknown." + name));
+  for (const char* key : {"arity0", "arity1", "arity2"}) dense.arity.push_back(called(key));
+  dense.words = called("words");
+  dense.source_words = called("source-words");
+  dense.rules = called("rules");
+  dense.glue = called("glue");
+  dense.pass_through = called("pass-through");
+  return dense;
 }
 
 void intern_columns(const rules::RuleTable& table, FeatureNames& names) {
@@ -77,35 +84,24 @@ void bind_chart(nb::module_& m) {
       .def(
           "__init__",
           [](ChartDecoder* self, const std::vector<std::shared_ptr<rules::RuleTable>>& tables,
-             const std::vector<std::shared_ptr<lm::Model>>& lms, const std::vector<Feature>& lm,
-             const std::vector<Feature>& lm_unknown, const std::vector<Feature>& arity,
-             const Feature& words, const Feature& source_words, const Feature& rules,
-             const Feature& glue_feature, const Feature& pass_through,
+             const std::vector<LmFeature>& lms, const DenseFeatures& features,
              const std::vector<std::shared_ptr<features::Template>>& templates,
              std::shared_ptr<FeatureNames> names, int32_t span_limit, uint32_t rule_limit,
              bool glue, bool pass_through_all, uint64_t edge_limit, const std::string& label,
              const std::string& glue_label, const std::string& goal_label) {
-            decode::ChartFeatures features;
-            if (lm.size() != lms.size()) throw nb::value_error("as many features as models");
-            features.lm = features_of(lm, *names);
-            features.lm_unknown = features_of(lm_unknown, *names);
-            features.arity = features_of(arity, *names);
-            features.words = feature_of(words, *names);
-            features.source_words = feature_of(source_words, *names);
-            features.rules = feature_of(rules, *names);
-            features.glue = feature_of(glue_feature, *names);
-            features.pass_through = feature_of(pass_through, *names);
+            features::ChartFeatures dense = dense_features(lms, features, *names);
+            std::vector<std::shared_ptr<const lm::Model>> models;
+            for (const LmFeature& lm : lms) models.push_back(std::get<0>(lm));
             for (const auto& table : tables) intern_columns(*table, *names);
             const decode::ChartOptions options = {span_limit,       rule_limit, glue,
                                                   pass_through_all, edge_limit, label,
                                                   glue_label,       goal_label};
             const nb::gil_scoped_release release;
-            new (self) ChartDecoder(options, std::move(features), {tables.begin(), tables.end()},
-                                    {lms.begin(), lms.end()}, {templates.begin(), templates.end()},
+            new (self) ChartDecoder(options, std::move(dense), {tables.begin(), tables.end()},
+                                    std::move(models), {templates.begin(), templates.end()},
                                     std::move(names));
           },
-          "tables"_a, "lms"_a, "lm"_a, "lm_unknown"_a, "arity"_a, "words"_a, "source_words"_a,
-          "rules"_a, "glue_feature"_a, "pass_through"_a, "templates"_a, "names"_a, "span_limit"_a,
+          "tables"_a, "lms"_a, "features"_a, "templates"_a, "names"_a, "span_limit"_a,
           "rule_limit"_a, "glue"_a, "pass_through_all"_a, "edge_limit"_a, "label"_a, "glue_label"_a,
           "goal_label"_a)
       .def(

@@ -9,6 +9,7 @@
 #include <memory>
 #include <tuple>
 
+#include "bind/dense.hpp"
 #include "bind/forest_arrays.hpp"
 #include "bind/spans.hpp"
 
@@ -40,16 +41,19 @@ void make_input(PhraseInput* self, nb::handle words, nb::handle after, nb::handl
   new (self) PhraseInput(std::move(input));
 }
 
-using LmTuple = std::tuple<std::shared_ptr<lm::Model>, std::string, double>;
-using CountTuple = std::pair<std::string, float>;
-
 void make_model(PhraseModel* self, std::shared_ptr<rules::RuleTable> table,
-                const std::vector<LmTuple>& lms, const std::vector<CountTuple>& counts,
+                const std::vector<LmFeature>& lms, const DenseFeatures& features,
                 const std::vector<std::shared_ptr<features::Template>>& templates) {
-  if (counts.size() != kCounts) throw nb::value_error("four counts");
   PhraseSpec spec;
   for (const auto& [model, name, unit] : lms) spec.lms.push_back({model, name, unit});
-  for (size_t i = 0; i < kCounts; ++i) spec.counts[i] = {counts[i].first, counts[i].second};
+  const auto count = [&](const char* key) -> CountSpec {
+    const auto [name, unit] = feature_called(features, key);
+    return {name, static_cast<float>(unit)};
+  };
+  spec.words = count("words");
+  spec.phrases = count("phrases");
+  spec.distortion = count("distortion");
+  spec.unknown = count("unknown");
   spec.templates.assign(templates.begin(), templates.end());
   const nb::gil_scoped_release release;
   new (self) PhraseModel(std::move(table), std::move(spec));
@@ -118,7 +122,7 @@ void bind_phrase(nb::module_& m) {
            "exclusive"_a, "leave_out"_a.none());
 
   nb::class_<PhraseModel>(m, "PhraseModel", "What phrase search needs of a model.")
-      .def("__init__", make_model, "table"_a, "lms"_a, "counts"_a, "templates"_a)
+      .def("__init__", make_model, "table"_a, "lms"_a, "features"_a, "templates"_a)
       .def_prop_ro("dense",
                    [](const PhraseModel& model) {
                      std::vector<nb::str> names;

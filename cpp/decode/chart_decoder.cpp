@@ -54,12 +54,12 @@ void expand_into(ChartDecoder::Output& output, const ChartSentence& sentence, co
 
 }  // namespace
 
-ChartDecoder::ChartDecoder(ChartOptions options, ChartFeatures features,
+ChartDecoder::ChartDecoder(ChartOptions options, features::ChartFeatures dense,
                            std::vector<std::shared_ptr<const rules::RuleTable>> tables,
                            std::vector<std::shared_ptr<const lm::Model>> lms,
                            features::Templates templates, std::shared_ptr<FeatureNames> names) {
   model_.options = std::move(options);
-  model_.features = std::move(features);
+  model_.dense = std::move(dense);
   model_.lms = std::move(lms);
   model_.templates = std::move(templates);
   if (!model_.templates.empty()) model_.recent_names = std::make_shared<features::RecentNames>();
@@ -72,7 +72,9 @@ ChartDecoder::ChartDecoder(ChartOptions options, ChartFeatures features,
   model_.vocabulary->intern(model_.options.label);
   model_.vocabulary->intern(model_.options.glue_label);
   model_.vocabulary->intern(model_.options.goal_label);
-  for (const auto& lm : model_.lms) {
+  for (size_t k = 0; k < model_.lms.size(); ++k) {
+    const lm::Model* const lm = model_.lms[k].get();
+    model_.dense.lms[k].model = lm;
     std::vector<lm::WordId>& words = model_.lm_words.emplace_back();
     words.reserve(static_cast<size_t>(model_.vocabulary->size()));
     for (int32_t w = 0; w < model_.vocabulary->size(); ++w) {

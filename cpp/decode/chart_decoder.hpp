@@ -16,7 +16,7 @@ class ChartDecoder {
  public:
   // Features of `names` that the forests may have are interned there; only by the thread that
   // constructs.
-  ChartDecoder(ChartOptions options, ChartFeatures features,
+  ChartDecoder(ChartOptions options, features::ChartFeatures dense,
                std::vector<std::shared_ptr<const rules::RuleTable>> tables,
                std::vector<std::shared_ptr<const lm::Model>> lms, features::Templates templates,
                std::shared_ptr<FeatureNames> names);

@@ -1,4 +1,4 @@
-// What a chart is made of: options, the features of a model, and rule tables as a chart sees them.
+// What a chart is made of: options, and rule tables as a chart sees them.
 //
 // Nonterminals are labels. A label has the number that the vocabulary gives to its name, the same
 // in all tables, and that number is the symbol of the forest's nodes. Nothing here knows what "X"
@@ -27,23 +27,6 @@ struct ChartOptions {   // the defaults are in decode/chart.py
   uint64_t edge_limit;    // of a forest before the language model
   std::string label;      // of words that pass through and of rules without a label
   std::string glue_label, goal_label;
-};
-
-// A feature of a model: `factor` is its unit. Id 0: the model does not have it.
-struct ChartFeature {
-  FeatureId id = 0;
-  float factor = 1;
-};
-
-// The features that do not come from a table.
-struct ChartFeatures {
-  std::vector<ChartFeature> lm;          // of each language model: natural log times factor
-  std::vector<ChartFeature> lm_unknown;  // of each language model: words it does not know
-  std::vector<ChartFeature> arity;       // [k]: rules with k nonterminals, the last one for more
-  ChartFeature words, source_words;      // of target and source sides
-  ChartFeature rules;                    // all of them; glue included, the goal not
-  ChartFeature glue;                     // S -> S X
-  ChartFeature pass_through;
 };
 
 // A table with its words and labels numbered as in a vocabulary. Immutable, shared by threads.

@@ -293,8 +293,7 @@ class Parser {
     }
     const std::span<const int32_t> side = {&word, 1};
     entries_scratch_.clear();
-    rules_.features(0, 1, side, entries_scratch_);
-    add(model_.features.pass_through);
+    rules_.features(0, 1, side, rules_.dense().pass_through, entries_scratch_);
     own_.clear();
     if (!templates_.empty()) {
       const features::RuleUse& use = use_.of(kNoRule, {begin_, end_}, {}, side);
@@ -341,12 +340,9 @@ class Parser {
   uint32_t glue_row(size_t arity, uint32_t& row) {
     if (row != kNoRow) return row;
     entries_scratch_.clear();
-    rules_.features(arity, 0, {}, entries_scratch_);
-    if (arity == 2) add(model_.features.glue);
+    const features::Count own = arity == 2 ? rules_.dense().glue : features::Count{};
+    rules_.features(arity, 0, {}, own, entries_scratch_);
     return row = builder_.add_row(entries_scratch_);
-  }
-  void add(const ChartFeature& feature) {
-    if (feature.id != 0) entries_scratch_.push_back({rules_.local(feature), feature.factor});
   }
 
   // An empty sentence has one derivation, of nothing.

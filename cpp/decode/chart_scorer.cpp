@@ -16,18 +16,18 @@ ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
       forest_(forest),
       a_(forest.arrays()),
       goal_(forest.goal().has_value() ? int64_t{*forest.goal()} : -1),
+      dense_(sentence.model.dense),
       sum_(memo, nullptr, nullptr),
       recorder_(memo, &fired_, &names),
       use_(sentence),
       templates_by_(sentence.model.templates) {
   const ChartModel& model = sentence.model;
-  for (size_t k = 0; k < model.lms.size(); ++k) {
-    const ChartFeature& feature = model.features.lm[k];
-    const double weight = double{weights.get(feature.id)} * feature.factor;
-    lms_.push_back({k, model.lms[k].get(), model.lms[k]->order(), state_size_, weight, feature});
-    state_size_ += lm::packed_size(model.lms[k]->order());
+  for (const FeatureId id : dense_.ids) weights_.push_back(weights.get(id));
+  for (const features::LanguageModel& lm : dense_.lms) {
+    lm_offsets_.push_back(state_size_);
+    state_size_ += lm.edge_state_size();
   }
-  payload_size_ = aligned(sizeof(float) * lms_.size());
+  payload_size_ = aligned(sizeof(float) * dense_.lms.size());
   for (const auto& each : model.templates) {
     if (each->state_size() == 0) continue;
     templates_.push_back({each.get(), state_size_});
@@ -38,51 +38,33 @@ ChartScorer::ChartScorer(const ChartSentence& sentence, const Forest& forest,
   if (record_places && templates_by_.depend_on_place()) places_.resize(forest.edges());
 }
 
-float ChartScorer::lm_score(const Lm& part, uint32_t edge, std::span<const std::byte* const> tails,
-                            std::byte* state) {
+float ChartScorer::lm_score(size_t k, uint32_t edge, std::span<const std::byte* const> tails,
+                            std::byte* state) const {
   const std::span<const int32_t> target = forest_.target(edge);
-  const bool goal = a_.heads[edge] == goal_;
-  if (!goal && target.size() == 1 && target[0] < 0) {  // S -> X
-    std::memcpy(state + part.offset, tails[0] + part.offset, lm::packed_size(part.order));
-    return 0;
-  }
-  lm::RuleScore rule(*part.model);
-  if (goal) rule.begin_sentence();
-  for (const int32_t symbol : target) {
-    if (symbol >= 0) {
-      rule.terminal(sentence_.lm_word(part.number, symbol));
-    } else {
-      lm::ChartState tail;
-      lm::unpack(tails[static_cast<size_t>(-1 - symbol)] + part.offset, part.order, tail);
-      rule.nonterminal(tail, 0);
-    }
-  }
-  if (goal) {
-    rule.terminal(part.model->eos());
-    std::memset(state + part.offset, 0, lm::packed_size(part.order));
-  } else {
-    lm::pack(rule.state, part.order, state + part.offset);
-  }
-  return rule.score();
+  const size_t offset = lm_offsets_[k];
+  return dense_.lms[k].edge(
+      target, a_.heads[edge] == goal_, [&](size_t i) { return sentence_.lm_word(k, target[i]); },
+      [&](size_t tail) { return tails[tail] + offset; }, state + offset);
 }
 
 double ChartScorer::score(uint32_t edge, std::span<const std::byte* const> tails,
                           std::byte* state) {
-  double sum = 0;
-  for (const Lm& lm : lms_) {
-    const float natural = lm_score(lm, edge, tails, state);
-    std::memcpy(state + state_size_ + sizeof(float) * lm.number, &natural, sizeof(natural));
-    sum += lm.weight * natural;
+  const size_t lms = dense_.lms.size();
+  features::WeightedSum sum{weights_};
+  for (size_t k = 0; k < lms; ++k) {
+    const float natural = lm_score(k, edge, tails, state);
+    std::memcpy(state + state_size_ + sizeof(float) * k, &natural, sizeof(natural));
+    dense_.lms[k].add(natural, sum);
   }
-  if (lms_.size() % 2 == 1) {  // the payload's end
-    std::memset(state + state_size_ + sizeof(float) * lms_.size(), 0, sizeof(float));
+  if (lms % 2 == 1) {  // the payload's end
+    std::memset(state + state_size_ + sizeof(float) * lms, 0, sizeof(float));
   }
   if (!templates_.empty()) {
     sum_.reset();
     step_templates(edge, tails, sum_, state);
-    sum += sum_.score();
+    sum.score += sum_.score();
   }
-  return sum;
+  return sum.score;
 }
 
 const features::RuleUse& ChartScorer::use_of(uint32_t edge) {
@@ -118,24 +100,25 @@ void ChartScorer::step_templates(uint32_t edge, std::span<const std::byte* const
 }
 
 void ChartScorer::record(uint32_t edge, std::span<const std::byte* const> tails,
-                         const std::byte* payload, FeatureNumbers& features,
+                         const std::byte* payload, FeatureNumbers& numbers,
                          std::vector<FeatureEntry>& own) {
-  for (const Lm& lm : lms_) {
+  for (size_t k = 0; k < dense_.lms.size(); ++k) {
     float natural;
-    std::memcpy(&natural, payload + sizeof(float) * lm.number, sizeof(natural));
-    if (natural != 0 && lm.feature.id != 0) {
-      own.push_back({features.feature(lm.feature.id), natural * lm.feature.factor});
-    }
+    std::memcpy(&natural, payload + sizeof(float) * k, sizeof(natural));
+    dense_.lms[k].add(natural, features::Recorder{[&](uint32_t number, float value) {
+                        if (value == 0) return;
+                        own.push_back({numbers.feature(dense_.ids[number]), value});
+                      }});
   }
-  if (!places_.empty() && a_.rules[edge] != kNoRule) record_place(edge, features, own);
+  if (!places_.empty() && a_.rules[edge] != kNoRule) record_place(edge, numbers, own);
   if (templates_.empty()) return;
   fired_.clear();
   step_templates(edge, tails, recorder_, scratch_.data());
-  for (const features::Fired& f : fired_) own.push_back({features.feature(f.id), f.value});
+  for (const features::Fired& f : fired_) own.push_back({numbers.feature(f.id), f.value});
 }
 
 // An edge is kept once for each choice of its tails' states, but fires only once.
-void ChartScorer::record_place(uint32_t edge, FeatureNumbers& features,
+void ChartScorer::record_place(uint32_t edge, FeatureNumbers& numbers,
                                std::vector<FeatureEntry>& own) {
   Place& place = places_[edge];
   if (place.begin == kUnasked) {
@@ -143,7 +126,7 @@ void ChartScorer::record_place(uint32_t edge, FeatureNumbers& features,
     templates_by_.fire_place(use_of(edge), recorder_);
     place.begin = static_cast<uint32_t>(place_entries_.size());
     for (const features::Fired& f : fired_) {
-      place_entries_.push_back({features.feature(f.id), f.value});
+      place_entries_.push_back({numbers.feature(f.id), f.value});
     }
     place.end = static_cast<uint32_t>(place_entries_.size());
   }

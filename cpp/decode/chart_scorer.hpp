@@ -7,7 +7,6 @@
 
 #include "decode/chart_parser.hpp"
 #include "forest/expand.hpp"
-#include "lm/chart_state.hpp"
 
 namespace hopefear::decode {
 
@@ -26,26 +25,19 @@ class ChartScorer : public EdgeScorer {
   size_t payload_size() const override { return payload_size_; }
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
   void record(uint32_t edge, std::span<const std::byte* const> tails, const std::byte* payload,
-              FeatureNumbers& features, std::vector<FeatureEntry>& own) override;
+              FeatureNumbers& numbers, std::vector<FeatureEntry>& own) override;
 
  private:
-  struct Lm {
-    size_t number;
-    const lm::Model* model;
-    unsigned order;
-    size_t offset;  // of its state
-    double weight;  // per natural log
-    ChartFeature feature;
-  };
   struct Stateful {
     const features::Template* made_of;
     size_t offset;
   };
-  float lm_score(const Lm& part, uint32_t edge, std::span<const std::byte* const> tails,
-                 std::byte* state);
+  // What language model k adds, and its part of the state.
+  float lm_score(size_t k, uint32_t edge, std::span<const std::byte* const> tails,
+                 std::byte* state) const;
   // The rule of an edge where it is used.
   const features::RuleUse& use_of(uint32_t edge);
-  void record_place(uint32_t edge, FeatureNumbers& features, std::vector<FeatureEntry>& own);
+  void record_place(uint32_t edge, FeatureNumbers& numbers, std::vector<FeatureEntry>& own);
   // Steps all templates; the states of the head go behind `state`.
   void step_templates(uint32_t edge, std::span<const std::byte* const> tails, features::Sink& sink,
                       std::byte* state);
@@ -55,7 +47,9 @@ class ChartScorer : public EdgeScorer {
   const ForestView& a_;
   int64_t goal_;
   size_t state_size_ = 0, payload_size_ = 0;
-  std::vector<Lm> lms_;
+  const features::ChartFeatures& dense_;
+  std::vector<double> weights_;     // by their numbers
+  std::vector<size_t> lm_offsets_;  // of each language model's state
   std::vector<Stateful> templates_;
   bool steps_need_use_ = false;
   features::Sink sum_;

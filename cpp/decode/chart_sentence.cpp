@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "lm/chart_state.hpp"
 
 namespace hopefear::decode {
 
@@ -58,30 +57,30 @@ void ChartSentence::number_lm_words() {
 
 ChartRules::ChartRules(const ChartSentence& sentence, const Weights& weights,
                        ForestBuilder& builder, const std::vector<int32_t>* target, bool whole)
-    : sentence_(sentence), wanted_(target), whole_(whole), weights_(weights), builder_(builder) {
-  const auto number = [&](FeatureId feature) {
-    if (feature != 0) local_.try_emplace(feature, builder.feature(feature));
+    : sentence_(sentence),
+      wanted_(target),
+      whole_(whole),
+      weights_(weights),
+      builder_(builder),
+      dense_(sentence.model.dense) {
+  const auto number = [&](FeatureId id) {
+    const uint32_t local = builder.feature(id);
+    if (local == dense_weights_.size()) dense_weights_.push_back(weights.get(id));
+    return local;
   };
   // The order of local numbers is the one in which features() writes, which spares sorting them.
   for (const ChartTable* table : sentence.tables) {
-    std::vector<uint32_t>& columns = columns_.emplace_back();
-    std::vector<double>& column_weights = column_weights_.emplace_back();
-    for (const FeatureId column : table->columns()) {
-      number(column);
-      columns.push_back(local_.at(column));
-      column_weights.push_back(weights.get(column));
-    }
+    features::Columns& columns = columns_.emplace_back();
+    for (const FeatureId id : table->columns()) columns.numbers.push_back(number(id));
   }
-  const ChartFeatures& f = sentence.model.features;
-  for (const ChartFeature& each : f.arity) number(each.id);
-  number(f.rules.id);
-  number(f.source_words.id);
-  number(f.words.id);
-  for (const ChartFeature& each : f.lm_unknown) number(each.id);
-  number(f.glue.id);
-  number(f.pass_through.id);
-  for (const ChartFeature& each : f.lm) lm_weights_.push_back(weights.get(each.id) * each.factor);
-  words_weight_ = f.words.id == 0 ? 0 : weights.get(f.words.id) * f.words.factor;
+  dense_.for_counts([&](features::Count& each) {
+    if (each.present()) each.number = number(dense_.ids[each.number]);
+  });
+  for (features::LanguageModel& lm : dense_.lms) {
+    if (!lm.present()) continue;
+    dense_weights_.push_back(weights.get(dense_.ids[lm.number]));
+    lm.number = static_cast<uint32_t>(dense_weights_.size() - 1);
+  }
 }
 
 ChartRules::Range ChartRules::at(uint32_t table, RuleTable::Node node, size_t depth, size_t arity) {
@@ -150,30 +149,29 @@ ChartRules::Option ChartRules::option_of(uint32_t table, uint32_t rule, size_t d
 
 // By dense features and language models; a nonterminal hides what comes before it.
 double ChartRules::score_of(const Option& option) const {
-  const std::span<const float> scores = sentence_.tables[option.table]->rules().scores(option.rule);
-  const std::vector<double>& weights = column_weights_[option.table];
-  double sum = 0;
-  for (size_t c = 0; c < weights.size(); ++c) sum += weights[c] * scores[c];
-  for (const rules::SparseScore& score :
-       sentence_.tables[option.table]->rules().sparse(option.rule)) {
-    sum += weights_.get(sentence_.tables[option.table]->sparse(score.feature)) * score.value;
+  const ChartTable& table = *sentence_.tables[option.table];
+  features::WeightedSum sum{dense_weights_};
+  columns_[option.table].add(scores(option), sum);
+  for (const rules::SparseScore& score : table.rules().sparse(option.rule)) {
+    sum.score += weights_.get(table.sparse(score.feature)) * score.value;
   }
-  for (const int32_t symbol : target(option)) sum += symbol >= 0 ? words_weight_ : 0;
-  for (size_t k = 0; k < lm_weights_.size(); ++k) {
-    if (lm_weights_[k] == 0) continue;
-    const lm::Model& model = *sentence_.model.lms[k];
-    lm::State state = model.empty();
+  const std::span<const int32_t> symbols = target(option);
+  const auto words =
+      std::count_if(symbols.begin(), symbols.end(), [](int32_t s) { return s >= 0; });
+  dense_.words.add(static_cast<double>(words), sum);
+  for (size_t k = 0; k < dense_.lms.size(); ++k) {
+    const features::LanguageModel& lm = dense_.lms[k];
+    if (!lm.present() || dense_weights_[lm.number] == 0) continue;
     float natural = 0;
-    for (const int32_t symbol : target(option)) {
-      if (symbol < 0) {
-        state = model.empty();
-      } else {
-        natural += model.score(state, sentence_.lm_word(k, symbol), state);
-      }
-    }
-    sum += lm_weights_[k] * natural;
+    lm.for_words(
+        symbols, [&](size_t i) { return sentence_.lm_word(k, symbols[i]); },
+        [&](const lm::Scored& scored) {
+          natural += scored.natural();
+          return true;
+        });
+    lm.add(natural, sum);
   }
-  return sum;
+  return sum.score;
 }
 
 // Whether every run of words of a target side occurs in the wanted target.
@@ -194,41 +192,35 @@ bool ChartRules::occurs(std::span<const int32_t> side) const {
   return true;
 }
 
-void ChartRules::add(const ChartFeature& feature, float value,
-                     std::vector<FeatureEntry>& entries) const {
-  if (feature.id != 0 && value != 0) entries.push_back({local(feature), feature.factor * value});
+namespace {
+
+auto recorder(std::vector<FeatureEntry>& entries) {
+  return features::Recorder{[&](uint32_t number, float value) {
+    if (value != 0) entries.push_back({number, value});
+  }};
 }
 
+}  // namespace
+
 void ChartRules::features(size_t arity, int32_t source_words, std::span<const int32_t> side,
-                          std::vector<FeatureEntry>& entries) const {
-  const ChartFeatures& f = sentence_.model.features;
-  if (!f.arity.empty()) add(f.arity[std::min(arity, f.arity.size() - 1)], 1, entries);
-  add(f.rules, 1, entries);
-  add(f.source_words, static_cast<float>(source_words), entries);
-  if (!whole_) return;
-  const auto words = std::count_if(side.begin(), side.end(), [](int32_t s) { return s >= 0; });
-  add(f.words, static_cast<float>(words), entries);
-  for (size_t k = 0; k < f.lm_unknown.size(); ++k) {
-    const auto unknown = std::count_if(side.begin(), side.end(), [&](int32_t s) {
-      return s >= 0 && sentence_.lm_word(k, s) == lm::kUnknown;
-    });
-    add(f.lm_unknown[k], static_cast<float>(unknown), entries);
+                          const features::Count& own, std::vector<FeatureEntry>& entries) const {
+  auto out = recorder(entries);
+  dense_.source_side(arity, source_words, out);
+  if (whole_) {
+    const auto knows = [&](size_t k, int32_t s) { return sentence_.lm_word(k, s) != lm::kUnknown; };
+    dense_.target_side(side, knows, out);
   }
+  own.add(1, out);
 }
 
 void ChartRules::features(const Option& option, std::vector<FeatureEntry>& entries) const {
-  const RuleTable& table = sentence_.tables[option.table]->rules();
-  const std::span<const float> scores = table.scores(option.rule);
-  const std::vector<uint32_t>& columns = columns_[option.table];
-  for (size_t c = 0; c < columns.size(); ++c) {
-    if (scores[c] != 0) entries.push_back({columns[c], scores[c]});
+  const ChartTable& table = *sentence_.tables[option.table];
+  columns_[option.table].add(scores(option), recorder(entries));
+  for (const rules::SparseScore& score : table.rules().sparse(option.rule)) {
+    entries.push_back({builder_.feature(table.sparse(score.feature)), score.value});
   }
-  for (const rules::SparseScore& score : table.sparse(option.rule)) {
-    const FeatureId id = sentence_.tables[option.table]->sparse(score.feature);
-    entries.push_back({builder_.feature(id), score.value});
-  }
-  const int32_t source_words = table.rule(option.rule).source_size - option.arity;
-  features(option.arity, source_words, target(option), entries);
+  const int32_t source_words = table.rules().rule(option.rule).source_size - option.arity;
+  features(option.arity, source_words, target(option), {}, entries);
 }
 
 }  // namespace hopefear::decode

@@ -10,6 +10,7 @@
 
 #include "base/weights.hpp"
 #include "decode/chart_grammar.hpp"
+#include "features/dense/chart.hpp"
 #include "features/feature.hpp"
 #include "forest/builder.hpp"
 #include "lm/model.hpp"
@@ -19,7 +20,7 @@ namespace hopefear::decode {
 // What all sentences share. Immutable while sentences are decoded.
 struct ChartModel {
   ChartOptions options;
-  ChartFeatures features;
+  features::ChartFeatures dense;  // its language models are these
   std::vector<std::shared_ptr<const lm::Model>> lms;
   features::Templates templates;
   std::shared_ptr<Vocabulary> vocabulary;
@@ -85,10 +86,10 @@ class ChartRules {
   Range at(uint32_t table, rules::RuleTable::Node node, size_t depth, size_t arity);
   // The dense features of a rule, in local numbers.
   void features(const Option& option, std::vector<FeatureEntry>& entries) const;
-  // Of a rule that is in no table.
+  // Of a rule that is in no table, with a feature of its own.
   void features(size_t arity, int32_t source_words, std::span<const int32_t> target,
-                std::vector<FeatureEntry>& entries) const;
-  uint32_t local(const ChartFeature& feature) const { return local_.at(feature.id); }
+                const features::Count& own, std::vector<FeatureEntry>& entries) const;
+  const features::ChartFeatures& dense() const { return dense_; }  // but for language models
 
   std::vector<Option> options;
   std::span<const int32_t> target(const Option& option) const {
@@ -98,19 +99,20 @@ class ChartRules {
  private:
   Option option_of(uint32_t table, uint32_t rule, size_t depth, size_t arity);
   double score_of(const Option& option) const;
+  std::span<const float> scores(const Option& option) const {
+    const rules::RuleTable& table = sentence_.tables[option.table]->rules();
+    return table.scores(option.rule).first(columns_[option.table].numbers.size());
+  }
   bool occurs(std::span<const int32_t> side) const;
-  void add(const ChartFeature& feature, float value, std::vector<FeatureEntry>& entries) const;
 
   const ChartSentence& sentence_;
   const std::vector<int32_t>* wanted_;
   bool whole_;
   const Weights& weights_;
   ForestBuilder& builder_;
-  std::unordered_map<FeatureId, uint32_t> local_;
-  std::vector<std::vector<uint32_t>> columns_;       // of each table, in local numbers
-  std::vector<std::vector<double>> column_weights_;  // of each table
-  std::vector<double> lm_weights_;                   // per natural log
-  double words_weight_ = 0;
+  features::ChartFeatures dense_;           // with the builder's numbers
+  std::vector<features::Columns> columns_;  // of each table, likewise
+  std::vector<double> dense_weights_;  // by these numbers, those of language models behind them
   std::vector<int32_t> targets_;
   std::unordered_map<uint64_t, Range> known_;  // by table and node
   std::vector<std::pair<double, uint32_t>> ranked_;

@@ -29,7 +29,7 @@ ForcedSearch::ForcedSearch(const PhraseModel& model, const OptionTable& options,
       most_nodes_(most_nodes),
       length_(options.length()),
       lms_(model.lms().size()),
-      place_at_(lms_ * sizeof(uint32_t) + model.state_size()),
+      place_at_(model.state_size()),
       state_size_(place_at_ + sizeof(Node)),
       sink_(no_weights_),
       coverage_(length_, nullptr),
@@ -39,14 +39,12 @@ ForcedSearch::ForcedSearch(const PhraseModel& model, const OptionTable& options,
       values_(lms_) {
   for (size_t l = 0; l < lms_; ++l) {
     const lm::Model& lm = *model.lms()[l].model;
-    lm_states_[l] = lm.begin().context;
+    lm_states_[l] = lm.begin();
     for (Node place = 1; place < trie.size(); ++place) {
       const size_t before = trie.parent(place) * lms_ + l, here = place * lms_ + l;
-      lm::State state;
-      state.context = lm_states_[before];
       const lm::WordId word = lm.find(options.vocabulary()->word(trie.word(place)));
-      lm_sums_[here] = lm_sums_[before] + lm.look_up(state, word, state).log10;
-      lm_states_[here] = state.context;
+      lm_sums_[here] =
+          lm_sums_[before] + lm.look_up(lm_states_[before], word, lm_states_[here]).log10;
     }
   }
 }
@@ -177,8 +175,7 @@ ForcedSearch::Outcome ForcedSearch::fill() {
   SearchBin& start = bins_.front();
   start.nodes.push_back({0, 0, CoverageTable::kNothing, 0, 0, 0});
   start.states.resize(state_size_);
-  if (lms_ > 0) std::memcpy(start.states.data(), lm_states_.data(), lms_ * sizeof(uint32_t));
-  begin_templates(model_, start.states.data() + lms_ * sizeof(uint32_t));
+  model_.begin(start.states.data());
   start.edges_begin = {0, 0};
   ++made_;
   for (size_t i = 0; i < bins; ++i) {
@@ -249,22 +246,22 @@ void ForcedSearch::evaluate(const SearchBin& from, uint32_t index, const Match& 
   const PhraseOption& o = options_.option(match.option);
   const std::byte* const tail = from.states.data() + index * state_size_;
   const Node place = place_of(from, index);
-  const size_t words = lms_ * sizeof(uint32_t);
   for (size_t l = 0; l < lms_; ++l) {
-    values_[l] = static_cast<float>((lm_sums_[match.to * lms_ + l] - lm_sums_[place * lms_ + l]) *
-                                    model_.lms()[l].unit);
+    const size_t before = place * lms_ + l, after = match.to * lms_ + l;
+    model_.lms()[l].add(lm_sums_[after] - lm_sums_[before],
+                        features::Recorder{[&](uint32_t, float value) { values_[l] = value; }});
+    features::LanguageModel::put_context(lm_states_[after], state_.data(), l);
   }
-  if (lms_ > 0) std::memcpy(state_.data(), lm_states_.data() + match.to * lms_, words);
   if (!model_.stateful().empty()) {
     sink_.reset();
-    options_.step_templates(o, tail + words, sink_, state_.data() + words);
+    options_.step_templates(o, tail, sink_, state_.data());
     if (!std::isfinite(sink_.score())) {  // 0 times infinity is no number
       throw InputError("a feature template gave a value that is not finite; mend the template");
     }
   }
   std::memcpy(state_.data() + place_at_, &match.to, sizeof match.to);
   const uint32_t coverage = coverage_.extend(from.nodes[index].coverage, o.begin, o.end);
-  const NodeKey key{coverage, o.forward, model_.has_reordering() ? o.begin : -1, o.end,
+  const NodeKey key{coverage, o.forward, model_.dense().reordering.state(o.begin), o.end,
                     state_.data()};
   into.add(key, o.begin, 0, 0, {from.first + index, match.option}, values_.data());
 }

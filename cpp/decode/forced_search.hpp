@@ -79,8 +79,8 @@ class ForcedSearch {
   CoverageTable coverage_;
   bool prefix_ = false;
   uint64_t made_ = 0;
-  std::vector<uint32_t> lm_states_;  // by place and language model
-  std::vector<double> lm_sums_;      // log10 from the beginning to a place, likewise
+  std::vector<lm::State> lm_states_;  // by place and language model
+  std::vector<double> lm_sums_;       // log10 from the beginning to a place, likewise
   std::vector<Match> matches_;
   std::vector<uint32_t> matches_begin_;  // by place
   std::vector<uint64_t> needed_;         // by place: bits of source words

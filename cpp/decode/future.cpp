@@ -57,25 +57,14 @@ void PhraseFuture::words(std::span<const uint32_t> options, std::vector<int32_t>
 SparseVector PhraseFuture::features(std::span<const uint32_t> options) {
   const OptionTable& table = *spans_->options;
   const std::span<const FeatureId> dense = model_->ids();
-  std::vector<double> sums(dense.size());
+  features::ValueSums sums{std::vector<double>(dense.size())};
   std::vector<FeatureId> ids;
   std::vector<float> values;
-  const auto count = [&](Count which, double number) {
-    if (model_->count_feature(which) == PhraseModel::kNoFeature) return;
-    sums[model_->count_feature(which)] += model_->count(which).unit * number;
-  };
   for (const uint32_t number : options) {
-    const PhraseOption& o = table.option(number);
     for (size_t l = 0; l < model_->lms().size(); ++l) {
-      sums[model_->lm_feature(l)] += table.lm_part(number, l).log10 * model_->lms()[l].unit;
+      model_->lms()[l].alone(table.lm_phrase(number, l), sums);
     }
-    const std::span<const float> scores = table.translation(o);
-    for (size_t c = 0; c < model_->translation_columns(); ++c) {
-      sums[model_->translation_feature(c)] += scores.empty() ? o.column : scores[c];
-    }
-    count(kWords, o.target_size);
-    count(kPhrases, 1);
-    if (o.unknown) count(kUnknownWords, 1);
+    table.add_dense(table.option(number), sums);
     bool named = true;
     for (const features::Fired& fired : table.fired(number)) {
       ids.push_back(fired.id);
@@ -85,9 +74,9 @@ SparseVector PhraseFuture::features(std::span<const uint32_t> options) {
     if (!named) name_fired(*model_, table, number, memo_, *log_);
   }
   for (size_t f = 0; f < dense.size(); ++f) {
-    if (sums[f] == 0) continue;
+    if (sums.values[f] == 0) continue;
     ids.push_back(dense[f]);
-    values.push_back(static_cast<float>(sums[f]));
+    values.push_back(static_cast<float>(sums.values[f]));
   }
   return SparseVector(ids, values);
 }

@@ -9,7 +9,6 @@
 // the value of that feature: for who does not learn them. Writing all that fires took a third of
 // the time of decoding with MAXFORCE's templates (Bible zh-en, beam 100).
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 #include "base/id_numbers.hpp"
@@ -18,8 +17,6 @@
 
 namespace hopefear::decode {
 namespace {
-
-constexpr uint32_t kNone = PhraseModel::kNoFeature;
 
 class ForestWriter {
  public:
@@ -47,23 +44,29 @@ class ForestWriter {
   }
 
  private:
+  // Accumulators: the next column of an edge, and its own list.
+  auto to_edge() {
+    return features::Recorder{[this](uint32_t, float value) { out_->edge_dense.push_back(value); }};
+  }
+  auto to_own() {
+    return features::Recorder{[this](uint32_t number, float value) { own(number, value); }};
+  }
+
   void start() {
     ForestStorage& f = *out_;
     f.coverage_begin = f.tail_begin = f.target_begin = f.own_begin = f.row_begin =
         f.node_edges = {0};
     f.feature_ids.assign(model_.ids().begin(), model_.ids().end());
     if (summed_ != 0) f.feature_ids.push_back(summed_);
-    for (size_t l = 0; l < model_.lms().size(); ++l) f.edge_columns.push_back(model_.lm_feature(l));
-    distortion_ = model_.count_feature(kDistortion);
-    if (distortion_ != kNone) f.edge_columns.push_back(distortion_);
-    for (size_t c = 0; c < model_.translation_columns(); ++c) {
-      f.row_columns.push_back(model_.translation_feature(c));
+    const features::PhraseFeatures& dense = model_.dense();
+    for (const features::LanguageModel& lm : dense.lms) f.edge_columns.push_back(lm.number);
+    if (dense.distortion.present()) f.edge_columns.push_back(dense.distortion.number);
+    f.row_columns = dense.translation.numbers;
+    for (const features::Count& count : {dense.words, dense.phrases}) {
+      if (count.present()) f.row_columns.push_back(count.number);
     }
-    for (const Count count : {kWords, kPhrases}) {
-      if (model_.count_feature(count) != kNone) {
-        f.row_columns.push_back(model_.count_feature(count));
-      }
-    }
+    column_of_.assign(model_.names().size(), kNoColumn);
+    for (size_t c = 0; c < f.row_columns.size(); ++c) column_of_[f.row_columns[c]] = c;
     size_t nodes = 1, edges = 1;
     for (const SearchBin& bin : graph_.bins) {
       nodes += bin.nodes.size();
@@ -86,7 +89,7 @@ class ForestWriter {
     f.rules.reserve(edges);
     f.own_begin.reserve(edges + 1);
     f.edge_dense.reserve(edges * f.edge_columns.size());
-    const size_t own = model_.has_forward() ? 2 : model_.has_reordering() ? 1 : 0;
+    const size_t own = dense.reordering.columns / features::kOrientations;
     f.own_features.reserve(own * edges);
     f.own_values.reserve(own * edges);
   }
@@ -107,7 +110,8 @@ class ForestWriter {
     return static_cast<uint32_t>(size);
   }
 
-  void add_node(const SearchBin& bin, uint32_t i) {
+  // Not inlined, so that the compiler inlines what it pushes instead.
+  [[gnu::noinline]] void add_node(const SearchBin& bin, uint32_t i) {
     ForestStorage& f = *out_;
     const SearchNode& node = bin.nodes[i];
     const uint32_t head = bin.first + i;
@@ -117,7 +121,7 @@ class ForestWriter {
     if (head == 0) {  // the start: an edge without anything
       f.spans = {-1, -1};
       add_edge(head, {}, {}, kNoRow, kNoRule);
-      f.edge_dense.resize(f.edge_columns.size(), 0);
+      fill_columns();
       close_edge();
     }
     const size_t width = model_.lms().size() + graph_.scores;
@@ -129,16 +133,11 @@ class ForestWriter {
       for (size_t l = 0; l < model_.lms().size(); ++l) {
         f.edge_dense.push_back(bin.values[e * width + l]);
       }
-      const SearchNode& last = tail_bin->nodes[tail];
-      if (distortion_ != kNone) {
-        f.edge_dense.push_back(model_.count(kDistortion).unit *
-                               static_cast<float>(std::abs(o.begin - last.end)));
-      }
-      if (model_.has_reordering()) add_reordering(last, o);
+      add_jump(tail_bin->nodes[tail], o);
       if (graph_.scores) {
         own(summed_feature(), bin.values[e * width + width - 1]);
       } else if (!model_.stateful().empty()) {
-        options_.step_templates(o, templates_of(*tail_bin, tail), sink_, after_.data());
+        options_.step_templates(o, state_of(*tail_bin, tail), sink_, after_.data());
         add_fired();
       }
       close_edge();
@@ -168,22 +167,17 @@ class ForestWriter {
       const uint32_t tail = last.first + i;
       add_edge(goal, {&tail, 1}, kSlot, kNoRow, kNoRule);
       if (!graph_.sentence) {
-        f.edge_dense.resize(f.edge_dense.size() + f.edge_columns.size(), 0);
+        fill_columns();
         close_edge();
         continue;
       }
+      const std::byte* const state = state_of(last, i);
       for (size_t l = 0; l < model_.lms().size(); ++l) {
-        const PhraseLm& lm = model_.lms()[l];
-        lm::State state;
-        std::memcpy(&state.context,
-                    last.states.data() + i * graph_.state_size + l * sizeof(uint32_t),
-                    sizeof(uint32_t));
-        const double log10 = lm.model->look_up(state, lm.model->eos(), state).log10;
-        f.edge_dense.push_back(static_cast<float>(log10 * lm.unit));
+        model_.lms()[l].end(features::LanguageModel::context_in(state, l), to_edge());
       }
-      if (distortion_ != kNone) f.edge_dense.push_back(0);
+      fill_columns();
       for (const PhraseModel::Stateful& s : model_.stateful()) {
-        s.feature->finish(options_.source(), templates_of(last, i) + s.offset, true, sink_);
+        s.feature->finish(options_.source(), state + s.offset, true, sink_);
       }
       if (summed_ == 0) {
         add_fired();
@@ -197,8 +191,8 @@ class ForestWriter {
     return goal;
   }
 
-  const std::byte* templates_of(const SearchBin& bin, uint32_t i) const {
-    return bin.states.data() + i * graph_.state_size + model_.lms().size() * sizeof(uint32_t);
+  const std::byte* state_of(const SearchBin& bin, uint32_t i) const {
+    return bin.states.data() + i * graph_.state_size;
   }
 
   void add_edge(uint32_t head, std::span<const uint32_t> tails, std::span<const int32_t> target,
@@ -214,6 +208,10 @@ class ForestWriter {
   }
 
   void close_edge() { out_->own_begin.push_back(offset(out_->own_features.size())); }
+  // 0 in the columns that have no value yet.
+  void fill_columns() {
+    out_->edge_dense.resize(out_->heads.size() * out_->edge_columns.size(), 0);
+  }
 
   void own(uint32_t feature, float value) {
     if (value == 0) return;
@@ -221,33 +219,28 @@ class ForestWriter {
     out_->own_values.push_back(value);
   }
 
-  void add_reordering(const SearchNode& last, const PhraseOption& o) {
-    const size_t orientation = PhraseSearch::orientation(last, o.begin, o.end);
-    const std::span<const float> scores = options_.reordering(o);
-    if (!scores.empty()) {
-      own(model_.reordering_feature(orientation), scores[orientation]);
-    }
-    if (model_.has_forward()) {
-      own(model_.reordering_feature(3 + orientation), options_.forward(last.forward)[orientation]);
-    }
+  void add_jump(const SearchNode& last, const PhraseOption& o) {
+    const features::PhraseFeatures& dense = model_.dense();
+    dense.distortion.jump(last.end, o.begin, to_edge());
+    const features::Orientation by = PhraseSearch::orientation(last, o.begin, o.end);
+    dense.reordering.backward(options_.reordering(o), by, to_own());
+    dense.reordering.forward(options_.forward(last.forward), by, to_own());
   }
 
   uint32_t row_of(uint32_t option) {
     if (rows_[option] != kNoRow) return rows_[option];
     ForestStorage& f = *out_;
     const PhraseOption& o = options_.option(option);
-    const std::span<const float> scores = options_.translation(o);
-    for (size_t c = 0; c < model_.translation_columns(); ++c) {
-      f.row_dense.push_back(scores.empty() ? o.column : scores[c]);
-    }
-    if (model_.count_feature(kWords) != kNone) {
-      f.row_dense.push_back(model_.count(kWords).unit * static_cast<float>(o.target_size));
-    }
-    if (model_.count_feature(kPhrases) != kNone) f.row_dense.push_back(model_.count(kPhrases).unit);
+    const size_t row = f.row_dense.size();
+    f.row_dense.resize(row + f.row_columns.size(), 0);
     scratch_.clear();
-    if (o.unknown && model_.count_feature(kUnknownWords) != kNone) {
-      scratch_.push_back({model_.count_feature(kUnknownWords), model_.count(kUnknownWords).unit});
-    }
+    options_.add_dense(o, features::Recorder{[&](uint32_t number, float value) {
+                         if (column_of_[number] == kNoColumn) {
+                           scratch_.push_back({number, value});
+                         } else {
+                           f.row_dense[row + column_of_[number]] = value;
+                         }
+                       }});
     if (summed_ != 0) {
       double score = 0;
       for (const features::Fired& fired : options_.fired(option)) {
@@ -315,9 +308,10 @@ class ForestWriter {
   const OptionTable& options_;
   const SearchGraph graph_;
   std::shared_ptr<ForestStorage> out_;
-  uint32_t distortion_ = kNone;
-  std::vector<uint32_t> rows_;  // by option
-  IdNumbers numbers_;           // filled when a template first fires
+  static constexpr size_t kNoColumn = ~size_t{0};
+  std::vector<size_t> column_of_;  // by dense feature: its column in rows
+  std::vector<uint32_t> rows_;     // by option
+  IdNumbers numbers_;              // filled when a template first fires
   std::vector<features::Fired> fired_;
   features::NameLog* log_;  // null: nothing is named
   features::Memo& memo_;

@@ -9,16 +9,19 @@ namespace hopefear::decode {
 
 PhraseModel::PhraseModel(std::shared_ptr<const rules::RuleTable> table, PhraseSpec spec)
     : table_(std::move(table)), spec_(std::move(spec)) {
-  const rules::Columns& columns = table_->columns();
-  translation_ = columns.translation();
-  reordering_ = columns.reordering;
-  for (const PhraseLm& lm : spec_.lms) add_feature(lm.name);
-  for (size_t c = 0; c < translation_; ++c) add_feature(columns.names[c]);
-  for (size_t i = 0; i < kCounts; ++i) {
-    const std::string& name = spec_.counts[i].name;
-    count_features_[i] = name.empty() ? kNoFeature : add_feature(name);
+  for (const PhraseLm& lm : spec_.lms) {
+    dense_.lms.push_back({{add_feature(lm.name), lm.unit}, lm.model.get()});
   }
-  for (size_t c = translation_; c < columns.size(); ++c) add_feature(columns.names[c]);
+  const rules::Columns& columns = table_->columns();
+  for (size_t c = 0; c < columns.translation(); ++c) {
+    dense_.translation.numbers.push_back(add_feature(columns.names[c]));
+  }
+  dense_.words = add_count(spec_.words);
+  dense_.phrases = add_count(spec_.phrases);
+  dense_.distortion = {add_count(spec_.distortion)};
+  dense_.unknown = add_count(spec_.unknown);
+  dense_.reordering = {static_cast<uint32_t>(names_.size()), columns.reordering};
+  for (size_t c = columns.translation(); c < columns.size(); ++c) add_feature(columns.names[c]);
 
   const rules::WordList& words = table_->target_words();
   auto vocabulary = std::make_shared<Vocabulary>();
@@ -35,6 +38,7 @@ PhraseModel::PhraseModel(std::shared_ptr<const rules::RuleTable> table, PhraseSp
       ids[i] = lm.model->find(words.word(static_cast<rules::Word>(i)));
     }
   }
+  state_size_ = spec_.lms.size() * features::LanguageModel::kContextSize;
   for (const auto& feature : spec_.templates) {
     const size_t size = feature->state_size();
     if (size == 0) continue;
@@ -65,12 +69,20 @@ uint32_t PhraseModel::add_feature(const std::string& name) {
   return static_cast<uint32_t>(names_.size() - 1);
 }
 
-void begin_templates(const PhraseModel& model, std::byte* states) {
-  for (const PhraseModel::Stateful& s : model.stateful()) s.feature->begin(states + s.offset);
+features::Count PhraseModel::add_count(const CountSpec& spec) {
+  if (spec.name.empty()) return {};
+  return {add_feature(spec.name), spec.unit};
+}
+
+void PhraseModel::begin(std::byte* state) const {
+  for (size_t l = 0; l < lms().size(); ++l) {
+    features::LanguageModel::put_context(lms()[l].model->begin(), state, l);
+  }
+  for (const Stateful& s : stateful_) s.feature->begin(state + s.offset);
 }
 
 PhraseWeights::PhraseWeights(const PhraseModel& model, const Weights& table)
-    : model_(&model), table_(&table), memo_(&table) {
+    : table_(&table), memo_(&table) {
   for (size_t i = 0; i < model.ids().size(); ++i) {
     const double weight = table.get(model.ids()[i]);
     if (!std::isfinite(weight)) {
@@ -78,11 +90,6 @@ PhraseWeights::PhraseWeights(const PhraseModel& model, const Weights& table)
                        " is not a finite number; search needs one");
     }
     dense_.push_back(weight);
-  }
-  for (uint32_t i = 0; i < kCounts; ++i) {
-    const uint32_t feature = model.count_feature(static_cast<Count>(i));
-    if (feature == PhraseModel::kNoFeature) continue;
-    ones_[i] = dense_[feature] * model.count(static_cast<Count>(i)).unit;
   }
 }
 

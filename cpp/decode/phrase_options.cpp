@@ -10,16 +10,6 @@
 
 namespace hopefear::decode {
 
-std::span<const float> OptionTable::translation(const PhraseOption& o) const {
-  if (o.rule < 0) return {};
-  return model_->table().scores(static_cast<uint32_t>(o.rule)).first(model_->translation_columns());
-}
-
-std::span<const float> OptionTable::reordering(const PhraseOption& o) const {
-  if (o.rule < 0) return {};
-  return model_->table().scores(static_cast<uint32_t>(o.rule)).last(model_->reordering_columns());
-}
-
 features::RuleUse OptionTable::use(const PhraseOption& o) const {
   features::RuleUse use;
   use.source = &source_;
@@ -65,11 +55,10 @@ class OptionCollector {
         out_(std::make_unique<OptionTable>()) {
     // A log probability is at most 0, so without negative weights the language models can only
     // lower the score of a phrase: what is too low without them need not be looked up.
-    for (size_t l = 0; l < model.lms().size(); ++l) {
-      lm_weights_.push_back(weights.lm(l) * model.lms()[l].unit);
-      lm_only_lowers_ &= lm_weights_.back() >= 0;
+    for (const features::LanguageModel& lm : model.lms()) {
+      lm_only_lowers_ &= weights.dense()[lm.number] * lm.unit >= 0;
     }
-    if (table_limit > 0) ranking_ = model.rankings().get(weights.all(), table_limit);
+    if (table_limit > 0) ranking_ = model.rankings().get(weights.dense(), table_limit);
   }
 
   std::unique_ptr<const OptionTable> collect() {
@@ -232,29 +221,29 @@ class OptionCollector {
     for (const Ranked& rule : ranked_) best_.push_back(rule.rule);
   }
 
-  // Adds the language models of the phrase alone to a rule's score; false as soon as it is worse
-  // than `worst`.
+  // Adds the language models of the phrase alone to a rule's score, word by word; false as soon as
+  // it is worse than `worst`.
   bool add_alone(std::span<const rules::Symbol> target, const Ranked* worst, Ranked& rule) const {
-    if (worst != nullptr && !(rule < *worst)) return false;
+    const auto is_worse = [&] { return worst != nullptr && !(rule < *worst); };
+    if (is_worse()) return false;
     for (size_t l = 0; l < model_.lms().size(); ++l) {
-      const lm::Model& model = *model_.lms()[l].model;
-      lm::State state = model.empty();
-      for (const rules::Symbol word : target) {
-        const float log10 = model.look_up(state, model_.lm_word(l, word), state).log10;
-        rule.score += lm_weights_[l] * log10;
-        if (worst != nullptr && !(rule < *worst)) return false;
-      }
+      const features::LanguageModel& lm = model_.lms()[l];
+      features::WeightedSum sum{weights_.dense(), rule.score};
+      const auto word = [&](size_t i) { return model_.lm_word(l, target[i]); };
+      const bool good = lm.for_words(target, word, [&](const lm::Scored& scored) {
+        lm.add(scored.log10, sum);
+        rule.score = sum.score;
+        return !is_worse();
+      });
+      if (!good) return false;
     }
     return true;
   }
 
   double row_score(const rules::RuleView& view) const {
-    double sum =
-        weights_.one(kPhrases) + weights_.one(kWords) * static_cast<double>(view.target.size());
-    for (size_t c = 0; c < model_.translation_columns(); ++c) {
-      sum += weights_.translation(c) * view.scores[c];
-    }
-    return sum;
+    features::WeightedSum sum{weights_.dense()};
+    model_.dense().phrase(view.target.size(), model_.translation(view.scores), sum);
+    return sum.score;
   }
 
   // Unless it is to be left out.
@@ -267,13 +256,14 @@ class OptionCollector {
     o.begin = begin;
     o.end = end;
     o.rule = number;
-    o.row = row_score(view);
-    const uint32_t columns = model_.reordering_columns();
-    const std::span<const float> reordering = view.scores.last(columns);
-    if (columns > 0) {
-      for (size_t i = 0; i < 3; ++i) o.backward[i] = weights_.reordering(i) * reordering[i];
+    const features::Reordering& reordering = model_.dense().reordering;
+    const std::span<const float> scores = model_.reordering(view.scores);
+    if (reordering.present()) {
+      o.backward = weighted([&](features::Orientation by, features::WeightedSum& sum) {
+        reordering.backward(scores, by, sum);
+      });
     }
-    if (columns == 6) o.forward = forward_class({reordering[3], reordering[4], reordering[5]});
+    if (reordering.has_forward()) o.forward = forward_class(reordering.forward_scores(scores));
     add(o, [&](size_t l, size_t i) { return model_.lm_word(l, view.target[i]); });
   }
 
@@ -282,7 +272,6 @@ class OptionCollector {
     o.begin = begin;
     o.end = begin + 1;
     o.unknown = true;
-    o.row = weights_.one(kPhrases) + weights_.one(kWords) + weights_.one(kUnknownWords);
     scratch_.assign(1, out_->source_words_[static_cast<size_t>(begin)]);
     add_text(o);
   }
@@ -291,12 +280,7 @@ class OptionCollector {
     PhraseOption o;
     o.begin = f.begin;
     o.end = f.end;
-    o.row = weights_.one(kPhrases) + weights_.one(kWords) * static_cast<double>(f.target.size());
-    const size_t columns = model_.translation_columns();
-    if (columns > 0) {
-      o.column = static_cast<float>(f.log_probability / static_cast<double>(columns));
-    }
-    for (size_t c = 0; c < columns; ++c) o.row += weights_.translation(c) * o.column;
+    o.share = static_cast<float>(model_.dense().translation.share(f.log_probability));
     scratch_.clear();
     for (const std::string& word : f.target) scratch_.push_back(out_->vocabulary_->intern(word));
     add_text(o);
@@ -323,25 +307,32 @@ class OptionCollector {
     o.target = static_cast<uint32_t>(t.words_.size());
     o.target_size = static_cast<uint32_t>(scratch_.size());
     t.words_.insert(t.words_.end(), scratch_.begin(), scratch_.end());
-    o.estimate = o.row;
+    features::WeightedSum sum{weights_.dense()};
+    t.add_dense(o, sum);
+    o.row = sum.score;
     for (size_t l = 0; l < t.lms_; ++l) {
-      PhraseLmPart& part = t.lm_parts_.emplace_back();
-      // RuleScore does not show its sum of log10; the words are few and this is once per option.
-      lm::RuleScore rule(*model_.lms()[l].model);
-      lm::State state = model_.lms()[l].model->empty();
-      for (size_t i = 0; i < scratch_.size(); ++i) {
-        const lm::WordId id = word(l, i);
-        rule.terminal(id);
-        part.log10 += model_.lms()[l].model->look_up(state, id, state).log10;
-      }
-      part.state = rule.state;
-      o.estimate += lm_weights_[l] * part.log10;
+      const features::LanguageModel& lm = model_.lms()[l];
+      t.lm_phrases_.push_back(lm.phrase(scratch_.size(), [&](size_t i) { return word(l, i); }));
+      lm.alone(t.lm_phrases_.back(), sum);
     }
+    o.estimate = sum.score;
     t.options_.push_back(o);
   }
 
-  uint32_t forward_class(const Orientations& scores) {
-    if (scores == Orientations{}) return 0;
+  // What `add(orientation, sum)` adds for each orientation.
+  template <typename Add>
+  WeightedOrientations weighted(Add&& add) const {
+    WeightedOrientations scores;
+    for (size_t by = 0; by < scores.size(); ++by) {
+      features::WeightedSum sum{weights_.dense()};
+      add(static_cast<features::Orientation>(by), sum);
+      scores[by] = sum.score;
+    }
+    return scores;
+  }
+
+  uint32_t forward_class(const features::OrientationScores& scores) {
+    if (scores == features::OrientationScores{}) return 0;
     uint64_t hash = 0;
     for (const float score : scores) hash = combine64(hash, std::bit_cast<uint32_t>(score));
     const auto [first, last] = classes_.equal_range(hash);
@@ -350,9 +341,10 @@ class OptionCollector {
     }
     const auto number = static_cast<uint32_t>(out_->forward_.size());
     out_->forward_.push_back(scores);
-    std::array<double, 3> weighted;
-    for (size_t i = 0; i < 3; ++i) weighted[i] = weights_.reordering(3 + i) * scores[i];
-    out_->weighted_forward_.push_back(weighted);
+    out_->weighted_forward_.push_back(
+        weighted([&](features::Orientation by, features::WeightedSum& sum) {
+          model_.dense().reordering.forward(scores, by, sum);
+        }));
     classes_.emplace(hash, number);
     return number;
   }
@@ -393,15 +385,15 @@ class OptionCollector {
     }
     if (!moved) return;
     std::vector<PhraseOption> options;
-    std::vector<PhraseLmPart> parts;
+    std::vector<features::LmPhrase> parts;
     options.reserve(order.size());
-    parts.reserve(t.lm_parts_.size());
+    parts.reserve(t.lm_phrases_.size());
     for (const uint32_t i : order) {
       options.push_back(t.options_[i]);
-      for (size_t l = 0; l < t.lms_; ++l) parts.push_back(t.lm_part(i, l));
+      for (size_t l = 0; l < t.lms_; ++l) parts.push_back(t.lm_phrase(i, l));
     }
     t.options_ = std::move(options);
-    t.lm_parts_ = std::move(parts);
+    t.lm_phrases_ = std::move(parts);
   }
 
   const PhraseModel& model_;
@@ -411,7 +403,6 @@ class OptionCollector {
   features::NameLog* const names_;
   const WantedTarget* const wanted_;
   const int32_t length_;
-  std::vector<double> lm_weights_;  // of a log10
   bool lm_only_lowers_ = true;
   std::shared_ptr<Ranking> ranking_;
   std::unique_ptr<OptionTable> out_;

@@ -20,7 +20,6 @@
 #include "decode/phrase_model.hpp"
 #include "decode/reference_trie.hpp"
 #include "features/feature.hpp"
-#include "lm/chart_state.hpp"
 
 namespace hopefear::decode {
 
@@ -44,8 +43,8 @@ struct PhraseInput {
   std::string place() const { return id.empty() ? "" : "sentence " + id + ": "; }
 };
 
-// Reordering scores of a phrase pair: mono, swap, other.
-using Orientations = std::array<float, 3>;
+// Reordering scores times weights, by orientation.
+using WeightedOrientations = std::array<double, features::kOrientations>;
 
 struct PhraseOption {
   int32_t begin = 0, end = 0;  // in the source, half-open
@@ -53,18 +52,12 @@ struct PhraseOption {
   uint32_t target_size = 0;
   uint32_t fired = 0, fired_size = 0;  // where its features are, see OptionTable::fired
   int64_t rule = features::kPassThrough;
-  double row = 0;                    // weights . row: what the option always adds
-  double estimate = 0;               // row + language models of the phrase alone
-  std::array<double, 3> backward{};  // weighted, by orientation
-  uint32_t forward = 0;              // class of its forward reordering scores, 0 for all zeros
-  bool unknown = false;
-  float column = 0;  // of a forced option: the value of each translation column
-};
-
-// A phrase in a language model: what it is alone.
-struct PhraseLmPart {
-  lm::ChartState state;
-  double log10 = 0;
+  double row = 0;       // weights . row: what the option always adds
+  double estimate = 0;  // row + language models of the phrase alone
+  WeightedOrientations backward{};
+  uint32_t forward = 0;  // class of its forward reordering scores, 0 for all zeros
+  bool unknown = false;  // without a rule: a word that is passed through, not a forced option
+  float share = 0;       // of a forced option: the value of each translation column
 };
 
 class OptionTable {
@@ -90,16 +83,28 @@ class OptionTable {
   std::span<const int32_t> edge_target(const PhraseOption& o) const {
     return {words_.data() + o.target - 1, o.target_size + 1};
   }
-  const PhraseLmPart& lm_part(uint32_t option, size_t lm) const {
-    return lm_parts_[size_t{option} * lms_ + lm];
+  const features::LmPhrase& lm_phrase(uint32_t option, size_t lm) const {
+    return lm_phrases_[size_t{option} * lms_ + lm];
   }
-  // Values of the translation columns; empty for an option that is in no table.
-  std::span<const float> translation(const PhraseOption& o) const;
+  // The dense features that an option has wherever it is used.
+  template <typename Out>
+  void add_dense(const PhraseOption& o, Out&& out) const {
+    const features::PhraseFeatures& dense = model_->dense();
+    if (o.rule >= 0) {
+      dense.phrase(o.target_size, model_->translation(scores(o)), out);
+    } else if (o.unknown) {
+      dense.passed(out);
+    } else {
+      dense.given(o.target_size, o.share, out);
+    }
+  }
   // Values of the reordering columns; empty for an option that is in no table.
-  std::span<const float> reordering(const PhraseOption& o) const;
-  const Orientations& forward(uint32_t group) const { return forward_[group]; }
+  std::span<const float> reordering(const PhraseOption& o) const {
+    return o.rule < 0 ? std::span<const float>() : model_->reordering(scores(o));
+  }
+  const features::OrientationScores& forward(uint32_t group) const { return forward_[group]; }
   // The same times weights.
-  const std::array<double, 3>& weighted_forward(uint32_t group) const {
+  const WeightedOrientations& weighted_forward(uint32_t group) const {
     return weighted_forward_[group];
   }
   // What stateless templates fired.
@@ -118,6 +123,9 @@ class OptionTable {
 
  private:
   friend class OptionCollector;
+  std::span<const float> scores(const PhraseOption& o) const {
+    return model_->table().scores(static_cast<uint32_t>(o.rule));
+  }
   const PhraseModel* model_ = nullptr;
   int32_t length_ = 0, longest_ = 1;
   size_t lms_ = 0;
@@ -127,9 +135,9 @@ class OptionTable {
   std::vector<Range> ranges_;
   std::vector<PhraseOption> options_;
   std::vector<int32_t> words_;
-  std::vector<PhraseLmPart> lm_parts_;
-  std::vector<Orientations> forward_;
-  std::vector<std::array<double, 3>> weighted_forward_;
+  std::vector<features::LmPhrase> lm_phrases_;
+  std::vector<features::OrientationScores> forward_;
+  std::vector<WeightedOrientations> weighted_forward_;
   std::vector<features::Fired> fired_;
 };
 

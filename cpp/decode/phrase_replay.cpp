@@ -2,7 +2,6 @@
 // features of a derivation are defined here, and tests hold search to it.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <stdexcept>
 
 #include "base/error.hpp"
@@ -24,16 +23,16 @@ class Replay {
         input_(input),
         vocabulary_(std::make_shared<Vocabulary>(model.vocabulary())),
         own_(input.leave_out, *vocabulary_),
-        dense_(model.names().size(), 0),
-        sink_(fired_, &log) {
+        dense_{std::vector<double>(model.names().size())},
+        sink_(fired_, &log),
+        state_(model.state_size()),
+        after_(model.state_size()) {
     for (const std::string& word : input.words) source_words_.push_back(vocabulary_->intern(word));
     for (const std::string& word : input.after) source_words_.push_back(vocabulary_->intern(word));
     for (const std::string& tag : input.tags) source_tags_.push_back(vocabulary_->intern(tag));
     source_ = {source_words_, vocabulary_.get(), source_tags_};
     covered_.assign(input.words.size(), 0);
-    for (const PhraseModel::Stateful& s : model.stateful()) {
-      s.feature->begin(states_.emplace_back(s.feature->state_size()).data());
-    }
+    model.begin(state_.data());
   }
 
   // Templates alone, of any part of a derivation from its beginning.
@@ -43,19 +42,17 @@ class Replay {
   }
 
   SparseVector features(std::span<const PhraseUse> phrases) {
+    const features::PhraseFeatures& dense = model_.dense();
     int32_t last_begin = 0, last_end = 0;
-    std::span<const float> last_reordering;
+    features::OrientationScores last_forward{};
     for (const PhraseUse& phrase : phrases) {
-      const std::span<const float> reordering = add_phrase(phrase);
-      add(kDistortion, std::abs(phrase.begin - last_end));
-      const size_t orientation = phrase.begin == last_end ? 0 : phrase.end == last_begin ? 1 : 2;
-      if (!reordering.empty()) {
-        dense_[model_.reordering_feature(orientation)] += reordering[orientation];
-      }
-      if (last_reordering.size() == 6) {
-        dense_[model_.reordering_feature(3 + orientation)] += last_reordering[3 + orientation];
-      }
-      last_reordering = reordering;
+      const std::span<const float> scores = add_phrase(phrase);
+      const features::Orientation by =
+          features::orientation(last_begin, last_end, phrase.begin, phrase.end);
+      dense.distortion.jump(last_end, phrase.begin, dense_);
+      dense.reordering.backward(scores, by, dense_);
+      dense.reordering.forward(last_forward, by, dense_);
+      last_forward = dense.reordering.forward_scores(scores);
       last_begin = phrase.begin;
       last_end = phrase.end;
     }
@@ -70,11 +67,6 @@ class Replay {
   }
 
  private:
-  void add(Count count, double times) {
-    const uint32_t feature = model_.count_feature(count);
-    if (feature != PhraseModel::kNoFeature) dense_[feature] += model_.count(count).unit * times;
-  }
-
   void cover(const PhraseUse& phrase) {
     const auto length = static_cast<int32_t>(covered_.size());
     const bool inside = phrase.begin >= 0 && phrase.begin < phrase.end && phrase.end <= length;
@@ -94,8 +86,6 @@ class Replay {
     cover(phrase);
     target_.assign(1, -1);
     for (const std::string& word : phrase.target) target_.push_back(vocabulary_->intern(word));
-    add(kPhrases, 1);
-    add(kWords, static_cast<double>(phrase.target.size()));
     features::RuleUse use;
     use.source = &source_;
     use.span = {phrase.begin, phrase.end};
@@ -109,21 +99,17 @@ class Replay {
       use.links = view.links;
       use.scores = view.scores;
       use.counts = view.counts;
-      for (size_t c = 0; c < model_.translation_columns(); ++c) {
-        dense_[model_.translation_feature(c)] += view.scores[c];
-      }
-      reordering = view.scores.last(model_.reordering_columns());
+      model_.dense().phrase(phrase.target.size(), model_.translation(view.scores), dense_);
+      reordering = model_.reordering(view.scores);
     } else {
       add_outside_table(phrase);
     }
     for (const auto& feature : model_.templates()) feature->fire(use, sink_);
-    for (size_t i = 0; i < states_.size(); ++i) {
-      std::vector<std::byte> after(states_[i].size());
-      const std::byte* const before = states_[i].data();
-      model_.stateful()[i].feature->step({&source_, &use, target_, {&before, 1}}, sink_,
-                                         after.data());
-      states_[i] = std::move(after);
+    for (const PhraseModel::Stateful& s : model_.stateful()) {
+      const std::byte* const before = state_.data() + s.offset;
+      s.feature->step({&source_, &use, target_, {&before, 1}}, sink_, after_.data() + s.offset);
     }
+    std::swap(state_, after_);
     output_.insert(output_.end(), phrase.target.begin(), phrase.target.end());
     return reordering;
   }
@@ -155,19 +141,17 @@ class Replay {
   }
 
   void add_outside_table(const PhraseUse& phrase) {
-    const size_t columns = model_.translation_columns();
     for (const ForcedPhrase& f : input_.forced) {
       if (f.begin != phrase.begin || f.end != phrase.end || f.target != phrase.target) continue;
-      for (size_t c = 0; c < columns; ++c) {
-        dense_[model_.translation_feature(c)] += f.log_probability / static_cast<double>(columns);
-      }
+      const features::PhraseFeatures& dense = model_.dense();
+      dense.given(phrase.target.size(), dense.translation.share(f.log_probability), dense_);
       return;
     }
     const std::string& source = input_.words[static_cast<size_t>(phrase.begin)];
     const bool passed = phrase.end == phrase.begin + 1 && phrase.target.size() == 1 &&
                         phrase.target.front() == source && !in_table_;
     if (passed) {
-      add(kUnknownWords, 1);
+      model_.dense().passed(dense_);
       return;
     }
     const std::span<const std::string> words(input_.words);
@@ -178,28 +162,21 @@ class Replay {
   }
 
   void finish() {
-    for (size_t l = 0; l < model_.lms().size(); ++l) {
-      const PhraseLm& lm = model_.lms()[l];
-      lm::State state = lm.model->begin();
-      double log10 = 0;
-      for (const std::string& word : output_) {
-        log10 += lm.model->look_up(state, lm.model->find(word), state).log10;
-      }
-      log10 += lm.model->look_up(state, lm.model->eos(), state).log10;
-      dense_[model_.lm_feature(l)] += log10 * lm.unit;
+    for (const features::LanguageModel& lm : model_.lms()) {
+      lm.sentence(output_.size(), [&](size_t i) { return lm.model->find(output_[i]); }, dense_);
     }
-    for (size_t i = 0; i < states_.size(); ++i) {
-      model_.stateful()[i].feature->finish(source_, states_[i].data(), true, sink_);
+    for (const PhraseModel::Stateful& s : model_.stateful()) {
+      s.feature->finish(source_, state_.data() + s.offset, true, sink_);
     }
   }
 
   SparseVector vector() const {
     std::vector<FeatureId> ids;
     std::vector<float> values;
-    for (size_t i = 0; i < dense_.size(); ++i) {
-      if (dense_[i] == 0) continue;
+    for (size_t i = 0; i < dense_.values.size(); ++i) {
+      if (dense_.values[i] == 0) continue;
       ids.push_back(model_.ids()[i]);
-      values.push_back(static_cast<float>(dense_[i]));
+      values.push_back(static_cast<float>(dense_.values[i]));
     }
     for (const features::Fired& fired : fired_) {
       ids.push_back(fired.id);
@@ -215,10 +192,10 @@ class Replay {
   std::vector<int32_t> source_words_, source_tags_, target_;
   features::Source source_;
   std::vector<char> covered_;
-  std::vector<double> dense_;
+  features::ValueSums dense_;
   std::vector<features::Fired> fired_;
   features::Sink sink_;
-  std::vector<std::vector<std::byte>> states_;
+  std::vector<std::byte> state_, after_;
   std::vector<std::string> output_;
   bool in_table_ = false;  // whether the table has the source side that was looked up last
 };

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 
 #include "base/error.hpp"
@@ -11,30 +9,6 @@
 #include "decode/open_bin.hpp"
 
 namespace hopefear::decode {
-namespace {
-
-// A phrase behind a context: what its log10 changes by, and the state after it. As RuleScore of
-// lm/chart_state.hpp with a constituent behind words: only the phrase's first words, as far as the
-// context reaches into it, are looked up again.
-double in_context(const lm::Model& model, lm::State context, const lm::ChartState& phrase,
-                  lm::State& after) {
-  double change = 0;
-  unsigned i = 0;
-  for (; i < phrase.left_length && context.length() > i; ++i) {
-    lm::State next;
-    change += model.look_up(context, phrase.left[i], next).log10 - phrase.estimate[i];
-    context = next;
-  }
-  if (phrase.full) {
-    if (i == phrase.left_length) change += model.backoff_beyond(context, i);
-    after = phrase.right;
-  } else {
-    after = i == phrase.left_length ? context : phrase.right;
-  }
-  return change;
-}
-
-}  // namespace
 
 // Uncovered words and their options, in the gap that they are a part of.
 struct PhraseSearch::Span {
@@ -88,7 +62,7 @@ PhraseSearch::PhraseSearch(const PhraseModel& model, const PhraseWeights& weight
       distortion_{limits.distortion},
       length_(options.length()),
       lms_(model.lms().size()),
-      state_size_(lms_ * sizeof(uint32_t) + model.state_size()),
+      state_size_(model.state_size()),
       scores_(scores && !model.stateful().empty()),
       coverage_(length_, &spans),
       bins_(static_cast<size_t>(length_) + 1),
@@ -117,15 +91,16 @@ void PhraseSearch::run() {
 }
 
 void PhraseSearch::start() {
+  for (int32_t width = 0; width <= length_; ++width) {
+    features::WeightedSum sum{weights_.dense()};
+    model_.dense().distortion.jump(0, width, sum);
+    jump_scores_.push_back(sum.score);
+  }
   SearchBin& bin = bins_.front();
   const double rest = coverage_.rest(CoverageTable::kNothing);
   bin.nodes.push_back({0, rest, CoverageTable::kNothing, 0, 0, 0});
   bin.states.resize(state_size_);
-  for (size_t l = 0; l < lms_; ++l) {
-    const uint32_t context = model_.lms()[l].model->begin().context;
-    std::memcpy(bin.states.data() + l * sizeof context, &context, sizeof context);
-  }
-  begin_templates(model_, bin.states.data() + lms_ * sizeof(uint32_t));
+  model_.begin(bin.states.data());
   bin.edges_begin = {0, 0};
 }
 
@@ -172,7 +147,7 @@ double PhraseSearch::rest_after(uint32_t coverage, const Span& span) const {
 
 // Distortion, and the forward reordering score of the last phrase.
 double PhraseSearch::jump_score(const SearchNode& last, int32_t begin, int32_t end) const {
-  return weights_.one(kDistortion) * std::abs(begin - last.end) +
+  return jump_scores_[static_cast<size_t>(features::Distortion::width(last.end, begin))] +
          options_.weighted_forward(last.forward)[orientation(last, begin, end)];
 }
 
@@ -182,28 +157,23 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
                             uint32_t option, uint32_t coverage, OpenBin& into) {
   const PhraseOption& o = options_.option(option);
   const std::byte* tail = from.states.data() + index * state_size_;
-  double score = with_jump + o.row;
+  features::ScoredValues sum{weights_.dense(), values_.data(), with_jump + o.row};
   for (size_t l = 0; l < lms_; ++l) {
-    const PhraseLmPart& part = options_.lm_part(option, l);
-    lm::State context, after;
-    std::memcpy(&context.context, tail + l * sizeof(uint32_t), sizeof(uint32_t));
-    const double log10 =
-        part.log10 + in_context(*model_.lms()[l].model, context, part.state, after);
-    values_[l] = static_cast<float>(log10 * model_.lms()[l].unit);
-    score += weights_.lm(l) * values_[l];
-    std::memcpy(state_.data() + l * sizeof(uint32_t), &after.context, sizeof(uint32_t));
+    lm::State context = features::LanguageModel::context_in(tail, l);
+    model_.lms()[l].step(context, options_.lm_phrase(option, l), sum);
+    features::LanguageModel::put_context(context, state_.data(), l);
   }
+  double score = sum.score;
   if (!model_.stateful().empty()) {
-    const size_t words = lms_ * sizeof(uint32_t);
     sink_.reset();
-    options_.step_templates(o, tail + words, sink_, state_.data() + words);
+    options_.step_templates(o, tail, sink_, state_.data());
     score += sink_.score();
     if (scores_) values_[lms_] = static_cast<float>(sink_.score());
     if (!std::isfinite(score)) {
       throw InputError("a feature template gave a value that is not finite; mend the template");
     }
   }
-  const NodeKey key{coverage, o.forward, model_.has_reordering() ? o.begin : -1, o.end,
+  const NodeKey key{coverage, o.forward, model_.dense().reordering.state(o.begin), o.end,
                     state_.data()};
   into.add(key, o.begin, score, score + coverage_.rest(coverage), {from.first + index, option},
            values_.data());

@@ -102,9 +102,9 @@ class PhraseSearch {
   // After run(): bins 0 .. n.
   SearchGraph graph() const { return {bins_, coverage_, state_size_, true, scores_}; }
 
-  // 0 mono, 1 swap, 2 other: a phrase [begin, end) behind `last`.
-  static size_t orientation(const SearchNode& last, int32_t begin, int32_t end) {
-    return begin == last.end ? 0 : end == last.begin ? 1 : 2;
+  // Of a phrase [begin, end) behind `last`.
+  static features::Orientation orientation(const SearchNode& last, int32_t begin, int32_t end) {
+    return features::orientation(last.begin, last.end, begin, end);
   }
 
  private:
@@ -142,6 +142,7 @@ class PhraseSearch {
   const size_t lms_, state_size_;
   const bool scores_;
   CoverageTable coverage_;
+  std::vector<double> jump_scores_;  // of distortion, by width
   std::vector<SearchBin> bins_;
   std::vector<std::unique_ptr<OpenBin>> open_;  // by covered words; null when closed
   std::vector<std::vector<Cube>> cubes_;        // by covered words of where they lead

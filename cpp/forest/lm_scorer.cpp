@@ -12,6 +12,7 @@ LmScorer::LmScorer(const Forest& forest, std::shared_ptr<const lm::Model> model,
                    FeatureId feature)
     : forest_(forest),
       model_(std::move(model)),
+      lm_{{}, model_.get()},
       weight_(weight),
       feature_(feature),
       words_(numbered_target(
@@ -25,39 +26,23 @@ LmScorer::LmScorer(const Forest& forest, std::shared_ptr<const lm::Model> model,
 
 double LmScorer::score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) {
   const ForestView& a = forest_.arrays();
-  const bool whole = forest_.goal() == a.heads[edge];
-  lm::RuleScore rule(*model_);
-  if (whole) rule.begin_sentence();
-  lm::ChartState part;
-  for (uint32_t i = a.target_begin[edge]; i < a.target_begin[edge + 1]; ++i) {
-    if (a.target[i] >= 0) {
-      rule.terminal(words_[i]);
-    } else {
-      lm::unpack(tails[static_cast<size_t>(-1 - a.target[i])], model_->order(), part);
-      rule.nonterminal(part, 0);
-    }
-  }
-  if (whole) {
-    rule.terminal(model_->eos());
-    rule.state = {};
-  }
-  lm::pack(rule.state, model_->order(), state);
-  const float value = rule.score();
+  const uint32_t* const words = words_.data() + a.target_begin[edge];
+  const float value = lm_.edge(
+      forest_.target(edge), forest_.goal() == a.heads[edge], [&](size_t i) { return words[i]; },
+      [&](size_t tail) { return tails[tail]; }, state);
   std::memcpy(state + state_size(), &value, sizeof value);
   return weight_ * value;
 }
 
 double LmScorer::estimate(uint32_t edge) {
-  const ForestView& a = forest_.arrays();
+  const uint32_t* const words = words_.data() + forest_.arrays().target_begin[edge];
   double sum = 0;
-  lm::State context = model_->empty();
-  for (uint32_t i = a.target_begin[edge]; i < a.target_begin[edge + 1]; ++i) {
-    if (a.target[i] < 0) {
-      context = model_->empty();
-    } else {
-      sum += model_->score(context, words_[i], context);
-    }
-  }
+  lm_.for_words(
+      forest_.target(edge), [&](size_t i) { return words[i]; },
+      [&](const lm::Scored& scored) {
+        sum += scored.natural();
+        return true;
+      });
   return weight_ * sum;
 }
 

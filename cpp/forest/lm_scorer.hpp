@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "features/dense/language_model.hpp"
 #include "forest/expand.hpp"
-#include "lm/chart_state.hpp"
 
 namespace hopefear {
 
@@ -17,7 +17,7 @@ class LmScorer : public EdgeScorer {
   LmScorer(const Forest& forest, std::shared_ptr<const lm::Model> model, double weight,
            FeatureId feature);
 
-  size_t state_size() const override { return lm::packed_size(model_->order()); }
+  size_t state_size() const override { return lm_.edge_state_size(); }
   size_t payload_size() const override { return sizeof(float); }
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
   double estimate(uint32_t edge) override;  // of the words of the edge, as far as it knows them
@@ -27,6 +27,7 @@ class LmScorer : public EdgeScorer {
  private:
   const Forest forest_;
   const std::shared_ptr<const lm::Model> model_;
+  const features::LanguageModel lm_;
   const double weight_;
   const FeatureId feature_;
   const std::vector<uint32_t> words_;  // by place in the target arrays

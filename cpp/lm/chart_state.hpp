@@ -64,6 +64,22 @@ inline void unpack(const std::byte* from, unsigned order, ChartState& state) {
   std::memcpy(state.estimate, from + part, part);
 }
 
+// A constituent behind a context: the context after it. What its score changes by is added to
+// `log10`. The estimated words are looked up again, f(word, look-up, context after it) each; once
+// the context that reaches beyond the constituent is gone, the rest stays as it was.
+template <typename F>
+State append(const Model& model, State context, const ChartState& in, double& log10, F&& f) {
+  unsigned i = 0;
+  for (; i < in.left_length && context.length() > i; ++i) {
+    const Scored scored = model.look_up(context, in.left[i], context);
+    log10 += scored.log10 - in.estimate[i];
+    f(in.left[i], scored, context);
+  }
+  if (!in.full) return i == in.left_length ? context : in.right;
+  if (i == in.left_length) log10 += model.backoff_beyond(context, i);
+  return in.right;
+}
+
 // Scores the right-hand side of a rule, symbol by symbol from left to right:
 //
 //   RuleScore rule(model);
@@ -95,29 +111,16 @@ class RuleScore {
       state = in;
       return;
     }
-    // The estimated words again, now with their context. Once the context that reaches beyond the
-    // constituent is gone, the rest stays as it was.
-    State context = state.right;
-    unsigned i = 0;
-    for (; i < in.left_length && context.length() > i; ++i) {
-      State next;
-      const Scored scored = model_->look_up(context, in.left[i], next);
-      log10_ += scored.log10 - in.estimate[i];
-      context = next;
-      if (!state.full) {
-        state.right = next;
-        extend_left(in.left[i], scored);
-      }
-    }
-    if (in.full) {
-      if (i == in.left_length) log10_ += model_->backoff_beyond(context, i);
-      state.full = true;
-      state.right = in.right;
-    } else {
-      state.right = i == in.left_length ? context : in.right;
-    }
+    state.right = append(*model_, state.right, in, log10_,
+                         [&](WordId word, const Scored& scored, State after) {
+                           if (state.full) return;
+                           state.right = after;
+                           extend_left(word, scored);
+                         });
+    state.full |= in.full;
   }
 
+  double log10() const { return log10_; }  // of what this rule adds
   // Natural log.
   float score() const { return natural_ + static_cast<float>(log10_ * kLn10); }
 
@@ -138,8 +141,8 @@ class RuleScore {
   }
 
   const Model* model_;  // not owned
-  double log10_ = 0;    // of what this rule adds
-  float natural_ = 0;   // of its constituents
+  double log10_ = 0;
+  float natural_ = 0;  // of its constituents
 };
 
 }  // namespace hopefear::lm

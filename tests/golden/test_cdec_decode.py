@@ -10,8 +10,9 @@ from typing import NamedTuple
 import pytest
 
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import CDEC_FEATURES, ChartOptions, HieroDecoder
+from hopefear.decode.chart import ChartOptions, HieroDecoder
 from hopefear.decode.contract import Sentence
+from hopefear.features.dense import CDEC_FEATURES
 from hopefear.forest import Derivation, count, kbest, viterbi
 from hopefear.lm import LanguageModel
 

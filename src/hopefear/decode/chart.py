@@ -17,7 +17,6 @@ is a table of the model, too); glue and words that pass through have none.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,18 +24,24 @@ from typing import Any, Literal
 
 from hopefear._engine import ChartDecoder, FeatureTemplate, Forest
 from hopefear.base.config import option
-from hopefear.base.errors import OptionError, suggestion
+from hopefear.base.errors import OptionError
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import (
     Decoded,
     Decoder,
-    FeatureSpec,
     FoldParts,
     ModelParts,
     Request,
     Sentence,
     Tokens,
     tagger_for,
+)
+from hopefear.features.dense import (
+    OWN_HIERO,
+    FeatureSpec,
+    check_features,
+    engine_features,
+    lm_factor,
 )
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
@@ -45,36 +50,6 @@ from hopefear.rules.cdec import read_grammar
 from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
 from hopefear.text.tokenizers.plain import split_words
-
-# The features of our own models, besides language models and the columns of the table. Thesis,
-# 2.2.4.1: rules by their number of nonterminals, all rules, source words, glue, words that pass
-# through, target words. Glue counts as a rule, so that arity0 - arity2 = 1 in every derivation.
-OWN_FEATURES = {
-    name: FeatureSpec(name)
-    for name in (
-        "lm",
-        "words",
-        "arity0",
-        "arity1",
-        "arity2",
-        "rules",
-        "source-words",
-        "glue",
-        "pass-through",
-    )
-}
-
-# Those of cdec, in its units: language models in log10, -1/ln 10 per word.
-CDEC_FEATURES = {
-    "lm": FeatureSpec("LanguageModel", 1 / math.log(10)),
-    "unknown.LanguageModel": FeatureSpec("LanguageModel_OOV"),
-    "words": FeatureSpec("WordPenalty", -1 / math.log(10)),
-    "glue": FeatureSpec("Glue"),
-    "pass-through": FeatureSpec("PassThrough"),
-}
-
-_ARITIES = ("arity0", "arity1", "arity2")
-_ABSENT = FeatureSpec("", 0.0)
 
 
 @dataclass(kw_only=True)
@@ -133,7 +108,7 @@ class HieroDecoder(Decoder):
         """`rules`: of the model; None if every sentence has a grammar of its own.
 
         `lms`: by the name of their feature. `features`: the features of the model and how it calls
-        them, by our names for them (`OWN_FEATURES`, the default); "lm" says the unit of the
+        them, by our names for them (`dense.HIERO`, by default all); "lm" says the unit of the
         language models, "unknown.NAME" counts the words that the language model NAME does not know.
         `lists`: the words that templates know; `tagger`: what tags a sentence for them. `folds`:
         what sentences are decoded with that say which fold they are of.
@@ -143,19 +118,14 @@ class HieroDecoder(Decoder):
         self.rules = rules
         self.lms = dict(lms or {})
         self.templates = list(templates)
-        self._features = dict(OWN_FEATURES if features is None else features)
+        self._features = dict(OWN_HIERO if features is None else features)
         self._warn = warn
         self._warned: set[str] = set()
         if "pass-through" in self._features:
             self.untranslated = frozenset({self._features["pass-through"].name})
-        known = {*OWN_FEATURES, *(f"unknown.{name}" for name in self.lms)}
-        for name in self._features:
-            if name not in known:
-                raise OptionError(
-                    f"features.{name}: hierarchical search has no such feature; "
-                    f"{suggestion(name, known)}"
-                )
-        factor = self._lm_unit = self._features.get("lm", FeatureSpec("lm")).factor
+        known = (*OWN_HIERO, *(f"unknown.{name}" for name in self.lms))
+        check_features("hierarchical search", self._features, known)
+        self._lm_unit = lm_factor(self._features)
         made = [template.make(lists or WordLists()) for template in self.templates]
         self.tagger = tagger_for(made, tagger)
         for template in made:
@@ -164,28 +134,23 @@ class HieroDecoder(Decoder):
                     f"the feature template {template.name} needs search from left to right, a "
                     "hierarchical system has none; leave it out"
                 )
-        self._engine = self._make(rules, self.lms, factor, made)
-        self._folds = [self._make(*fold, factor, made) for fold in folds]
+        self._engine = self._make(rules, self.lms, made)
+        self._folds = [self._make(*fold, made) for fold in folds]
         self.can |= {"folds"} if folds else set()
 
     def _make(
         self,
         rules: RuleTable | None,
         lms: Mapping[str, LanguageModel],
-        factor: float,
         templates: Sequence[FeatureTemplate],
     ) -> ChartDecoder:
         return ChartDecoder(
             tables=[] if rules is None else [rules.engine],
-            lms=[lm.engine for lm in lms.values()],
-            lm=[(name, factor) for name in self.lms],
-            lm_unknown=[self._pair(f"unknown.{name}") for name in self.lms],
-            arity=[self._pair(name) for name in _ARITIES],
-            words=self._pair("words"),
-            source_words=self._pair("source-words"),
-            rules=self._pair("rules"),
-            glue_feature=self._pair("glue"),
-            pass_through=self._pair("pass-through"),
+            lms=[
+                (lm.engine, name, self._lm_unit)
+                for name, lm in zip(self.lms, lms.values(), strict=True)
+            ],
+            features=engine_features(self._features),
             templates=templates,
             names=self.names,
             span_limit=self.options.span_limit,
@@ -254,10 +219,6 @@ class HieroDecoder(Decoder):
         text = (sentence.words, sentence.tags, sentence.id)
         made = self._engine_of(sentence).parse(*text, weights.table, grammar, target_features)
         return self._forest(sentence, made)
-
-    def _pair(self, name: str) -> tuple[str, float]:
-        spec = self._features.get(name, _ABSENT)
-        return spec.name, spec.factor
 
     def _grammar(self, sentence: Sentence) -> Any:
         return None if sentence.grammar is None else read_grammar(sentence.grammar).engine

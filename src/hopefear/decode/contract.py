@@ -38,6 +38,7 @@ from hopefear._engine import BestSpans, Derivation, FeatureTemplate, Forest, Spa
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.threads import in_order
 from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
+from hopefear.features.dense import FeatureSpec as FeatureSpec
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.rules.table import RuleTable
@@ -106,19 +107,6 @@ class TrainingPair:
 
     target: tuple[str, ...]
     number: int | None = None  # from 0, among those that rules were extracted from
-
-
-@dataclass(frozen=True)
-class FeatureSpec:
-    """How a model calls one of the decoder's own features, and its unit.
-
-    The feature's value is `factor` times what the decoder counts: with the factor 1 language
-    models and tables are in natural logs, `words`, `phrases`, `unknown` and the like are numbers of
-    such things, `distortion` is minus the sum of the jumps' widths.
-    """
-
-    name: str
-    factor: float = 1.0
 
 
 MAX_STATES = 1_000_000  # of forced decoding, for one sentence

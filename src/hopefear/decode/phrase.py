@@ -41,13 +41,12 @@ from hopefear._engine import (
     SparseVector,
 )
 from hopefear.base.config import option
-from hopefear.base.errors import InputError, OptionError, suggestion
+from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.decode.contract import (
     Capability,
     Decoded,
     Decoder,
-    FeatureSpec,
     FoldParts,
     ModelParts,
     Request,
@@ -57,15 +56,19 @@ from hopefear.decode.contract import (
 )
 from hopefear.decode.forced import force
 from hopefear.decode.gold import gold_pair
+from hopefear.features.dense import (
+    OWN_PHRASE,
+    FeatureSpec,
+    check_features,
+    engine_features,
+    lm_factor,
+)
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.rules.table import RuleTable
 from hopefear.text.taggers import SentenceTags
 from hopefear.text.tokenizers.plain import split_words
-
-COUNTS = ("words", "phrases", "distortion", "unknown")  # the order of the engine
-_SIGNS = {"distortion": -1.0}  # the engine counts words jumped over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,8 +141,8 @@ class PhraseDecoder(Decoder):
         tagger: Callable[[], SentenceTags] | None = None,
         folds: Sequence[FoldParts] = (),
     ) -> None:
-        """`features`, as in `ModelParts`: which of `COUNTS` there are, by the model's names; the
-        factor of "lm". None: all, by their own names. `lists`: the words that templates know;
+        """`features`, as in `ModelParts`: which of `dense.PHRASE` there are, by the model's names;
+        the factor of "lm". None: all, by their own names. `lists`: the words that templates know;
         `tagger`: what tags a sentence for them. `folds`: what sentences are decoded with that say
         which fold they are of.
         """
@@ -147,26 +150,24 @@ class PhraseDecoder(Decoder):
         self.options = options if options is not None else PhraseOptions()
         self.names = names if names is not None else FeatureNames()
         self.templates = list(templates)
-        if features is None:
-            features = {name: FeatureSpec(name) for name in COUNTS}
-        _check(features)
+        features = OWN_PHRASE if features is None else features
+        check_features("phrase search", features, (*OWN_PHRASE, "rules"))
+        if "rules" in features and features["rules"].factor != 1:
+            raise OptionError(
+                f"features.rules: factor {features['rules'].factor}, expected 1: phrase tables are "
+                "in natural logs; import the table again"
+            )
         if "unknown" in features:
             self.untranslated = frozenset({features["unknown"].name})
-        # A log10 of 1 is the natural log ln 10, times the model's factor.
-        self._lm_unit = features["lm"].factor if "lm" in features else 1.0
-        unit = math.log(10) * self._lm_unit
-        counts = []
-        for name in COUNTS:
-            spec = features.get(name)
-            sign = _SIGNS.get(name, 1.0)
-            counts.append((spec.name, sign * spec.factor) if spec is not None else ("", 0.0))
+        self._lm_unit = lm_factor(features)
+        unit = math.log(10) * self._lm_unit  # the engine's amounts are log10
         made = [template.make(lists or WordLists()) for template in self.templates]
         self.tagger = tagger_for(made, tagger)
         self.engine, *self._folds = (
             PhraseModel(
                 table=part.rules.engine,
                 lms=[(lm.engine, name, unit) for name, lm in part.lms.items()],
-                counts=counts,
+                features=engine_features(features),
                 templates=made,
             )
             for part in (FoldParts(rules, self.lms), *folds)
@@ -284,16 +285,3 @@ class PhraseDecoder(Decoder):
             if pair is None
             else (pair.target, -1 if pair.number is None else pair.number),
         )
-
-
-def _check(features: Mapping[str, FeatureSpec]) -> None:
-    for name, spec in features.items():
-        if name not in (*COUNTS, "lm", "rules"):
-            raise OptionError(
-                f"features.{name}: phrase search has no such feature; {suggestion(name, COUNTS)}"
-            )
-        if name == "rules" and spec.factor != 1:
-            raise OptionError(
-                f"features.rules: factor {spec.factor}, expected 1: phrase tables are in natural "
-                "logs; import the table again"
-            )

@@ -14,9 +14,10 @@ from lm_arpa import SMALL, write_arpa
 
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import CDEC_FEATURES, ChartOptions, HieroDecoder
+from hopefear.decode.chart import ChartOptions, HieroDecoder
 from hopefear.decode.contract import FeatureSpec, ForcedOption, ModelParts, Sentence
 from hopefear.decode.systems.base import get_system
+from hopefear.features.dense import CDEC_FEATURES
 from hopefear.features.feature import make_feature
 from hopefear.forest import Derivation, count, kbest, viterbi
 from hopefear.lm import LanguageModel
