@@ -388,7 +388,7 @@ class GrammarReader {
   RecordSorter& sorter_;
   const std::function<void(uint64_t)>& progress_;
   const LineReader* reader_ = nullptr;
-  WordCollector source_words_, target_words_, labels_, features_;
+  WordNumbers source_words_, target_words_, labels_, features_;
   std::vector<uint64_t> feature_count_;  // rules that have it
   std::vector<uint64_t> last_rule_;      // line of the last one, for repetitions
   std::vector<Word> last_names_;         // the features of the last rules, place by place
