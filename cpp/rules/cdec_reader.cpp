@@ -10,10 +10,10 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/external_sorter.hpp"
 #include "base/interrupt.hpp"
 #include "rules/aligned_corpus.hpp"
 #include "rules/cdec_grammar.hpp"
-#include "rules/record_sorter.hpp"
 #include "rules/table_writer.hpp"
 
 namespace hopefear::rules {

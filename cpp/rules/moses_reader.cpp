@@ -8,12 +8,12 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/external_sorter.hpp"
 #include "base/interrupt.hpp"
 #include "rules/aligned_corpus.hpp"
 #include "rules/extract.hpp"
 #include "rules/moses_table.hpp"
 #include "rules/ranked_sink.hpp"
-#include "rules/record_sorter.hpp"
 #include "rules/table_writer.hpp"
 
 namespace hopefear::rules {
