@@ -39,7 +39,8 @@ class ProbingTable {
     size_t at = probe(hash, same);
     if (!slots_[at].empty()) return {slots_[at], false};
     if (8 * (size_ + 1) > kEighths * slots_.size()) {
-      rebuild(2 * slots_.size());
+      // Small tables, of one sentence or node, are many: they get to their size in fewer steps.
+      rebuild((slots_.size() < kSmall ? 4 : 2) * slots_.size());
       at = probe(hash, [](const Slot&) { return false; });
     }
     ++size_;
@@ -71,7 +72,7 @@ class ProbingTable {
   }
 
  private:
-  static constexpr size_t kLeastSlots = 64;
+  static constexpr size_t kLeastSlots = 64, kSmall = size_t{1} << 14;
 
   template <typename Same>
   size_t probe(uint64_t hash, Same&& same) const {

@@ -111,7 +111,7 @@ TEST(known_keys_and_reserved_room_do_not_make_a_table_grow) {
     CHECK_EQUAL(map.bytes(), bytes);
   }
   map.try_emplace(1025, 0);
-  CHECK_EQUAL(map.bytes(), 2 * bytes);
+  CHECK(map.bytes() > bytes);
 }
 
 TEST(key_set) {
