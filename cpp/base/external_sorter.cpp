@@ -180,13 +180,11 @@ void RecordSorter::sort(size_t threads) {
   for (const auto& shard : shards_) runs += shard->runs_.size();
   const size_t buffer = static_cast<size_t>(
       std::clamp<uint64_t>(memory_ / std::max<size_t>(runs, 1), size_t{1} << 14, size_t{1} << 20));
-  buffers_.resize(runs * buffer);
-  std::span<char> left = buffers_;
   for (const auto& shard : shards_) {
     if (!shard->entries_.empty()) streams_.emplace_back(shard->entries_);
     for (const Run& run : shard->runs_) {
-      streams_.emplace_back(RunReader<SizedRecords>(*shard->scratch_, run, left.first(buffer)));
-      left = left.subspan(buffer);
+      std::vector<char>& space = buffers_.emplace_back(buffer);
+      streams_.emplace_back(RunReader<SizedRecords>(*shard->scratch_, run, space));
     }
   }
   heap_.start(streams_);

@@ -374,7 +374,7 @@ class RecordSorter {
   class Stream;
   uint64_t memory_;
   std::vector<std::unique_ptr<Shard>> shards_;
-  std::vector<char> buffers_;  // of the streams
+  std::vector<std::vector<char>> buffers_;  // of the streams; small ones use what shards gave back
   std::vector<Stream> streams_;
   MergeHeap<Stream> heap_;
   bool started_ = false;
