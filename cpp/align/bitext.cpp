@@ -4,56 +4,21 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/interrupt.hpp"
 
 namespace hopefear::align {
 
-uint32_t Vocabulary::find(std::string_view word) const {
-  if (slots_.empty()) return kUnknown;
-  const size_t mask = slots_.size() - 1;
-  for (size_t slot = hash64(word) & mask;; slot = (slot + 1) & mask) {
-    const uint32_t id = slots_[slot];
-    if (id == kUnknown || this->word(id) == word) return id;
-  }
-}
-
-uint32_t Vocabulary::add(std::string_view word) {
-  if (2 * (size() + 1) > slots_.size()) grow();
-  const size_t mask = slots_.size() - 1;
-  size_t slot = hash64(word) & mask;
-  for (; slots_[slot] != kUnknown; slot = (slot + 1) & mask) {
-    if (this->word(slots_[slot]) == word) return slots_[slot];
-  }
-  const auto id = static_cast<uint32_t>(size());
-  if (id == kUnknown - 1) throw InputError("more than 4 billion different words; use less text");
-  text_.append(word);
-  begin_.push_back(text_.size());
-  slots_[slot] = id;
-  return id;
-}
-
-void Vocabulary::grow() {
-  slots_.assign(std::max<size_t>(1024, 2 * slots_.size()), kUnknown);
-  const size_t mask = slots_.size() - 1;
-  for (uint32_t id = 0; id < size(); ++id) {
-    size_t slot = hash64(word(id)) & mask;
-    while (slots_[slot] != kUnknown) slot = (slot + 1) & mask;
-    slots_[slot] = id;
-  }
-}
-
 namespace {
 
 // Numbers the words that occur by falling frequency.
-void rank(Vocabulary& vocabulary, std::vector<uint32_t>& words) {
+void rank(WordNumbers& vocabulary, std::vector<uint32_t>& words) {
   std::vector<uint64_t> counts(vocabulary.size());
   for (const uint32_t word : words) ++counts[word];
   std::vector<uint32_t> order(vocabulary.size()), place(vocabulary.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return counts[a] > counts[b]; });
-  Vocabulary ranked;
+  WordNumbers ranked;
   for (const uint32_t id : order) {
     if (counts[id] == 0) break;  // words of skipped lines only
     place[id] = ranked.add(vocabulary.word(id));
@@ -83,7 +48,7 @@ Bitext read_bitext(ByteSource& source, ByteSource& target, const ReadOptions& op
   Bitext bitext;
   LineReader sources(source), targets(target);
   std::string_view line;
-  const auto add = [&](Vocabulary& vocabulary, std::vector<uint32_t>& words) {
+  const auto add = [&](WordNumbers& vocabulary, std::vector<uint32_t>& words) {
     for_each_word(line, kBlanks, [&](std::string_view w) { words.push_back(vocabulary.add(w)); });
   };
   while (true) {

@@ -4,38 +4,15 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/io.hpp"
+#include "base/word_numbers.hpp"
 
 namespace hopefear::align {
 
 inline constexpr std::string_view kBlanks = " \t\r\v\f";
-
-// Words and their numbers, both ways. Adding keeps numbers; views are valid until the next add().
-class Vocabulary {
- public:
-  static constexpr uint32_t kUnknown = UINT32_MAX;
-
-  uint32_t add(std::string_view word);         // the word's number, a new one if it has none
-  uint32_t find(std::string_view word) const;  // kUnknown if it has none
-  std::string_view word(uint32_t id) const {
-    return std::string_view(text_).substr(begin_[id], begin_[id + 1] - begin_[id]);
-  }
-  size_t size() const { return begin_.size() - 1; }
-
-  // The flat form, for files: all words one after the other, and where each begins (size() + 1).
-  const std::string& text() const { return text_; }
-  const std::vector<uint64_t>& begins() const { return begin_; }
-
- private:
-  void grow();
-  std::string text_;
-  std::vector<uint64_t> begin_ = {0};
-  std::vector<uint32_t> slots_;  // open addressing, a power of two; kUnknown is free
-};
 
 enum class Skip : uint8_t { empty_source, empty_target, empty_both, long_source, long_target };
 
@@ -54,7 +31,7 @@ struct ReadOptions {
 // The pairs that were kept, in order. Word numbers go by falling frequency (then by first
 // occurrence): frequent words lie together in every table, which the caches like.
 struct Bitext {
-  Vocabulary source, target;
+  WordNumbers source, target;
   std::vector<uint32_t> source_words, target_words;
   std::vector<uint64_t> source_begin = {0}, target_begin = {0};  // size() + 1
   std::vector<uint64_t> lines;                                   // of each pair, from 1

@@ -22,18 +22,24 @@ std::span<const T> view(const std::vector<T>& values) {
   return values;
 }
 
-void save_words(BinaryWriter& file, const std::string& name, const Vocabulary& words) {
-  file.add<char>(name + ".text", std::span<const char>(words.text()));
-  file.add<uint64_t>(name + ".begin", view(words.begins()));
+void save_words(BinaryWriter& file, const std::string& name, const WordNumbers& words) {
+  std::string text;
+  std::vector<uint64_t> begin = {0};
+  for (uint32_t id = 0; id < words.size(); ++id) {
+    text += words.word(id);
+    begin.push_back(text.size());
+  }
+  file.add<char>(name + ".text", std::span<const char>(text));
+  file.add<uint64_t>(name + ".begin", view(begin));
 }
 
-Vocabulary load_words(const BinaryFile& file, const std::string& name) {
+WordNumbers load_words(const BinaryFile& file, const std::string& name) {
   const auto text = file.section<char>(name + ".text");
   const auto begin = file.section<uint64_t>(name + ".begin");
   if (begin.empty() || begin.front() != 0 || begin.back() != text.size()) {
     throw file.damaged(name + " words do not fit together");
   }
-  Vocabulary words;
+  WordNumbers words;
   for (size_t n = 0; n + 1 < begin.size(); ++n) {
     if (begin[n] >= begin[n + 1] || begin[n + 1] > text.size() ||
         words.add({text.data() + begin[n], begin[n + 1] - begin[n]}) != n) {
@@ -157,15 +163,15 @@ Emissions PairEmissions::direction(int d) const {
 }
 
 Lookup::Lookup(const Model& model, const Bitext& bitext) : model_(model), bitext_(bitext) {
-  const auto map = [](const Vocabulary& from, const Vocabulary& to) {
+  const auto map = [](const WordNumbers& from, const WordNumbers& to) {
     std::vector<uint32_t> result(from.size());
     for (uint32_t id = 0; id < from.size(); ++id) result[id] = to.find(from.word(id));
     return result;
   };
   source_ = map(bitext.source, model.source);
   target_ = map(bitext.target, model.target);
-  for (const uint32_t s : bitext.source_words) unknown_[0] += source_[s] == Vocabulary::kUnknown;
-  for (const uint32_t t : bitext.target_words) unknown_[1] += target_[t] == Vocabulary::kUnknown;
+  for (const uint32_t s : bitext.source_words) unknown_[0] += source_[s] == WordNumbers::kNone;
+  for (const uint32_t t : bitext.target_words) unknown_[1] += target_[t] == WordNumbers::kNone;
 }
 
 void Lookup::fill(size_t pair, PairEmissions& out) const {
@@ -180,12 +186,12 @@ void Lookup::fill(size_t pair, PairEmissions& out) const {
     for (size_t j = 0; j < J; ++j) {
       const uint32_t t = target_[e[j]];
       Weight w;
-      if (s != Vocabulary::kUnknown && t != Vocabulary::kUnknown) {
+      if (s != WordNumbers::kNone && t != WordNumbers::kNone) {
         w = model_.weight(s, t);
-      } else if (s == Vocabulary::kUnknown && t == Vocabulary::kUnknown) {
+      } else if (s == WordNumbers::kNone && t == WordNumbers::kNone) {
         const bool same = bitext_.source.word(f[i]) == bitext_.target.word(e[j]);
         w.forward = w.reverse = same ? kSameString : kBothUnknown;
-      } else if (s == Vocabulary::kUnknown) {
+      } else if (s == WordNumbers::kNone) {
         w = {any_target, kUnknownFromKnown};
       } else {
         w = {kUnknownFromKnown, any_source};
@@ -193,11 +199,11 @@ void Lookup::fill(size_t pair, PairEmissions& out) const {
       out.word[0][j * stride0 + i] = w.forward;
       out.word[1][i * stride1 + j] = w.reverse;
     }
-    out.empty[1][i] = s == Vocabulary::kUnknown ? kUnknownFromEmpty : model_.empty[1][s];
+    out.empty[1][i] = s == WordNumbers::kNone ? kUnknownFromEmpty : model_.empty[1][s];
   }
   for (size_t j = 0; j < J; ++j) {
     const uint32_t t = target_[e[j]];
-    out.empty[0][j] = t == Vocabulary::kUnknown ? kUnknownFromEmpty : model_.empty[0][t];
+    out.empty[0][j] = t == WordNumbers::kNone ? kUnknownFromEmpty : model_.empty[0][t];
   }
 }
 

@@ -27,7 +27,7 @@ struct Weight {
 struct Model {
   explicit Model(std::array<Jumps, 2> initial_jumps) : jumps(std::move(initial_jumps)) {}
 
-  Vocabulary source, target;
+  WordNumbers source, target;
   std::vector<uint64_t> rows = {0};  // source vocabulary + 1
   std::vector<uint32_t> columns;     // target words, ascending in each row
   std::vector<Weight> weights;

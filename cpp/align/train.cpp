@@ -82,8 +82,8 @@ Trainer::Trainer(const Bitext& bitext, const TrainOptions& options)
       model_({initial_jumps(bitext.target_words.size(), options),
               initial_jumps(bitext.source_words.size(), options)}),
       jump_counts_{JumpCounts(options.window), JumpCounts(options.window)} {
-  model_.source = bitext.source;
-  model_.target = bitext.target;
+  model_.source.add(bitext.source);
+  model_.target.add(bitext.target);
   model_.rows = std::move(pairs_.rows);
   model_.columns = std::move(pairs_.columns);
   model_.parameters = options.parameters;

@@ -6,14 +6,13 @@
 // without touching what other threads read.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <shared_mutex>
-#include <string>
 #include <string_view>
-#include <unordered_map>
+
+#include "base/word_numbers.hpp"
 
 namespace hopefear {
 
@@ -33,18 +32,11 @@ class Vocabulary {
   int32_t size() const { return first_ + count_.load(std::memory_order_acquire); }
 
  private:
-  // Own words are in blocks of 64, 64, 128, 256, …: place p is in block width(p / 64), which begins
-  // at the place 0 or 64 * 2^(block - 1). Blocks never move.
-  static constexpr uint32_t kFirstBlock = 64;
-  static size_t block_of(uint32_t place);
-  static uint32_t begin_of(size_t block);
-
   const std::shared_ptr<const Vocabulary> base_;
   const int32_t first_;              // the number of the first word of its own
-  mutable std::shared_mutex mutex_;  // of ids_, and of growing
-  std::array<std::unique_ptr<std::string[]>, 27> blocks_;
-  std::atomic<int32_t> count_ = 0;  // own words; set when the word is in its place
-  std::unordered_map<std::string_view, int32_t> ids_;
+  mutable std::shared_mutex mutex_;  // of words_, but for word() of what count_ says is there
+  WordNumbers words_;                // of its own
+  std::atomic<int32_t> count_ = 0;
 };
 
 }  // namespace hopefear

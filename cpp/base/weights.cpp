@@ -40,21 +40,6 @@ FeatureId parse_id_text(std::string_view name) {
 
 // ---- FeatureNames ----
 
-size_t FeatureNames::find(FeatureId id) const {
-  const size_t mask = slots_.size() - 1;
-  size_t i = static_cast<size_t>(id) & mask;
-  while (slots_[i].id != 0 && slots_[i].id != id) i = (i + 1) & mask;
-  return i;
-}
-
-void FeatureNames::grow() {
-  std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
-  old.swap(slots_);
-  for (const Slot& slot : old) {
-    if (slot.id != 0) slots_[find(slot.id)] = slot;
-  }
-}
-
 FeatureId FeatureNames::intern(std::string_view name) {
   const bool bad = std::any_of(name.begin(), name.end(), [](char c) {
     return c == '\t' || c == '\n' || c == '\r' || c == '\0';
@@ -65,9 +50,7 @@ FeatureId FeatureNames::intern(std::string_view name) {
   }
   if (const FeatureId id = parse_id_text(name); id != 0) return id;
   const FeatureId id = feature_id(name);
-  if (4 * (size_ + 1) > 3 * slots_.size()) grow();
-  Slot& slot = slots_[find(id)];
-  if (slot.id == id) {
+  if (!offsets_.try_emplace(id, text_.size()).second) {
     const std::string_view known = this->name(id);
     if (known != name) {
       throw InputError("features " + shown(known) + " and " + shown(name) +
@@ -75,8 +58,6 @@ FeatureId FeatureNames::intern(std::string_view name) {
     }
     return id;
   }
-  slot = {id, text_.size()};
-  ++size_;
   const auto length = static_cast<uint32_t>(name.size());
   text_.append(reinterpret_cast<const char*>(&length), sizeof(length));
   text_.append(name);
@@ -84,22 +65,19 @@ FeatureId FeatureNames::intern(std::string_view name) {
 }
 
 std::string_view FeatureNames::name(FeatureId id) const {
-  if (slots_.empty() || id == 0) return {};  // an empty slot has the id 0
-  const Slot& slot = slots_[find(id)];
-  if (slot.id != id) return {};
+  const uint64_t* const offset = id == 0 ? nullptr : offsets_.find(id);
+  if (offset == nullptr) return {};
   uint32_t length;
-  std::memcpy(&length, text_.data() + slot.offset, sizeof(length));
-  return {text_.data() + slot.offset + sizeof(length), length};
+  std::memcpy(&length, text_.data() + *offset, sizeof(length));
+  return {text_.data() + *offset + sizeof(length), length};
 }
 
 void FeatureNames::add(const FeatureNames& others) {
   if (&others == this) return;
-  for (const Slot& slot : others.slots_) {
-    if (slot.id != 0) intern(others.name(slot.id));
-  }
+  others.offsets_.for_each([&](FeatureId id, uint64_t) { intern(others.name(id)); });
 }
 
-size_t FeatureNames::bytes() const { return slots_.capacity() * sizeof(Slot) + text_.capacity(); }
+size_t FeatureNames::bytes() const { return offsets_.bytes() + text_.capacity(); }
 
 // ---- Weights ----
 

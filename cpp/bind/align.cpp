@@ -177,7 +177,7 @@ std::vector<std::tuple<nb::bytes, float, float>> entries(const AlignModel& handl
   const Model& model = handle.model();
   std::vector<std::tuple<nb::bytes, float, float>> result;
   const uint32_t s = model.source.find({word.c_str(), word.size()});
-  if (s == Vocabulary::kUnknown) return result;
+  if (s == WordNumbers::kNone) return result;
   for (uint64_t n = model.rows[s]; n < model.rows[s + 1]; ++n) {
     result.emplace_back(to_bytes(model.target.word(model.columns[n])), model.weights[n].forward,
                         model.weights[n].reverse);
@@ -188,7 +188,7 @@ std::vector<std::tuple<nb::bytes, float, float>> entries(const AlignModel& handl
 float empty_weight(const AlignModel& handle, nb::bytes word, bool reverse) {
   const Model& model = handle.model();
   const uint32_t id = (reverse ? model.source : model.target).find({word.c_str(), word.size()});
-  return id == Vocabulary::kUnknown ? 0 : model.empty[reverse ? 1 : 0][id];
+  return id == WordNumbers::kNone ? 0 : model.empty[reverse ? 1 : 0][id];
 }
 
 Points to_points(const std::vector<std::pair<uint32_t, uint32_t>>& pairs) {

@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "base/hash.hpp"
+#include "base/probing_table.hpp"
 #include "bind/forest_arrays.hpp"
 #include "bind/spans.hpp"
 #include "decode/future.hpp"
 #include "learn/bins.hpp"
-#include "learn/key_set.hpp"
 #include "metrics/reference_set.hpp"
 
 namespace hopefear::bind {

@@ -15,11 +15,10 @@ CoverageTable::CoverageTable(int32_t length, const SpanTable* spans)
     : spans_(spans),
       length_(length),
       width_(std::max<size_t>(1, (static_cast<size_t>(length) + 63) / 64)),
-      bits_(width_, 0),
-      slots_(1024, 0) {
+      bits_(width_, 0) {
   info_.push_back({0, 0, 0, 0, 0});
   complete(kNothing);
-  slots_[0] = kNothing + 1;
+  numbers_.insert(0, [](uint32_t) { return false; });
 }
 
 uint32_t CoverageTable::extend(uint32_t set, int32_t begin, int32_t end) {
@@ -35,22 +34,17 @@ uint32_t CoverageTable::extend(uint32_t set, int32_t begin, int32_t end) {
   for (int32_t w = begin; w < end; ++w) {
     bits_[from + static_cast<size_t>(w) / 64] |= uint64_t{1} << (w % 64);
   }
-  const size_t mask = slots_.size() - 1;
-  size_t slot = made.hash & mask;
-  for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const uint32_t other = slots_[slot] - 1;
-    if (info_[other].hash == made.hash &&
-        std::equal(bits(other), bits(other) + width_,
-                   bits_.begin() + static_cast<ptrdiff_t>(from))) {
-      bits_.resize(from);
-      return other;
-    }
+  const auto [number, is_new] = numbers_.insert(made.hash, [&](uint32_t other) {
+    return info_[other].hash == made.hash &&
+           std::equal(bits(other), bits(other) + width_,
+                      bits_.begin() + static_cast<ptrdiff_t>(from));
+  });
+  if (!is_new) {
+    bits_.resize(from);
+    return number;
   }
-  const uint32_t number = size();
-  slots_[slot] = number + 1;
   info_.push_back(made);
   complete(number);
-  if (2 * info_.size() > slots_.size()) grow();
   return number;
 }
 
@@ -69,16 +63,6 @@ void CoverageTable::complete(uint32_t set) {
     w = end;
   }
   if (info.end < length_) info.rest += spans_->score(info.end, length_);
-}
-
-void CoverageTable::grow() {
-  std::fill(slots_.begin(), slots_.end(), 0);
-  slots_.resize(2 * slots_.size());
-  for (uint32_t i = 0; i < size(); ++i) {
-    size_t slot = info_[i].hash & (slots_.size() - 1);
-    while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
-    slots_[slot] = i + 1;
-  }
 }
 
 }  // namespace hopefear::decode

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/probing_table.hpp"
 #include "decode/span_table.hpp"
 
 namespace hopefear::decode {
@@ -44,13 +45,12 @@ class CoverageTable {
   };
   const uint64_t* bits(uint32_t set) const { return bits_.data() + size_t{set} * width_; }
   void complete(uint32_t set);
-  void grow();
   const SpanTable* spans_;
   int32_t length_;
   size_t width_;  // 64-bit words of a set
   std::vector<uint64_t> bits_;
   std::vector<Info> info_;
-  std::vector<uint32_t> slots_;  // a power of two, at most half full; number + 1, 0 for empty
+  NumberTable numbers_;
 };
 
 }  // namespace hopefear::decode

@@ -29,7 +29,8 @@ uint64_t OpenBin::hash_of(const NodeKey& key) const {
   return mix64(h);
 }
 
-bool OpenBin::same(const Made& made, uint32_t index, uint64_t hash, const NodeKey& key) const {
+bool OpenBin::same(uint32_t index, uint64_t hash, const NodeKey& key) const {
+  const Made& made = nodes_[index];
   return made.hash == hash && made.node.coverage == key.coverage &&
          made.node.forward == key.forward && made.node.end == key.end && made.begin == key.begin &&
          (state_size_ == 0 ||  // without language models and templates there is no memory either
@@ -39,40 +40,18 @@ bool OpenBin::same(const Made& made, uint32_t index, uint64_t hash, const NodeKe
 void OpenBin::add(const NodeKey& key, int32_t begin, double score, double total,
                   const SearchEdge& edge, const float* values) {
   const uint64_t hash = hash_of(key);
-  const size_t mask = slots_.size() - 1;
-  size_t slot = hash & mask;
-  uint32_t index = 0;
-  for (;; slot = (slot + 1) & mask) {
-    if (slots_[slot] == 0) {
-      index = static_cast<uint32_t>(nodes_.size());
-      slots_[slot] = index + 1;
-      nodes_.push_back(
-          {{score, total, key.coverage, key.forward, begin, key.end}, hash, key.begin});
-      states_.insert(states_.end(), key.state, key.state + state_size_);
-      if (2 * nodes_.size() > slots_.size()) rebuild_slots(2 * slots_.size());
-      break;
-    }
-    index = slots_[slot] - 1;
-    Made& made = nodes_[index];
-    if (!same(made, index, hash, key)) continue;
-    if (score > made.node.score) {
-      made.node.score = score;
-      made.node.total = total;
-      made.node.begin = begin;
-    }
-    break;
+  const auto [index, is_new] =
+      numbers_.insert(hash, [&](uint32_t other) { return same(other, hash, key); });
+  if (is_new) {
+    nodes_.push_back({{score, total, key.coverage, key.forward, begin, key.end}, hash, key.begin});
+    states_.insert(states_.end(), key.state, key.state + state_size_);
+  } else if (Made& made = nodes_[index]; score > made.node.score) {
+    made.node.score = score;
+    made.node.total = total;
+    made.node.begin = begin;
   }
   edges_.push_back({edge, index});
   values_.insert(values_.end(), values, values + width_);
-}
-
-void OpenBin::rebuild_slots(size_t size) {
-  slots_.assign(size, 0);
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    size_t slot = nodes_[i].hash & (size - 1);
-    while (slots_[slot] != 0) slot = (slot + 1) & (size - 1);
-    slots_[slot] = static_cast<uint32_t>(i) + 1;
-  }
 }
 
 std::vector<uint32_t> OpenBin::best(uint32_t beam) const {
@@ -113,7 +92,8 @@ void OpenBin::shrink(uint32_t beam) {
   }
   edges_.resize(kept);
   values_.resize(kept * width_);
-  rebuild_slots(slots_.size());
+  numbers_.clear();
+  for (const Made& made : nodes_) numbers_.insert(made.hash, [](uint32_t) { return false; });
 }
 
 SearchBin OpenBin::close(const SearchLimits& limits) {

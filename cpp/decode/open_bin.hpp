@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/probing_table.hpp"
 #include "decode/phrase_search.hpp"
 
 namespace hopefear::decode {
@@ -21,8 +22,7 @@ struct NodeKey {
 class OpenBin {
  public:
   // Bytes of a state, values of an edge.
-  OpenBin(size_t state_size, size_t width)
-      : state_size_(state_size), width_(width), slots_(256, 0) {}
+  OpenBin(size_t state_size, size_t width) : state_size_(state_size), width_(width) {}
 
   // One more edge; the node of that key is made if it is new. `begin`, `values` as in SearchNode
   // and SearchBin. O(1).
@@ -48,16 +48,15 @@ class OpenBin {
     uint32_t head;
   };
   uint64_t hash_of(const NodeKey& key) const;
-  bool same(const Made& made, uint32_t index, uint64_t hash, const NodeKey& key) const;
+  bool same(uint32_t index, uint64_t hash, const NodeKey& key) const;
   std::vector<uint32_t> best(uint32_t beam) const;
-  void rebuild_slots(size_t size);
 
   const size_t state_size_, width_;
   std::vector<Made> nodes_;
   std::vector<std::byte> states_;
   std::vector<MadeEdge> edges_;
   std::vector<float> values_;
-  std::vector<uint32_t> slots_;  // a power of two, at most half full; place + 1, 0 for empty
+  NumberTable numbers_;
 };
 
 }  // namespace hopefear::decode

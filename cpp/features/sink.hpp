@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/probing_table.hpp"
 #include "base/sparse_vector.hpp"
 #include "base/weights.hpp"
 
@@ -72,7 +73,7 @@ class NameLog {
   void add_new(FeatureId id, std::string_view name);
   std::shared_ptr<RecentNames> recent_;
   std::vector<std::string> names_;
-  std::vector<FeatureId> seen_;  // slots of a hash set, 0 for empty
+  KeySet seen_;
 };
 
 // Features that fire again and again in a sentence, by what stands for them: ids and weights, so
@@ -81,7 +82,6 @@ class NameLog {
 class Memo {
  public:
   struct Entry {
-    uint64_t key = 0;  // 0: empty
     FeatureId id = 0;
     float weight = 0;
     bool named = false;  // the name is in the log
@@ -96,25 +96,13 @@ class Memo {
   }
 
   // The entry of a key that is not 0; a new one has the id 0. Valid until the next call.
-  Entry& at(uint64_t key) {
-    if (2 * (used_ + 1) > slots_.size()) grow();
-    const size_t mask = slots_.size() - 1;
-    size_t slot = key & mask;
-    while (slots_[slot].key != 0 && slots_[slot].key != key) slot = (slot + 1) & mask;
-    if (slots_[slot].key == 0) {
-      slots_[slot].key = key;
-      ++used_;
-    }
-    return slots_[slot];
-  }
+  Entry& at(uint64_t key) { return entries_.try_emplace(key).first; }
 
  private:
-  void grow();
   const Weights* weights_;
-  // A power of two, at most half full. Small at first: a table for the longest sentences would cost
-  // short ones more to clear than it saves them.
-  std::vector<Entry> slots_;
-  size_t used_ = 0;
+  // Small at first: a table for the longest sentences would cost short ones more to clear than it
+  // saves them.
+  ProbingMap<Entry> entries_;
 };
 
 class Sink {

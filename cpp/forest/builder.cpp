@@ -128,22 +128,21 @@ uint32_t ForestBuilder::share_row(std::span<const FeatureEntry> entries) {
     hash = combine64(combine64(hash, made_.row_features[i]),
                      std::bit_cast<uint32_t>(made_.row_values[i]));
   }
-  const auto range = shared_rows_.equal_range(hash);
-  for (auto it = range.first; it != range.second; ++it) {
-    const uint32_t other = it->second, size = begin(row + 1) - begin(row);
+  const auto [shared, is_new] = shared_rows_.insert(hash, [&](const SharedRow& other) {
     const auto same = [&](const auto& v) {
-      return std::equal(v.begin() + begin(row), v.end(), v.begin() + begin(other));
+      return std::equal(v.begin() + begin(row), v.end(), v.begin() + begin(other.row),
+                        v.begin() + begin(other.row + 1));
     };
-    if (begin(other + 1) - begin(other) == size && same(made_.row_features) &&
-        same(made_.row_values)) {
-      made_.row_begin.pop_back();
-      made_.row_features.resize(made_.row_begin.back());
-      made_.row_values.resize(made_.row_begin.back());
-      return other;
-    }
+    return other.entries_hash == hash && same(made_.row_features) && same(made_.row_values);
+  });
+  if (is_new) {
+    shared = {hash, row};
+  } else {
+    made_.row_begin.pop_back();
+    made_.row_features.resize(made_.row_begin.back());
+    made_.row_values.resize(made_.row_begin.back());
   }
-  shared_rows_.emplace(hash, row);
-  return row;
+  return shared.row;
 }
 
 uint32_t ForestBuilder::add_node(const NodeLabel& label) {

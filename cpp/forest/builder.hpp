@@ -72,7 +72,13 @@ class ForestBuilder {
   std::shared_ptr<Vocabulary> vocabulary_;
   std::shared_ptr<FeatureNames> names_;
   IdNumbers feature_numbers_;
-  std::unordered_multimap<uint64_t, uint32_t> shared_rows_;  // by hash of the entries
+  struct SharedRow {
+    uint64_t entries_hash = 0;
+    uint32_t row = kNoRow;
+    bool empty() const { return row == kNoRow; }
+    uint64_t hash() const { return entries_hash; }
+  };
+  ProbingTable<SharedRow> shared_rows_;
   std::vector<FeatureEntry> scratch_;
   ForestStorage made_;  // in order of adding; no dense columns, no node_edges
   std::vector<uint32_t> edge_order_, node_numbers_;

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/interrupt.hpp"
+#include "base/probing_table.hpp"
 
 namespace hopefear {
 namespace {
@@ -18,54 +19,6 @@ constexpr uint32_t kUnscored = 0xffffffff;
 constexpr double kNoGuess = std::numeric_limits<double>::infinity();
 
 size_t aligned(size_t bytes) { return (bytes + 7) / 8 * 8; }
-
-// The states found at one node of the old forest: bytes -> number, in an open table that is emptied
-// by counting up an epoch.
-class StateTable {
- public:
-  explicit StateTable(size_t bytes) : bytes_(bytes), slots_(256) {}
-  void clear() {
-    hashes_.clear();
-    if (++epoch_ == 0) {
-      std::fill(slots_.begin(), slots_.end(), Slot{});
-      epoch_ = 1;
-    }
-  }
-  // state_of(number) gives the bytes of a state that is there. A new one gets the next number.
-  template <typename StateOf>
-  uint32_t number(const std::byte* state, StateOf&& state_of) {
-    if (2 * (hashes_.size() + 1) > slots_.size()) grow();
-    const uint64_t hash = hash64({reinterpret_cast<const char*>(state), bytes_});
-    size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at].epoch == epoch_; at = (at + 1) & (slots_.size() - 1)) {
-      const uint32_t found = slots_[at].number;
-      if (hashes_[found] == hash &&
-          (bytes_ == 0 || std::memcmp(state_of(found), state, bytes_) == 0)) {
-        return found;
-      }
-    }
-    slots_[at] = {epoch_, static_cast<uint32_t>(hashes_.size())};
-    hashes_.push_back(hash);
-    return slots_[at].number;
-  }
-
- private:
-  struct Slot {
-    uint32_t epoch = 0, number = 0;
-  };
-  void grow() {
-    slots_.assign(2 * slots_.size(), Slot{});
-    for (uint32_t i = 0; i < hashes_.size(); ++i) {
-      size_t at = hashes_[i] & (slots_.size() - 1);
-      while (slots_[at].epoch == epoch_) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = {epoch_, i};
-    }
-  }
-  const size_t bytes_;
-  uint32_t epoch_ = 0;
-  std::vector<Slot> slots_;       // a power of two
-  std::vector<uint64_t> hashes_;  // of each number
-};
 
 // Arenas are emptied at every node and keep their memory, so nothing is allocated per candidate.
 class Expander {
@@ -78,7 +31,6 @@ class Expander {
         options_(options),
         state_bytes_(scorer.state_size()),
         slot_bytes_(std::max<size_t>(8, aligned(state_bytes_ + scorer.payload_size()))),
-        table_(state_bytes_),
         features_(a_.feature_ids),
         first_(forest.nodes(), 0),
         count_(forest.nodes(), 0) {
@@ -161,7 +113,7 @@ class Expander {
     found_.clear();
     items_.clear();
     slots_used_ = 0;
-    table_.clear();
+    numbers_.clear();
   }
 
   bool usable(uint32_t edge) const {
@@ -211,10 +163,12 @@ class Expander {
                         std::to_string(options_.limit) + " edges; give a (smaller) beam");
     }
     const Candidate& c = candidates_[number];
-    const uint32_t item = table_.number(
-        slot(c.slot), [&](uint32_t other) -> const std::byte* { return slot(items_[other].slot); });
+    const auto* const state = reinterpret_cast<const char*>(slot(c.slot));
+    const auto [item, is_new] = numbers_.insert(hash64({state, state_bytes_}), [&](uint32_t other) {
+      return state_bytes_ == 0 || std::memcmp(slot(items_[other].slot), state, state_bytes_) == 0;
+    });
     const double total = c.base + c.added;
-    if (item == items_.size()) {
+    if (is_new) {
       items_.push_back({total, c.slot, 0});
     } else if (total > items_[item].best) {
       items_[item].best = total;
@@ -466,7 +420,7 @@ class Expander {
   EdgeScorer& scorer_;
   const ExpandOptions options_;
   const size_t state_bytes_, slot_bytes_;
-  StateTable table_;
+  NumberTable numbers_;  // of the states of the node; indexes items_
   FeatureNumbers features_;
   std::vector<uint32_t> first_, count_;  // of each old node: its new nodes
   Expanded result_;

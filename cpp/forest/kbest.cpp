@@ -5,7 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "base/interrupt.hpp"
+#include "base/probing_table.hpp"
 
 namespace hopefear {
 namespace {
@@ -24,19 +26,16 @@ uint64_t add(uint64_t a, uint64_t b) {
   return sum >= kPrime ? sum - kPrime : sum;
 }
 
-// Which strings a node has, in one array: the search asks once for each derivation it looks at, and
-// with a node of std::unordered_set for each answer that was most of the time of a distinct list.
-// At most half full; about 24 bytes for each place.
+// Which strings a node has: the search asks once for each derivation it looks at.
 class SeenTexts {
  public:
   // False if it was there before.
   bool insert(uint32_t node, const TextHash& text) {
-    if (2 * (size_ + 1) > places_.size()) grow();
-    Place& place = find({text.value[0], text.value[1], node});
-    if (place.node != kFree) return false;
-    place = {text.value[0], text.value[1], node};
-    ++size_;
-    return true;
+    const Place wanted = {{text.value[0], text.value[1]}, node};
+    const auto [place, is_new] =
+        places_.insert(wanted.hash(), [&](const Place& other) { return other == wanted; });
+    if (is_new) place = wanted;
+    return is_new;
   }
 
  private:
@@ -44,26 +43,11 @@ class SeenTexts {
   struct Place {
     uint64_t value[2] = {0, 0};
     uint32_t node = kFree;
+    bool empty() const { return node == kFree; }
+    uint64_t hash() const { return combine64(value[0], node); }
     bool operator==(const Place&) const = default;
   };
-
-  Place& find(const Place& wanted) {
-    const size_t mask = places_.size() - 1;
-    size_t at = combine64(wanted.value[0], wanted.node) & mask;
-    while (places_[at].node != kFree && !(places_[at] == wanted)) at = (at + 1) & mask;
-    return places_[at];
-  }
-
-  void grow() {
-    const std::vector<Place> old =
-        std::exchange(places_, std::vector<Place>(std::max<size_t>(1024, 4 * places_.size())));
-    for (const Place& place : old) {
-      if (place.node != kFree) find(place) = place;
-    }
-  }
-
-  std::vector<Place> places_;
-  size_t size_ = 0;
+  ProbingTable<Place> places_;
 };
 
 class LazyKBest {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
+#include "base/id_numbers.hpp"
 #include "forest/forest.hpp"
 
 namespace hopefear {
@@ -16,12 +16,12 @@ template <typename Number>
 std::vector<uint32_t> numbered_target(const Forest& forest, Number&& number) {
   const ForestView& a = forest.arrays();
   std::vector<uint32_t> result(a.target.size(), 0);
-  std::unordered_map<int32_t, uint32_t> known;
+  IdNumbers known;
   for (size_t i = 0; i < a.target.size(); ++i) {
     if (a.target[i] < 0) continue;
-    const auto [found, is_new] = known.try_emplace(a.target[i], 0);
-    if (is_new) found->second = number(a.target[i]);
-    result[i] = found->second;
+    const auto [found, is_new] = known.try_emplace(static_cast<uint64_t>(a.target[i]) + 1, 0);
+    if (is_new) found = number(a.target[i]);
+    result[i] = found;
   }
   return result;
 }

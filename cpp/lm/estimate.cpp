@@ -11,7 +11,6 @@
 #include "lm/estimate_count.hpp"
 #include "lm/estimate_interpolate.hpp"
 #include "lm/estimate_storage.hpp"
-#include "lm/estimate_vocabulary.hpp"
 
 namespace hopefear::lm {
 namespace {
@@ -69,7 +68,7 @@ void check(const EstimateOptions& options) {
 // side by side.
 class Words {
  public:
-  Words(std::span<const Column<Entry>> entries, size_t order, const Vocabulary& vocabulary)
+  Words(std::span<const Column<Entry>> entries, size_t order, const WordNumbers& vocabulary)
       : vocabulary_(vocabulary) {
     for (size_t k = 0; k < order; ++k) levels_.emplace_back(entries[k]);
   }
@@ -100,13 +99,13 @@ class Words {
     }
     return level.text;
   }
-  const Vocabulary& vocabulary_;
+  const WordNumbers& vocabulary_;
   std::vector<Level> levels_;
 };
 
 void write_arpa(ByteSink& sink, std::span<const Column<Entry>> entries,
                 std::span<const OrderSummary> summaries, std::span<const OrderValues> values,
-                const Vocabulary& vocabulary, size_t threads, size_t memory) {
+                const WordNumbers& vocabulary, size_t threads, size_t memory) {
   std::vector<uint64_t> counts;
   for (const OrderSummary& summary : summaries) counts.push_back(summary.kept);
   ArpaWriter writer(sink, counts, threads, memory);
@@ -139,7 +138,8 @@ EstimateReport run(std::span<ByteSource* const> texts, ByteSink& arpa,
 
   EstimateReport report;
   Disk disk(options.scratch);
-  Vocabulary vocabulary;
+  WordNumbers vocabulary;
+  for (const char* word : {"<unk>", "<s>", "</s>"}) vocabulary.add(word);
   std::vector<OrderSummary> summaries(N);
   auto workspace = std::make_unique<Pages>(shares.workspace);
   std::unique_ptr<ChunkPool> pool;

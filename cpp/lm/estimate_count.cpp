@@ -85,7 +85,7 @@ void sort_ends(std::span<const WordId> tokens, std::span<uint32_t> ends, std::sp
 }  // namespace
 
 template <int N>
-Counter<N>::Counter(const Pages& workspace, Vocabulary& vocabulary, const Settings& settings,
+Counter<N>::Counter(const Pages& workspace, WordNumbers& vocabulary, const Settings& settings,
                     Disk& disk)
     : tokens_space_(workspace.part<WordId>(0, 3)),
       ends_(workspace.part<uint32_t>(1, 3)),
@@ -155,7 +155,7 @@ void Counter<N>::end_sentence() {
 template <int N>
 void Counter<N>::word(std::string_view word, const ByteSource& text, uint64_t line) {
   const size_t known = vocabulary_.size();
-  const WordId id = vocabulary_.intern(word);
+  const WordId id = vocabulary_.add(word);
   if (id < kFirstWord) [[unlikely]] {
     if (settings_.skip_symbols) return;
     throw InputError(text.name() + ":" + std::to_string(line) + ": the text contains '" +

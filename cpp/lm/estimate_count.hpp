@@ -13,12 +13,15 @@
 #include <vector>
 
 #include "base/io.hpp"
+#include "base/word_numbers.hpp"
 #include "lm/estimate_storage.hpp"
-#include "lm/estimate_vocabulary.hpp"
 
 namespace hopefear::lm::estimation {
 
 inline constexpr int kMaxOrder = 6;
+
+using WordId = uint32_t;  // the top bit is used as a flag
+inline constexpr WordId kUnknown = 0, kBegin = 1, kEnd = 2, kFirstWord = 3;
 
 // The last N words of some place in the text, last word first. What would be left of <s> is 0.
 template <int N>
@@ -52,7 +55,8 @@ class Counter {
     size_t vocabulary_bytes;  // the vocabulary may not become larger
     size_t threads;
   };
-  Counter(const Pages& workspace, Vocabulary& vocabulary, const Settings& settings, Disk& disk);
+  // The vocabulary has the words below kFirstWord.
+  Counter(const Pages& workspace, WordNumbers& vocabulary, const Settings& settings, Disk& disk);
 
   // `progress` is told the number of tokens so far.
   void add(ByteSource& text, const std::function<void(uint64_t)>& progress);
@@ -81,7 +85,7 @@ class Counter {
   std::span<uint32_t> ends_, spare_;  // places in the block where an n-gram ends; same size
   size_t size_ = 0;                   // words in the block
   size_t ends_size_ = 0;
-  Vocabulary& vocabulary_;
+  WordNumbers& vocabulary_;
   Settings settings_;
   const Pages& workspace_;
   uint64_t tokens_ = 0, sentences_ = 0;

@@ -111,20 +111,20 @@ class Interpolation {
     const unsigned context_bits = order == 2 ? 0 : bits(entries_[order - 3].size());
     const auto spare = [&]<typename T>() { return workspace_.part<T>(2, 3); };
 
-    Sorter<ByContext> by_context(workspace_.part<ByContext>(0, 3), spare.operator()<ByContext>(),
-                                 word_bits + context_bits, threads_, disk_);
+    KeySorter<ByContext> by_context(workspace_.part<ByContext>(0, 3), spare.operator()<ByContext>(),
+                                    word_bits + context_bits, threads_, disk_);
     send_to_contexts(order, word_bits, by_context);
     by_context.finish();
     contexts_.clear();
 
-    Sorter<ByRank> by_rank(workspace_.part<ByRank>(1, 3), spare.operator()<ByRank>(),
-                           bits(entries.size()), threads_, disk_);
+    KeySorter<ByRank> by_rank(workspace_.part<ByRank>(1, 3), spare.operator()<ByRank>(),
+                              bits(entries.size()), threads_, disk_);
     sum_contexts(order, word_bits, by_context, by_rank);
     by_rank.finish();
     predict(order, by_rank);
   }
 
-  void send_to_contexts(size_t order, unsigned word_bits, Sorter<ByContext>& by_context) {
+  void send_to_contexts(size_t order, unsigned word_bits, KeySorter<ByContext>& by_context) {
     Column<Entry>::Reader entries(entries_[order - 1]);
     Column<uint32_t>::Reader contexts(contexts_);
     uint64_t parents = 0;  // how many of them were read
@@ -137,8 +137,8 @@ class Interpolation {
     }
   }
 
-  void sum_contexts(size_t order, unsigned word_bits, Sorter<ByContext>& by_context,
-                    Sorter<ByRank>& by_rank) {
+  void sum_contexts(size_t order, unsigned word_bits, KeySorter<ByContext>& by_context,
+                    KeySorter<ByRank>& by_rank) {
     const Discounts& discounts = summaries_[order - 1].discounts;
     Column<float>& gammas = values_[order - 2].gamma;
     Column<Entry>::Reader candidates(entries_[order - 2]);
@@ -175,7 +175,7 @@ class Interpolation {
     gammas.finish();
   }
 
-  void predict(size_t order, Sorter<ByRank>& by_rank) {
+  void predict(size_t order, KeySorter<ByRank>& by_rank) {
     Column<float>& probabilities = values_[order - 1].probability;
     Column<Entry>::Reader entries(entries_[order - 1]);
     Column<float>::Reader lower(values_[order - 2].probability);

@@ -1,10 +1,12 @@
-// The n-grams of one sentence's references, as a trie in one open hash table: the matches of a
+// The n-grams of one sentence's references, as a trie in one hash table: the matches of a
 // hypothesis are walks from its positions that end at the first n-gram no reference has.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "base/probing_table.hpp"
 
 namespace hopefear {
 
@@ -32,32 +34,34 @@ class NgramTable {
   // right, 0 if no reference has that.
   uint32_t longer(uint32_t ngram, WordId word) const {
     if (word == kNoReferenceWord) return 0;
-    const uint32_t at = find(ngram, word);
-    return slots_[at].limit == 0 ? 0 : at + 1;
+    const Slot* const found = find(ngram, word);
+    return found == nullptr ? 0 : number(*found);
   }
   unsigned order() const { return order_; }
 
  private:
   struct Slot {
-    uint32_t parent = 0;  // 1 + slot of the n-gram without its last word; 0 for unigrams
+    uint32_t parent = 0;  // the number of the n-gram without its last word; 0 for unigrams
     WordId word = 0;
     uint32_t limit = 0;  // 0: empty
+    bool empty() const { return limit == 0; }
+    uint64_t hash() const { return hash_of(parent, word); }
   };
-  // The n-gram's slot, or the empty one where it belongs.
-  uint32_t find(uint32_t parent, WordId word) const {
-    const uint64_t key = (static_cast<uint64_t>(parent) << 32 | word) * 0x9e3779b97f4a7c15ULL;
-    uint32_t at = static_cast<uint32_t>(key >> shift_);
-    while (slots_[at].limit != 0 && (slots_[at].word != word || slots_[at].parent != parent)) {
-      at = (at + 1) & mask_;
-    }
-    return at;
+  static uint64_t hash_of(uint32_t parent, WordId word) {
+    return ((uint64_t{parent} << 32 | word) * 0x9e3779b97f4a7c15ULL) >> 32;
   }
-  size_t fill(std::span<const std::vector<WordId>> sequences, size_t ngrams);
+  static auto is(uint32_t parent, WordId word) {
+    return [=](const Slot& slot) { return slot.word == word && slot.parent == parent; };
+  }
+  const Slot* find(uint32_t parent, WordId word) const {
+    return slots_.find(hash_of(parent, word), is(parent, word));
+  }
+  // An n-gram's number is its place, from 1: the table does not grow once it has some.
+  uint32_t number(const Slot& slot) const { return static_cast<uint32_t>(slots_.place(slot)) + 1; }
+  void fill(std::span<const std::vector<WordId>> sequences, size_t ngrams);
 
   unsigned order_;
-  unsigned shift_ = 63;
-  uint32_t mask_ = 1;
-  std::vector<Slot> slots_;
+  ProbingTable<Slot> slots_;
 };
 
 }  // namespace hopefear

@@ -3,37 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/hash.hpp"
 #include "base/threads.hpp"
 
 namespace hopefear {
-
-WordId WordIndex::intern(std::string_view word) {
-  if (2 * size_ >= slots_.size()) grow();
-  const uint64_t hash = hash64(word);
-  size_t at = hash & (slots_.size() - 1);
-  while (slots_[at].id != 0 && slots_[at].hash != hash) at = (at + 1) & (slots_.size() - 1);
-  if (slots_[at].id == 0) slots_[at] = {hash, static_cast<WordId>(++size_)};
-  return slots_[at].id;
-}
-
-WordId WordIndex::find(std::string_view word) const {
-  const uint64_t hash = hash64(word);
-  size_t at = hash & (slots_.size() - 1);
-  while (slots_[at].id != 0 && slots_[at].hash != hash) at = (at + 1) & (slots_.size() - 1);
-  return slots_[at].id;
-}
-
-void WordIndex::grow() {
-  std::vector<Slot> old(2 * slots_.size());
-  old.swap(slots_);
-  for (const Slot& slot : old) {
-    if (slot.id == 0) continue;
-    size_t at = slot.hash & (slots_.size() - 1);
-    while (slots_[at].id != 0) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = slot;
-  }
-}
 
 void ReferenceSet::add_lengths(std::span<const std::vector<WordId>> references) {
   if (references.empty()) throw std::invalid_argument("a sentence needs a reference");

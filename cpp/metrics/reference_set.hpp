@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/hash.hpp"
+#include "base/probing_table.hpp"
 #include "metrics/ngram_table.hpp"
 #include "metrics/text_units.hpp"
 
@@ -22,22 +24,26 @@ inline int32_t mean_length(std::span<const uint32_t> lengths) {
   return static_cast<int32_t>((2 * kLengthUnit * sum + lengths.size()) / (2 * lengths.size()));
 }
 
-// Word -> number from 1, in the order of first sight. A word is known by its 64-bit hash: among ten
-// million words two would share one with a probability of 3 in a million.
+// Word -> number from 1, in the order of first sight. A word is known by its 64-bit hash, as nobody
+// asks for its bytes (as WordNumbers does): among ten million words two would share one with a
+// probability of 3 in a million.
 class WordIndex {
  public:
-  WordId intern(std::string_view word);
-  WordId find(std::string_view word) const;  // kNoReferenceWord if unknown
-  size_t size() const { return size_; }
+  WordId intern(std::string_view word) {
+    return ids_.try_emplace(key_of(word), static_cast<WordId>(size() + 1)).first;
+  }
+  WordId find(std::string_view word) const {  // kNoReferenceWord if unknown
+    const WordId* const id = ids_.find(key_of(word));
+    return id == nullptr ? kNoReferenceWord : *id;
+  }
+  size_t size() const { return ids_.size(); }
 
  private:
-  struct Slot {
-    uint64_t hash = 0;
-    WordId id = 0;  // 0: empty
-  };
-  void grow();
-  std::vector<Slot> slots_ = std::vector<Slot>(1024);
-  size_t size_ = 0;
+  static uint64_t key_of(std::string_view word) {
+    const uint64_t hash = hash64(word);
+    return hash == 0 ? 1 : hash;
+  }
+  ProbingMap<WordId> ids_;
 };
 
 // A hypothesis: a line (valid UTF-8, not owned) or words already numbered by the set.

@@ -22,7 +22,7 @@ std::string grouped(uint64_t number) {  // 1,234,567
   return text;
 }
 
-void split(std::string_view line, WordCollector& words, std::vector<Word>& sentence) {
+void split(std::string_view line, WordNumbers& words, std::vector<Word>& sentence) {
   sentence.clear();
   for_each_word(line, kBlanks, [&](std::string_view word) { sentence.push_back(words.add(word)); });
 }

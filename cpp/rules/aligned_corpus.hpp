@@ -39,8 +39,8 @@ class AlignedCorpus {
   // The sentence pairs of a block, one after the other; any number of threads.
   void read(size_t block, const std::function<void(uint64_t, const SentencePair&)>& visit) const;
 
-  const WordCollector& source_words() const { return source_words_; }
-  const WordCollector& target_words() const { return target_words_; }
+  const WordNumbers& source_words() const { return source_words_; }
+  const WordNumbers& target_words() const { return target_words_; }
   const Lexicon& lexicon() const { return lexicon_; }
   uint64_t bytes() const;  // memory held
 
@@ -55,7 +55,7 @@ class AlignedCorpus {
   std::vector<uint32_t> pending_;
   uint64_t pending_first_ = 0;
   uint64_t sentences_ = 0;
-  WordCollector source_words_, target_words_;
+  WordNumbers source_words_, target_words_;
   Lexicon lexicon_;
 };
 

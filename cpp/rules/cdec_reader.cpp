@@ -10,10 +10,10 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/external_sorter.hpp"
 #include "base/interrupt.hpp"
 #include "rules/aligned_corpus.hpp"
 #include "rules/cdec_grammar.hpp"
-#include "rules/record_sorter.hpp"
 #include "rules/table_writer.hpp"
 
 namespace hopefear::rules {
@@ -388,7 +388,7 @@ class GrammarReader {
   RecordSorter& sorter_;
   const std::function<void(uint64_t)>& progress_;
   const LineReader* reader_ = nullptr;
-  WordCollector source_words_, target_words_, labels_, features_;
+  WordNumbers source_words_, target_words_, labels_, features_;
   std::vector<uint64_t> feature_count_;  // rules that have it
   std::vector<uint64_t> last_rule_;      // line of the last one, for repetitions
   std::vector<Word> last_names_;         // the features of the last rules, place by place

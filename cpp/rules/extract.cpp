@@ -114,7 +114,7 @@ void RuleExtraction::add_phrases(RecordSorter::Shard& shard, size_t block) const
 // what is equal within a sentence becomes one record, less than half as many in all.
 void RuleExtraction::add_rules(RecordSorter::Shard& shard, size_t block) const {
   HieroExtractor extractor(options_.hiero);
-  WordCollector keys;
+  WordNumbers keys;
   std::vector<double> counts;  // by number of key
   std::string record;
   corpus_->read(block, [&](uint64_t sentence, const SentencePair& pair) {

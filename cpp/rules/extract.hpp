@@ -19,11 +19,12 @@
 #include <string>
 #include <vector>
 
+#include "base/external_sorter.hpp"
+#include "base/scratch_stream.hpp"
 #include "rules/aligned_corpus.hpp"
 #include "rules/hiero.hpp"
 #include "rules/phrase_codec.hpp"
 #include "rules/phrases.hpp"
-#include "rules/record_sorter.hpp"
 #include "rules/rule.hpp"
 
 namespace hopefear::rules {

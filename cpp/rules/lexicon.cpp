@@ -5,8 +5,6 @@
 #include <cstdio>
 #include <tuple>
 
-#include "base/hash.hpp"
-
 namespace hopefear::rules {
 namespace {
 
@@ -39,45 +37,21 @@ class LogProduct {
 
 }  // namespace
 
-const Lexicon::Slot& Lexicon::find(uint64_t key) const {
-  const size_t mask = slots_.size() - 1;
-  size_t slot = mix64(key) & mask;
-  while (slots_[slot].key != key && slots_[slot].key != kEmpty) slot = (slot + 1) & mask;
-  return slots_[slot];
-}
-
-void Lexicon::grow() {
-  std::vector<Slot> old(std::max<size_t>(1024, 2 * slots_.size()), Slot{kEmpty, 0});
-  old.swap(slots_);
-  for (const Slot& slot : old) {
-    if (slot.key != kEmpty) const_cast<Slot&>(find(slot.key)) = slot;
-  }
-}
-
 void Lexicon::add(Word source, Word target) {
-  if (8 * (size_ + 1) > 5 * slots_.size()) grow();
-  const uint64_t key = key_of(source, target);
-  Slot& slot = const_cast<Slot&>(find(key));
-  if (slot.key == kEmpty) {
-    slot.key = key;
-    ++size_;
-  }
-  ++slot.count;
+  ++counts_.try_emplace(key_of(source, target)).first;
   count(source_total_, source_null_, source);
   count(target_total_, target_null_, target);
 }
 
 double Lexicon::target_given_source(Word source, Word target) const {
-  if (slots_.empty()) return 1;
-  const uint64_t joint = find(key_of(source, target)).count;
+  const uint64_t joint = this->joint(source, target);
   if (joint == 0) return 1;
   const uint64_t total = source == kNoWord ? source_null_ : source_total_[source];
   return static_cast<double>(joint) / static_cast<double>(total);
 }
 
 double Lexicon::source_given_target(Word source, Word target) const {
-  if (slots_.empty()) return 1;
-  const uint64_t joint = find(key_of(source, target)).count;
+  const uint64_t joint = this->joint(source, target);
   if (joint == 0) return 1;
   const uint64_t total = target == kNoWord ? target_null_ : target_total_[target];
   return static_cast<double>(joint) / static_cast<double>(total);
@@ -117,26 +91,24 @@ double Lexicon::source_weight(std::span<const Word> source, std::span<const Word
   return product.log();
 }
 
-void Lexicon::write(ByteSink& sink, bool predict_target, const WordCollector& source,
-                    const WordCollector& target) const {
+void Lexicon::write(ByteSink& sink, bool predict_target, const WordNumbers& source,
+                    const WordNumbers& target) const {
   struct Line {
     std::string_view given, predicted;
     double probability;
   };
-  const auto name = [](const WordCollector& words, Word word) {
+  const auto name = [](const WordNumbers& words, Word word) {
     return word == kNoWord ? std::string_view("NULL") : words.word(word);
   };
   std::vector<Line> lines;
-  lines.reserve(size_);
-  for (const Slot& slot : slots_) {
-    if (slot.key == kEmpty) continue;
-    const Word f = static_cast<Word>(slot.key >> 32), e = static_cast<Word>(slot.key);
+  lines.reserve(size());
+  visit([&](Word f, Word e, uint64_t) {
     if (predict_target) {
       lines.push_back({name(source, f), name(target, e), target_given_source(f, e)});
     } else {
       lines.push_back({name(target, e), name(source, f), source_given_target(f, e)});
     }
-  }
+  });
   std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
     return std::tie(a.given, a.predicted, a.probability) <
            std::tie(b.given, b.predicted, b.probability);
@@ -154,8 +126,7 @@ void Lexicon::write(ByteSink& sink, bool predict_target, const WordCollector& so
 }
 
 uint64_t Lexicon::bytes() const {
-  return slots_.capacity() * sizeof(Slot) +
-         (source_total_.capacity() + target_total_.capacity()) * sizeof(uint64_t);
+  return counts_.bytes() + (source_total_.capacity() + target_total_.capacity()) * sizeof(uint64_t);
 }
 
 }  // namespace hopefear::rules

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/io.hpp"
+#include "base/probing_table.hpp"
 #include "rules/vocabulary.hpp"
 
 namespace hopefear::rules {
@@ -35,29 +36,29 @@ class Lexicon {
 
   // Moses's lex files: "predicted given probability" per line, sorted by given, then predicted.
   // lex.f2e has target words predicted from source words, lex.e2f the other way round.
-  void write(ByteSink& sink, bool predict_target, const WordCollector& source,
-             const WordCollector& target) const;
+  void write(ByteSink& sink, bool predict_target, const WordNumbers& source,
+             const WordNumbers& target) const;
   // All pairs with their counts, in no order; kNoWord is NULL.
-  void visit(const std::function<void(Word source, Word target, uint64_t count)>& visit) const {
-    for (const Slot& slot : slots_) {
-      if (slot.key == kEmpty) continue;
-      visit(static_cast<Word>(slot.key >> 32), static_cast<Word>(slot.key), slot.count);
-    }
+  template <typename Visit>
+  void visit(Visit&& visit) const {  // visit(source, target, count)
+    counts_.for_each([&](uint64_t key, uint64_t count) {
+      visit(static_cast<Word>(~key >> 32), static_cast<Word>(~key), count);
+    });
   }
-  size_t size() const { return size_; }
+  size_t size() const { return counts_.size(); }
   uint64_t bytes() const;  // memory held
 
  private:
-  struct Slot {
-    uint64_t key;  // source word above, target word below; both NULL: empty
-    uint64_t count;
+  struct Mixed {
+    uint64_t operator()(uint64_t key) const { return mix64(key); }
   };
-  static constexpr uint64_t kEmpty = ~uint64_t{0};
-  static uint64_t key_of(Word source, Word target) { return uint64_t{source} << 32 | target; }
-  const Slot& find(uint64_t key) const;
-  void grow();
-  std::vector<Slot> slots_;  // a power of two, at most 5/8 full
-  size_t size_ = 0;
+  // Inverted: both NULL, which never come, are 0.
+  static uint64_t key_of(Word source, Word target) { return ~(uint64_t{source} << 32 | target); }
+  uint64_t joint(Word source, Word target) const {
+    const uint64_t* const count = counts_.find(key_of(source, target));
+    return count == nullptr ? 0 : *count;
+  }
+  ProbingMap<uint64_t, Mixed, 5> counts_;
   // By word, NULL at the end of each: how often it is in a pair.
   std::vector<uint64_t> source_total_, target_total_;
   uint64_t source_null_ = 0, target_null_ = 0;

@@ -8,12 +8,12 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/external_sorter.hpp"
 #include "base/interrupt.hpp"
 #include "rules/aligned_corpus.hpp"
 #include "rules/extract.hpp"
 #include "rules/moses_table.hpp"
 #include "rules/ranked_sink.hpp"
-#include "rules/record_sorter.hpp"
 #include "rules/table_writer.hpp"
 
 namespace hopefear::rules {
@@ -207,7 +207,7 @@ class Importer {
     return source;
   }
 
-  size_t add_side(std::string_view text, WordCollector& words, char kind) {
+  size_t add_side(std::string_view text, WordNumbers& words, char kind) {
     size_t n = 0;
     for_each_word(text, kBlanks, [&](std::string_view word) {
       if (kind == kPhraseLine) words.add(word);
@@ -265,7 +265,7 @@ class Importer {
     return columns;
   }
 
-  static void decode(std::string_view text, const WordCollector& words,
+  static void decode(std::string_view text, const WordNumbers& words,
                      const std::vector<Word>& number, std::vector<Symbol>& out) {
     out.clear();
     for_each_word(text, " ",
@@ -275,7 +275,7 @@ class Importer {
   const MosesImport& options_;
   const std::function<void(uint64_t)>& progress_;
   RecordSorter sorter_;
-  WordCollector source_words_, target_words_;
+  WordNumbers source_words_, target_words_;
   size_t columns_ = 0, reordering_columns_ = 0;
   uint64_t lines_ = 0;
   std::string record_;

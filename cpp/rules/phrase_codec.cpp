@@ -4,8 +4,7 @@
 
 namespace hopefear::rules {
 
-PhraseCodec::PhraseCodec(const WordCollector& words, uint32_t nonterminals)
-    : order_(words.sorted()) {
+PhraseCodec::PhraseCodec(const WordNumbers& words, uint32_t nonterminals) : order_(sorted(words)) {
   const size_t values = words.size() + nonterminals;
   width_ = values < 0xffff ? 2 : values < 0xffffff ? 3 : 4;
   words_.reserve(order_.size());

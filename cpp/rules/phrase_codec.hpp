@@ -16,7 +16,7 @@ namespace hopefear::rules {
 class PhraseCodec {
  public:
   // Nonterminals, if any, have numbers below `nonterminals`.
-  explicit PhraseCodec(const WordCollector& words, uint32_t nonterminals = 0);
+  explicit PhraseCodec(const WordNumbers& words, uint32_t nonterminals = 0);
 
   size_t width() const { return width_; }  // bytes for a word
   // Words of the collector, and nonterminals; the end mark is not written.

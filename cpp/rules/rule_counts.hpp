@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scratch_stream.hpp"
 #include "rules/phrases.hpp"
-#include "rules/record_sorter.hpp"
 #include "rules/rule.hpp"
 
 namespace hopefear::rules {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rules/record_sorter.hpp"
+#include "base/scratch_stream.hpp"
 #include "rules/rule.hpp"
 #include "rules/rule_table.hpp"
 

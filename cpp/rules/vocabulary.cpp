@@ -4,8 +4,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/hash.hpp"
-
 namespace hopefear::rules {
 
 bool word_less(std::string_view a, std::string_view b) {
@@ -18,55 +16,17 @@ bool word_less(std::string_view a, std::string_view b) {
   return static_cast<unsigned char>(a[common]) < ' ';
 }
 
-size_t WordCollector::slot_of(std::string_view text) const {
-  const size_t mask = slots_.size() - 1;
-  size_t slot = hash64(text) & mask;
-  while (slots_[slot] != kNoWord && word(slots_[slot]) != text) slot = (slot + 1) & mask;
-  return slot;
-}
-
-void WordCollector::grow() {
-  slots_.assign(std::max<size_t>(1024, 2 * slots_.size()), kNoWord);
-  for (Word id = 0; id < size(); ++id) slots_[slot_of(word(id))] = id;
-}
-
-Word WordCollector::add(std::string_view text) {
-  if (2 * (size() + 1) > slots_.size()) grow();
-  const size_t slot = slot_of(text);
-  if (slots_[slot] == kNoWord) {
-    slots_[slot] = static_cast<Word>(size());
-    text_.append(text);
-    offsets_.push_back(text_.size());
-  }
-  return slots_[slot];
-}
-
-void WordCollector::clear() {
-  text_.clear();
-  offsets_.resize(1);
-  std::fill(slots_.begin(), slots_.end(), kNoWord);
-}
-
-Word WordCollector::find(std::string_view text) const {
-  return slots_.empty() ? kNoWord : slots_[slot_of(text)];
-}
-
-uint64_t WordCollector::bytes() const {
-  return text_.capacity() + offsets_.capacity() * sizeof(uint64_t) +
-         slots_.capacity() * sizeof(Word);
-}
-
-std::vector<Word> WordCollector::sorted() const {
-  std::vector<Word> order(size());
+std::vector<Word> sorted(const WordNumbers& words) {
+  std::vector<Word> order(words.size());
   std::iota(order.begin(), order.end(), Word{0});
   std::sort(order.begin(), order.end(),
-            [this](Word a, Word b) { return word_less(word(a), word(b)); });
+            [&](Word a, Word b) { return word_less(words.word(a), words.word(b)); });
   return order;
 }
 
-WordOrder::WordOrder(const WordCollector& collected) : number(collected.size()) {
+WordOrder::WordOrder(const WordNumbers& collected) : number(collected.size()) {
   words.reserve(collected.size());
-  for (const Word id : collected.sorted()) {
+  for (const Word id : sorted(collected)) {
     number[id] = static_cast<Word>(words.size());
     words.push_back(collected.word(id));
   }

@@ -15,7 +15,7 @@ struct Counted {
 
 std::vector<CountedWord> most_frequent(std::vector<Counted>& all, const AlignedCorpus& corpus,
                                        size_t limit) {
-  const auto text = [](const WordCollector& words, Word word) {
+  const auto text = [](const WordNumbers& words, Word word) {
     return word == kNoWord ? std::string_view() : words.word(word);
   };
   const auto before = [&](const Counted& a, const Counted& b) {

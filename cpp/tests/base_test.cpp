@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/binary_file.hpp"
+#include "base/external_sorter.hpp"
 #include "base/io.hpp"
 #include "base/threads.hpp"
 #include "base/weights.hpp"
@@ -150,6 +151,68 @@ TEST(scratch_file) {
   CHECK_EQUAL(std::string(text, 5), "world");
   CHECK_THROWS(FileError, scratch.read_at(8, text, 5));
   CHECK_THROWS(FileError, ScratchFile("/nonexistent"));
+}
+
+struct Keyed {
+  uint32_t first;
+  uint32_t count;
+  uint64_t key() const { return first; }
+  static bool before(const Keyed& a, const Keyed& b) { return a.first < b.first; }
+  static bool absorb(const Keyed&) { return false; }
+  bool operator==(const Keyed&) const = default;
+};
+
+struct Counted : Keyed {
+  static bool before(const Counted& a, const Counted& b) { return a.first < b.first; }
+  bool absorb(const Counted& other) {
+    if (first != other.first) return false;
+    count += other.count;
+    return true;
+  }
+};
+
+TEST(key_sorter_equals_sort) {
+  std::mt19937 random(3);
+  // From one run in memory to so many that groups of them are merged first.
+  for (const size_t size : {0, 1, 4000, 50'000, 300'000}) {
+    for (const unsigned bits : {1U, 9U, 32U}) {
+      std::vector<Keyed> expected, memory(4100), spare(4100), result;
+      Disk disk("");
+      KeySorter<Keyed> sorter(memory, spare, bits, 2, disk);
+      for (size_t i = 0; i < size; ++i) {
+        const uint32_t key = bits == 32 ? random() : random() % (1U << bits);
+        expected.push_back({key, key ^ 7});  // equal ones in any order
+        sorter.push(expected.back());
+      }
+      std::sort(expected.begin(), expected.end(), Keyed::before);
+      sorter.finish();
+      while (const Keyed* record = sorter.next()) result.push_back(*record);
+      CHECK(result == expected);
+      CHECK_EQUAL(disk.spilled() > 0, size > memory.size());
+    }
+  }
+}
+
+TEST(merging_adds_equal_records_up) {
+  std::mt19937 random(4);
+  std::map<uint32_t, uint32_t> expected;
+  Disk disk("");
+  RunMerger<Counted> merger(disk);
+  std::vector<Counted> run, space(3000);
+  for (int i = 0; i < 20; ++i) {  // more than are merged at once
+    run.clear();
+    for (uint32_t n = random() % 500; n > 0; --n) run.push_back({{uint32_t(random() % 300), n}});
+    for (const Counted& record : run) expected[record.first] += record.count;
+    std::sort(run.begin(), run.end(), Counted::before);
+    merger.begin_run();
+    merger.append(run);
+  }
+  merger.begin_merge(space);
+  std::map<uint32_t, uint32_t> sums;
+  for (auto batch = merger.next_batch(); !batch.empty(); batch = merger.next_batch()) {
+    for (const Counted& record : batch) CHECK(sums.emplace(record.first, record.count).second);
+  }
+  CHECK(sums == expected);
 }
 
 TEST(parallel_for_visits_everything_once_and_throws_what_was_thrown) {

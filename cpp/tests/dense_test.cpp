@@ -256,8 +256,8 @@ TEST(chart_scores_are_recorded_features_times_weights) {
     dense.rules = feature("rules");
     dense.glue = feature("glue");
     dense.pass_through = feature("pass-through");
-    ChartOptions options;
-    options.rule_limit = static_cast<uint32_t>(random() % 3);
+    const auto rule_limit = static_cast<uint32_t>(random() % 3);
+    const ChartOptions options = {15, rule_limit, true, false, 1'000'000, "X", "S", "Goal"};
     const ChartDecoder decoder(options, dense, {random_grammar(random)}, lms, {}, names);
     Weights weights;
     for (const FeatureId id : dense.ids) {
@@ -272,8 +272,8 @@ TEST(chart_scores_are_recorded_features_times_weights) {
     features::NameLog log;
     const ChartForest chart = parse(sentence, weights, {}, memo, log);
     ChartScorer scorer(sentence, chart.forest, weights, false, memo, log);
-    const Expanded expanded =
-        expand(chart.forest, edge_scores(chart.forest, weights), scorer, {.beam = 10});
+    const Expanded expanded = expand(chart.forest, edge_scores(chart.forest, weights), scorer,
+                                     {10, kExpandLimit, /*merge_goal=*/true, /*eager=*/false});
     const Forest& forest = expanded.forest;
     const std::vector<double> recorded = edge_scores(forest, weights);
     for (size_t e = 0; e < recorded.size(); ++e, ++edges) {

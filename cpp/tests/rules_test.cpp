@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/binary_file.hpp"
-#include "rules/record_sorter.hpp"
+#include "base/external_sorter.hpp"
 #include "rules/rule_counts.hpp"
 #include "rules/rule_table.hpp"
 #include "rules/significance.hpp"

@@ -1,11 +1,13 @@
 #include "base/vocabulary.hpp"
 
 #include <atomic>
+#include <random>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
-#include "base/id_numbers.hpp"
+#include "base/probing_table.hpp"
 #include "features/sink.hpp"
 #include "tests/test.hpp"
 
@@ -55,20 +57,127 @@ TEST(words_can_be_read_while_others_come) {
   CHECK_EQUAL(shared.size(), 100 + kWords);
 }
 
-TEST(numbers_of_ids) {
-  IdNumbers numbers;
-  CHECK(numbers.empty());
-  for (int round = 0; round < 2; ++round) {
-    for (uint32_t i = 0; i < 1000; ++i) {
-      const FeatureId id = i % 2 == 0 ? i + 1 : FeatureId{i} << 40;  // low bits alike, or high ones
-      const auto [number, is_new] = numbers.try_emplace(id, i);
-      CHECK_EQUAL(number, i);
-      CHECK_EQUAL(is_new, round == 0);
+// Whatever the hash is worth: all keys in one slot's way, or their low bits.
+template <typename Hash, size_t kEighths>
+void compare_with_a_map(size_t operations) {
+  std::mt19937_64 random(7);
+  std::unordered_map<uint64_t, int> reference;
+  ProbingMap<int, Hash, kEighths> map;
+  for (size_t i = 0; i < operations; ++i) {
+    const uint64_t key = random() % 2 == 0 ? 1 + random() % 200 : (1 + random() % 100) << 40;
+    if (random() % 3 == 0) {
+      const int* const found = map.find(key);
+      CHECK_EQUAL(found != nullptr, reference.contains(key));
+      if (found != nullptr) CHECK_EQUAL(*found, reference[key]);
+    } else {
+      const auto [value, is_new] = map.try_emplace(key, static_cast<int>(i));
+      CHECK_EQUAL(is_new, reference.emplace(key, static_cast<int>(i)).second);
+      CHECK_EQUAL(value, reference[key]);
+      value = reference[key] += 1;
     }
-    numbers.reserve(5000);
+    if (random() % 500 == 0) map.reserve(random() % 1000);
+    if (random() % 700 == 0) {
+      map.clear();
+      reference.clear();
+    }
+    CHECK_EQUAL(map.size(), reference.size());
+    CHECK_EQUAL(map.empty(), reference.empty());
   }
-  numbers.clear();
-  CHECK(numbers.try_emplace(7, 3).second);
+  size_t visited = 0;
+  map.for_each([&](uint64_t key, int value) {
+    CHECK_EQUAL(reference.at(key), value);
+    ++visited;
+  });
+  CHECK_EQUAL(visited, reference.size());
+}
+
+struct AllAlike {
+  uint64_t operator()(uint64_t) const { return ~uint64_t{0}; }
+};
+
+TEST(probing_map_equals_a_map) {
+  compare_with_a_map<AsItIs, 4>(20'000);
+  compare_with_a_map<Multiplied, 2>(20'000);
+  compare_with_a_map<Multiplied, 6>(20'000);
+  compare_with_a_map<AllAlike, 7>(5'000);
+}
+
+TEST(known_keys_and_reserved_room_do_not_make_a_table_grow) {
+  ProbingMap<int> map;
+  map.reserve(1000);
+  const size_t bytes = map.bytes();
+  for (int round = 0; round < 2; ++round) {
+    for (uint64_t key = 1; key <= 1024; ++key) map.try_emplace(key, 0);
+    CHECK_EQUAL(map.bytes(), bytes);
+  }
+  map.try_emplace(1025, 0);
+  CHECK(map.bytes() > bytes);
+}
+
+TEST(key_set) {
+  KeySet set;
+  CHECK(!set.has(0) && !set.has(1));
+  CHECK(set.add(0) && !set.add(0) && set.has(0));  // 0 is a hash like any other
+  for (uint64_t key = 2; key < 3000; ++key) CHECK(set.add(key << 32));
+  for (uint64_t key = 2; key < 3000; ++key) CHECK(!set.add(key << 32));
+  CHECK_EQUAL(set.size(), 2999u);
+}
+
+TEST(number_table) {
+  NumberTable table;
+  std::vector<uint64_t> things;
+  const auto add = [&](uint64_t thing) {  // hashes alike in what a slot keeps, or altogether
+    const uint64_t hash = thing % 3 == 0 ? thing << 32 : thing / 2;
+    const auto made = table.insert(hash, [&](uint32_t n) { return things[n] == thing; });
+    if (made.second) things.push_back(thing);
+    CHECK_EQUAL(table.find(hash, [&](uint32_t n) { return things[n] == thing; }), made.first);
+    return made;
+  };
+  CHECK_EQUAL(table.find(5, [](uint32_t) { return true; }), NumberTable::kNone);
+  for (int round = 0; round < 3; ++round) {
+    for (uint32_t i = 0; i < 1000; ++i) {
+      CHECK((add(i) == std::pair<uint32_t, bool>(i, true)));
+    }
+    for (uint32_t i = 0; i < 1000; ++i) {
+      CHECK((add(i) == std::pair<uint32_t, bool>(i, false)));
+    }
+    table.clear();
+    things.clear();
+    CHECK_EQUAL(table.size(), 0u);
+  }
+}
+
+TEST(word_numbers) {
+  WordNumbers words;
+  CHECK_EQUAL(words.find("w0"), WordNumbers::kNone);
+  for (int round = 0; round < 2; ++round) {
+    const std::string longer(100'000, 'x');
+    std::vector<std::string_view> kept;
+    CHECK_EQUAL(words.add(""), 0u);  // any bytes
+    CHECK_EQUAL(words.add({"\0 \n", 3}), 1u);
+    CHECK_EQUAL(words.add(longer), 2u);
+    for (uint32_t id = 0; id < 3; ++id) kept.push_back(words.word(id));
+    for (int i = 0; i < 5000; ++i) {
+      CHECK_EQUAL(words.add(numbered("w", i)), static_cast<uint32_t>(i + 3));
+      kept.push_back(words.word(static_cast<uint32_t>(i + 3)));
+    }
+    for (int i = 0; i < 5000; ++i)
+      CHECK_EQUAL(words.add(numbered("w", i)), words.find(kept[i + 3]));
+    CHECK_EQUAL(words.size(), 5003u);
+    CHECK(words.find("") == 0 && words.find("w5000") == WordNumbers::kNone);
+    CHECK(words.word(1) == std::string_view("\0 \n", 3) && words.word(2) == longer);
+    for (uint32_t id = 0; id < kept.size(); ++id) {
+      CHECK(words.word(id).data() == kept[id].data());  // nothing has moved
+    }
+    WordNumbers others;
+    others.add("w7");
+    others.add(words);
+    CHECK_EQUAL(others.size(), words.size());
+    CHECK(others.find("w7") == 0 && others.find("") == 1 && others.find("w0") == 4);
+    words.clear();
+    CHECK_EQUAL(words.size(), 0u);
+    CHECK_EQUAL(words.find("w0"), WordNumbers::kNone);
+  }
 }
 
 TEST(sinks_share_what_they_remember) {

@@ -6,11 +6,11 @@
 #include <limits>
 #include <numeric>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
+#include "base/word_numbers.hpp"
 
 namespace hopefear::text {
 namespace {
@@ -85,12 +85,7 @@ class PairCounts {
 
 Text read(std::span<ByteSource* const> sources, uint64_t min_count) {
   Text text;
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
-  };
-  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids;
-  std::vector<const std::string*> seen;
+  WordNumbers words;
   std::vector<uint64_t> counts;
   PairCounts pairs;
   for (ByteSource* source : sources) {
@@ -98,34 +93,28 @@ Text read(std::span<ByteSource* const> sources, uint64_t min_count) {
     std::string_view line;
     while (reader.next_text(line)) {
       if ((++text.sentences & 1023) == 0) poll_interrupt();
-      constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-      uint32_t last = kNone;
+      uint32_t last = WordNumbers::kNone;
       for_each_word(line, std::string_view(" \t\r\0", 4), [&](std::string_view word) {
-        auto found = ids.find(word);
-        if (found == ids.end()) {
-          if (seen.size() == kNone) throw InputError(reader.place() + ": too many distinct words");
-          found = ids.emplace(word, static_cast<uint32_t>(seen.size())).first;
-          seen.push_back(&found->first);
-          counts.push_back(0);
-        }
-        ++counts[found->second];
+        const uint32_t id = words.add(word);
+        if (id == counts.size()) counts.push_back(0);
+        ++counts[id];
         ++text.tokens;
-        if (last != kNone) pairs.add(last, found->second);
-        last = found->second;
+        if (last != WordNumbers::kNone) pairs.add(last, id);
+        last = id;
       });
     }
   }
-  std::vector<uint32_t> order(seen.size());
+  std::vector<uint32_t> order(words.size());
   std::iota(order.begin(), order.end(), 0);
   std::erase_if(order, [&](uint32_t id) { return counts[id] < min_count; });
   std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
-    return counts[a] != counts[b] ? counts[a] > counts[b] : *seen[a] < *seen[b];
+    return counts[a] != counts[b] ? counts[a] > counts[b] : words.word(a) < words.word(b);
   });
   constexpr uint32_t kRare = std::numeric_limits<uint32_t>::max();
-  std::vector<uint32_t> rank(seen.size(), kRare);
+  std::vector<uint32_t> rank(words.size(), kRare);
   for (uint32_t i = 0; i < order.size(); ++i) {
     rank[order[i]] = i;
-    text.words.push_back(*seen[order[i]]);
+    text.words.emplace_back(words.word(order[i]));
     text.counts.push_back(counts[order[i]]);
   }
   text.before.resize(order.size());

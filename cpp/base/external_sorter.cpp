@@ -1,20 +1,12 @@
-#include "rules/record_sorter.hpp"
+#include "base/external_sorter.hpp"
 
-#include <algorithm>
-#include <cstring>
-
-#include "base/interrupt.hpp"
-#include "base/threads.hpp"
-
-namespace hopefear::rules {
+namespace hopefear {
 namespace {
 
 constexpr size_t kBlock = size_t{1} << 16;
 
 std::string_view record_at(const char* data) {
-  uint32_t size;
-  std::memcpy(&size, data, sizeof(size));
-  return {data + sizeof(size), size};
+  return SizedRecords::record(data, SizedRecords::size(data, sizeof(uint32_t)));
 }
 
 uint64_t prefix_at(std::string_view record, size_t depth) {
@@ -27,55 +19,32 @@ uint64_t prefix_at(std::string_view record, size_t depth) {
   return __builtin_bswap64(prefix);
 }
 
-int compare(std::string_view a, std::string_view b) {
-  const size_t common = std::min(a.size(), b.size());
-  const int order = std::memcmp(a.data(), b.data(), common);
-  if (order != 0) return order;
-  return a.size() < b.size() ? -1 : a.size() > b.size();
-}
-
 }  // namespace
 
-// One sorted run while it is merged: entries in memory or a part of a scratch file.
+// A run while it is merged: entries in memory or a part of a scratch file.
 class RecordSorter::Stream {
  public:
-  explicit Stream(std::vector<Shard::Entry>& entries) : entries_(&entries) {}
-  Stream(const ScratchFile& file, uint64_t begin, uint64_t end, size_t buffer)
-      : file_(&file), next_(begin), end_(end), buffer_(buffer) {}
+  explicit Stream(const std::vector<Shard::Entry>& entries) : entries_(&entries) {}
+  explicit Stream(RunReader<SizedRecords> reader) : reader_(std::move(reader)) {}
 
-  std::string_view record;
-  bool advance() {
+  bool next() {
     if (entries_ != nullptr) {
       if (at_ == entries_->size()) return false;
-      record = record_at((*entries_)[at_++].data);
+      record_ = record_at((*entries_)[at_++].data);
       return true;
     }
-    if (at_ == filled_ && next_ == end_) return false;
-    if (filled_ - at_ < 4) refill(4);
-    uint32_t size;
-    std::memcpy(&size, buffer_.data() + at_, 4);
-    if (filled_ - at_ < 4 + size_t{size}) refill(4 + size_t{size});
-    record = {buffer_.data() + at_ + 4, size};
-    at_ += 4 + size;
+    if (!reader_->next()) return false;
+    record_ = reader_->record();
     return true;
   }
+  std::string_view record() const { return record_; }
+  bool before(const Stream& other) const { return record_ < other.record_; }
 
  private:
-  void refill(size_t wanted) {
-    std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
-    filled_ -= at_;
-    at_ = 0;
-    if (buffer_.size() < wanted) buffer_.resize(wanted);
-    const size_t n = std::min<uint64_t>(buffer_.size() - filled_, end_ - next_);
-    file_->read_at(next_, buffer_.data() + filled_, n);
-    next_ += n;
-    filled_ += n;
-  }
-  std::vector<Shard::Entry>* entries_ = nullptr;
-  const ScratchFile* file_ = nullptr;
-  uint64_t next_ = 0, end_ = 0;
-  std::vector<char> buffer_;
-  size_t at_ = 0, filled_ = 0;
+  const std::vector<Shard::Entry>* entries_ = nullptr;
+  size_t at_ = 0;
+  std::optional<RunReader<SizedRecords>> reader_;
+  std::string_view record_;
 };
 
 RecordSorter::Shard::Shard(uint64_t memory, std::string scratch_directory)
@@ -135,7 +104,7 @@ void RecordSorter::Shard::sort_entries(Entry* begin, Entry* end, size_t depth) {
     std::sort(begin, end, [depth](const Entry& a, const Entry& b) {
       if (a.prefix != b.prefix) return a.prefix < b.prefix;
       const std::string_view x = record_at(a.data), y = record_at(b.data);
-      return compare(x.substr(std::min(depth, x.size())), y.substr(std::min(depth, y.size()))) < 0;
+      return x.substr(std::min(depth, x.size())) < y.substr(std::min(depth, y.size()));
     });
     return;
   }
@@ -212,53 +181,30 @@ void RecordSorter::sort(size_t threads) {
   const size_t buffer = static_cast<size_t>(
       std::clamp<uint64_t>(memory_ / std::max<size_t>(runs, 1), size_t{1} << 14, size_t{1} << 20));
   for (const auto& shard : shards_) {
-    if (!shard->entries_.empty()) streams_.push_back(std::make_unique<Stream>(shard->entries_));
-    for (const Shard::Run& run : shard->runs_) {
-      streams_.push_back(std::make_unique<Stream>(*shard->scratch_, run.begin, run.end, buffer));
+    if (!shard->entries_.empty()) streams_.emplace_back(shard->entries_);
+    for (const Run& run : shard->runs_) {
+      std::vector<char>& space = buffers_.emplace_back(buffer);
+      streams_.emplace_back(RunReader<SizedRecords>(*shard->scratch_, run, space));
     }
   }
-  for (size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i]->advance()) heap_.push_back(i);
-  }
-  for (size_t i = heap_.size() / 2; i-- > 0;) sift_down(i);
-}
-
-bool RecordSorter::before(size_t a, size_t b) const {
-  return compare(streams_[a]->record, streams_[b]->record) < 0;
-}
-
-void RecordSorter::sift_down(size_t hole) {
-  const size_t moved = heap_[hole];
-  while (2 * hole + 1 < heap_.size()) {
-    size_t child = 2 * hole + 1;
-    if (child + 1 < heap_.size() && before(heap_[child + 1], heap_[child])) ++child;
-    if (!before(heap_[child], moved)) break;
-    heap_[hole] = heap_[child];
-    hole = child;
-  }
-  heap_[hole] = moved;
+  heap_.start(streams_);
 }
 
 bool RecordSorter::next(std::string_view& record) {
   // The stream whose record was handed out last moves on only now: its bytes had to stay.
-  if (started_ && !heap_.empty()) {
-    if (!streams_[heap_[0]]->advance()) {
-      heap_[0] = heap_.back();
-      heap_.pop_back();
-    }
-    if (!heap_.empty()) sift_down(0);
-  }
+  if (started_ && !heap_.empty()) heap_.advance();
   started_ = true;
   if (heap_.empty()) return false;
-  record = streams_[heap_[0]]->record;
+  record = heap_.top().record();
   return true;
 }
 
 void RecordSorter::clear() {
   cleared_records_ = records();
   cleared_spilled_ = spilled();
-  streams_.clear();
   heap_.clear();
+  streams_.clear();
+  buffers_ = {};
   shards_.clear();
 }
 
@@ -276,53 +222,4 @@ uint64_t RecordSorter::spilled() const {
   return sum;
 }
 
-ScratchStream::ScratchStream(const std::string& directory, size_t buffer)
-    : directory_(directory), capacity_(buffer) {}
-
-void ScratchStream::append(std::string_view bytes) {
-  if (file_ == nullptr) file_ = std::make_unique<ScratchFile>(directory_);
-  file_->append(bytes.data(), bytes.size());
-}
-
-void ScratchStream::write(std::string_view bytes) {
-  if (buffer_.size() + bytes.size() > capacity_) {
-    append(buffer_);
-    buffer_.clear();
-  }
-  if (bytes.size() > capacity_) {
-    append(bytes);
-  } else {
-    buffer_.append(bytes);
-  }
-}
-
-void ScratchStream::rewind() {
-  if (file_ != nullptr) {
-    if (!reading_) append(buffer_);
-    buffer_.clear();
-  }
-  reading_ = true;
-  at_ = 0;
-  read_ = 0;
-}
-
-void ScratchStream::read(void* data, size_t size) {
-  char* out = static_cast<char*>(data);
-  while (size > 0) {
-    if (at_ == buffer_.size()) {
-      const size_t n = std::min<uint64_t>(capacity_, written() - read_);
-      if (n == 0) throw std::logic_error("read behind the end of a scratch stream");
-      buffer_.resize(n);
-      file_->read_at(read_, buffer_.data(), n);
-      read_ += n;
-      at_ = 0;
-    }
-    const size_t n = std::min(size, buffer_.size() - at_);
-    std::memcpy(out, buffer_.data() + at_, n);
-    at_ += n;
-    out += n;
-    size -= n;
-  }
-}
-
-}  // namespace hopefear::rules
+}  // namespace hopefear
