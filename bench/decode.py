@@ -13,56 +13,34 @@ words/s with cube pruning 300. Those seconds are of a machine where the calibrat
 from __future__ import annotations
 
 import argparse
-import json
-import resource
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from support.machine import OUT, SHARED, slowness
+from support import models
+from support.figures import Figure, main
+from support.machine import measured, memory, shared, slowness
 
 BEAMS = (5, 10, 20, 50, 100, 200, 500, 1000)
 GOLDEN, BIBLE = "golden", "zh-en"
-
-
-def hopefear(*words: str | Path) -> None:
-    command = [sys.executable, "-m", "hopefear", *map(str, words)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
-
-def golden_model() -> Path:
-    model = OUT / "golden"
-    if not (model / "model.toml").is_file():
-        hopefear("import", SHARED / "golden/moses/decode/moses.ini", "--model", model)
-    return model
-
-
-def bible_model() -> Path:
-    model, data = OUT / "zh-en", SHARED / "golden/aligned/zh-en"
-    if not (model / "model.toml").is_file():
-        print("training on Bible zh-en, once …", file=sys.stderr)
-        texts = (data / "train.zh.gz", data / "train.en.gz")
-        options = ("--align", data / "train.gdfa.gz", "--tokenized", "--order", "3")
-        hopefear("train", *texts, "--model", model, *options)
-    return model
+CUBE = (1.0, -4201.88)  # seconds and score
+STACK = (2.0, -4201.83)
 
 
 def measure(
-    model: str, source: str, lines: int, options: dict, threads: int, repeat: int
+    model: Path, source: Path, lines: int, options: dict[str, Any], threads: int, repeat: int
 ) -> dict[str, float]:
     """One row. Runs in a child, so that the peak is its own."""
     from hopefear.base.weights import Weights
     from hopefear.forest import viterbi
     from hopefear.model.directory import Model
 
-    text = Path(source).read_text(encoding="utf-8").splitlines()[:lines]
+    text = source.read_text(encoding="utf-8").splitlines()[:lines]
     start = time.process_time()
     decoder = Model.load(model).decoder(**options)
-    weights = Weights.load(Path(model) / "weights.tsv")
+    weights = Weights.load(model / "weights.tsv")
     load = time.process_time() - start
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = memory("VmRSS")
     best_cpu = best_wall = float("inf")
     score, size = 0.0, 0
     for _ in range(repeat):
@@ -74,7 +52,6 @@ def measure(
             size = max(size, forest.bytes)
         best_cpu = min(best_cpu, time.process_time() - cpu)
         best_wall = min(best_wall, time.monotonic() - wall)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     return {
         "words": sum(len(line.split()) for line in text),
         "load": load,
@@ -82,14 +59,30 @@ def measure(
         "wall": best_wall,
         "score": score,
         "forest": size / 2**20,
-        "peak": peak / 1024,
+        "peak": (memory() - before) / 2**20,
     }
 
 
-def row(corpus: str, scale: float, **arguments: Any) -> None:
-    command = [sys.executable, __file__, "--row", json.dumps(arguments)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    r = json.loads(done.stdout)
+def golden_text() -> Path:
+    return shared("golden/moses/decode/input.fr")
+
+
+def run(quick: bool) -> list[Figure]:
+    place = (models.golden(), golden_text(), 200)
+    figures, scale = [], 1 / slowness()
+    for name, options, (seconds, score) in (
+        ("cube, beam 50", {"beam": 50, "pop_limit": 250}, CUBE),
+        ("stack, beam 30", {"search": "stack", "beam": 30}, STACK),
+    ):
+        r = measured(measure, *place, options, threads=1, repeat=1).result
+        cpu = r["cpu"] * scale
+        figures.append(Figure(f"{name}, CPU of 2,755 words, scaled", cpu, "s", most=seconds))
+        figures.append(Figure(f"{name}, score", round(r["score"], 2), least=score))
+    return figures
+
+
+def row(corpus: str, scale: float, place: tuple[Path, Path, int], **arguments: Any) -> None:
+    r = measured(measure, *place, **arguments).result
     options = arguments["options"]
     print(
         f"{corpus:<8}{options['beam']:>6}{options.get('pop_limit', 'stack'):>7}"
@@ -100,43 +93,33 @@ def row(corpus: str, scale: float, **arguments: Any) -> None:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beams", type=int, nargs="+", default=BEAMS)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--corpora", nargs="+", choices=[GOLDEN, BIBLE], default=[GOLDEN, BIBLE])
     parser.add_argument("--lines", type=int, default=100, help="sentences of Bible zh-en")
     parser.add_argument("--repeat", type=int, default=2)
-    parser.add_argument("--row", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.row is not None:
-        print(json.dumps(measure(**json.loads(args.row))))
-        return
-    if not (SHARED / "golden").is_dir():
-        print(f"no {SHARED}/golden; set HOPEFEAR_SHARED to measure")
-        return
+
+
+def full(a: argparse.Namespace) -> None:
     scale = 1 / slowness()
-    OUT.mkdir(exist_ok=True)
     print(f"this machine: {1 / scale:.2f} of the time of the figures' machine")
     print(
         f"{'corpus':<8}{'beam':>6}{'pops':>7}{'threads':>8}{'cpu s':>8}{'scaled':>8}{'wall s':>8}"
         f"{'w/cpu s':>9}{'w/wall s':>9}{'score':>12}{'forest MB':>10}{'peak MB':>8}{'load s':>8}"
     )
-    places = {
-        GOLDEN: (golden_model, SHARED / "golden/moses/decode/input.fr", 200),
-        BIBLE: (bible_model, SHARED / "golden/aligned/zh-en/dev.zh", args.lines),
-    }
-    for corpus in args.corpora:
-        make, source, lines = places[corpus]
-        common = {"model": str(make()), "source": str(source), "lines": lines}
-        common["repeat"] = args.repeat
-        for threads in args.threads:
-            for beam in args.beams:
+    for corpus in a.corpora:
+        if corpus == GOLDEN:
+            place = (models.golden(), golden_text(), 200)
+        else:
+            place = (models.bible(), shared("golden/aligned/zh-en/dev.zh"), a.lines)
+        for threads in a.threads:
+            for beam in a.beams:
                 options = {"beam": beam, "pop_limit": max(30, 5 * beam)}
-                row(corpus, scale, options=options, threads=threads, **common)
+                row(corpus, scale, place, options=options, threads=threads, repeat=a.repeat)
         options = {"search": "stack", "beam": 30}
-        row(corpus, scale, options=options, threads=1, **common)
+        row(corpus, scale, place, options=options, threads=1, repeat=a.repeat)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, full, options)

@@ -15,13 +15,11 @@ as batch tuners keep them.
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
 import time
 from typing import Any
 
-from support.machine import OUT, SHARED
-from support.templates import TEMPLATES
+from support import models
+from support.figures import Figure, main
 
 from hopefear.base.weights import REST, Weights
 from hopefear.decode.contract import Decoder
@@ -30,24 +28,16 @@ from hopefear.learn.pool.candidate_builder import CandidateBuilder
 from hopefear.metrics.bleu import Bleu
 from hopefear.model.directory import Model
 
+#: Those of the thesis.
+TEMPLATES = (
+    *("word-pairs", "word-context", "target-bigrams", "insertion", "deletion"),
+    *("rule-id", "rule-shape", "structural-distortion", "count-discount"),
+)
 OPTIONS: dict[str, dict[str, Any]] = {
     "phrase": {"beam": 30, "pop_limit": 150},
     "hiero": {"pop_limit": 30},
 }
 BUDGET = 2.5
-
-
-def trained(system: str) -> Model:
-    folder = OUT / f"zh-en.features.{system}"
-    data = SHARED / "golden/aligned/zh-en"
-    if not (folder / "model.toml").is_file():
-        print(f"training a {system} model on Bible zh-en, once …", file=sys.stderr)
-        command = [sys.executable, "-m", "hopefear", "train"]
-        command += [str(data / "train.zh.gz"), str(data / "train.en.gz")]
-        command += ["--align", str(data / "train.gdfa.gz"), "--tokenized", "--order", "3"]
-        command += ["--system", system, "--model", str(folder)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return Model.load(folder)
 
 
 def weights_for(decoder: Decoder, text: list[str], weights: Weights) -> None:
@@ -76,16 +66,12 @@ def memory(decoder: Decoder, text: list[str], weights: Weights, references: list
     return [forests * scale, size * scale, len(table.ids)]
 
 
-def bench(system: str, lines: int, rounds: int, only: list[str] | None) -> float:
-    """Prints a table; the ratio of all templates."""
-    model = trained(system)
-    data = SHARED / "golden/aligned/zh-en"
-    text, references = (
-        (data / name).read_text(encoding="utf-8").splitlines()[:lines]
-        for name in ("dev.zh", "dev.en.0")
-    )
-    names = [name for name in TEMPLATES if only is None or name in only]
-    settings = {"none": [], **{name: [name] for name in names}, "all": names}
+Timed = tuple[dict[str, Decoder], dict[str, float], Weights]
+
+
+def timed(model: Model, system: str, text: list[str], rounds: int, names: list[str]) -> Timed:
+    """Decoders without templates, with each, with all; CPU seconds; the weights."""
+    settings = {"none": [], **{name: [name] for name in names}, "all": list(TEMPLATES)}
     decoders = {
         label: model.decoder(templates={name: {} for name in on}, **OPTIONS[system])
         for label, on in settings.items()
@@ -103,6 +89,27 @@ def bench(system: str, lines: int, rounds: int, only: list[str] | None) -> float
             for _forest in decoder.decode_all(text, weights):
                 pass
             seconds[label] = min(seconds[label], time.process_time() - start)
+    return decoders, seconds, weights
+
+
+def run(quick: bool) -> list[Figure]:
+    figures = []
+    for system in ("phrase",) if quick else OPTIONS:
+        model = Model.load(models.bible(system, models.QUICK if quick else None))
+        text, _ = models.bible_dev(30 if quick else 100)
+        _, seconds, _ = timed(model, system, text, 3, [])
+        for label in ("all", "all, summed"):
+            if label in seconds:
+                ratio = seconds[label] / seconds["none"]
+                figures.append(Figure(f"{system}, time of none: {label}", ratio, "x", most=BUDGET))
+    return figures
+
+
+def table(system: str, lines: int, rounds: int, names: list[str]) -> float:
+    """Prints a table; the ratio of all templates."""
+    model = Model.load(models.bible(system))
+    text, references = models.bible_dev(lines)
+    decoders, seconds, weights = timed(model, system, text, rounds, names)
     words = sum(len(line.split()) for line in text)
     print(f"\n{system}, {OPTIONS[system]}, {len(text)} sentences of {words} words")
     print(
@@ -110,7 +117,8 @@ def bench(system: str, lines: int, rounds: int, only: list[str] | None) -> float
         f"{'features':>10}"
     )
     for label, decoder in decoders.items():
-        forest_mb, pool_mb, features = memory(decoder, text, weights, references)
+        first = [several[0] for several in references]
+        forest_mb, pool_mb, features = memory(decoder, text, weights, first)
         ratio = seconds[label] / seconds["none"]
         print(
             f"{label:<24}{seconds[label]:>8.3f}{words / seconds[label]:>9.0f}{ratio:>7.2f}"
@@ -120,22 +128,19 @@ def bench(system: str, lines: int, rounds: int, only: list[str] | None) -> float
     return seconds["all"] / seconds["none"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--systems", nargs="+", choices=list(OPTIONS), default=list(OPTIONS))
     parser.add_argument("--lines", type=int, default=100, help="sentences of the dev set")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--templates", nargs="+", choices=TEMPLATES, help="only these")
-    args = parser.parse_args()
-    if not (SHARED / "golden/aligned/zh-en").is_dir():
-        print(f"no {SHARED}/golden/aligned/zh-en; set HOPEFEAR_SHARED to measure")
-        return
-    OUT.mkdir(exist_ok=True)
-    for system in args.systems:
-        ratio = bench(system, args.lines, args.rounds, args.templates)
+    parser.add_argument("--templates", nargs="+", choices=TEMPLATES, default=TEMPLATES)
+
+
+def full(a: argparse.Namespace) -> None:
+    for system in a.systems:
+        ratio = table(system, a.lines, a.rounds, a.templates)
         verdict = "within" if ratio <= BUDGET else "over"
         print(f"all templates: {ratio:.2f} times the time of none, {verdict} the {BUDGET} allowed")
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, full, options)

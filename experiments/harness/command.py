@@ -20,12 +20,13 @@ FOLDER = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("HOPEFEAR_SHARED", FOLDER.parents[1] / "shared"))
 
 
-def parser(doc: str | None) -> argparse.ArgumentParser:
+def parser(doc: str | None, *, writes: bool = True) -> argparse.ArgumentParser:
     """What all studies have: where data and runs lie, and --write."""
     made = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--write", action="store_true", help="write docs/results.md")
+    if writes:
+        made.add_argument("--write", action="store_true", help="write docs/results.md")
     made.add_argument(
         "--data",
         type=Path,
