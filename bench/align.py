@@ -8,7 +8,6 @@ sanity, not of quality.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
@@ -84,16 +83,10 @@ def run(quick: bool) -> list[Figure]:
     return figures
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--pair", choices=sorted(PAIRS), action="append")
-
-
-def full(a: argparse.Namespace) -> None:
+def full(*, threads: int = 2, pairs: tuple[str, ...] = tuple(PAIRS)) -> None:
     scale = slowness(3)
-    pairs = a.pair or sorted(PAIRS)
-    print(table([row for pair in pairs for row in rows(pair, a.threads, scale)], HEADER))
+    print(table([row for pair in pairs for row in rows(pair, threads, scale)], HEADER))
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

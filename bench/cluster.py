@@ -5,13 +5,12 @@ Text: the Bible's English and Chinese (../shared or HOPEFEAR_SHARED).
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from support.figures import Figure, main
+from support.figures import Columns, Figure, main
 from support.machine import first_lines, shared
 
 from hopefear.text.clusters import cluster
@@ -35,21 +34,13 @@ def run(quick: bool) -> list[Figure]:
     return [Figure(f"200 clusters of {report.tokens:,} tokens", seconds, "s", most=BUDGET)]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--clusters", type=int, nargs="+", default=[50, 200, 500])
-
-
-def full(a: argparse.Namespace) -> None:
-    print(f"{'text':8} {'tokens':>9} {'words':>7} {'clusters':>8} {'CPU s':>7} {'nats':>7}")
+def full(*, clusters: tuple[int, ...] = (50, 200, 500)) -> None:
+    table = Columns(8, "tokens", "words", "clusters", "CPU s", "nats")
     for language, lines in (("en", LINES), ("en", None), ("zh", None)):
-        for number in a.clusters:
+        for number in clusters:
             report, seconds = measure(language, lines, number)
-            print(
-                f"{language:8} {report.tokens:9,} {report.words:7,} {number:8} "
-                f"{seconds:7.2f} {report.information:7.4f}",
-                flush=True,
-            )
+            table.row(language, report.tokens, report.words, number, seconds, report.information)
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -12,13 +12,12 @@ words/s with cube pruning 300. Those seconds are of a machine where the calibrat
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 from typing import Any
 
 from support import models
-from support.figures import Figure, main
+from support.figures import Columns, Figure, main
 from support.machine import measured, memory, shared, slowness
 
 BEAMS = (5, 10, 20, 50, 100, 200, 500, 1000)
@@ -81,45 +80,40 @@ def run(quick: bool) -> list[Figure]:
     return figures
 
 
-def row(corpus: str, scale: float, place: tuple[Path, Path, int], **arguments: Any) -> None:
-    r = measured(measure, *place, **arguments).result
-    options = arguments["options"]
-    print(
-        f"{corpus:<8}{options['beam']:>6}{options.get('pop_limit', 'stack'):>7}"
-        f"{arguments['threads']:>8}{r['cpu']:>8.2f}{r['cpu'] * scale:>8.2f}{r['wall']:>8.2f}"
-        f"{r['words'] / r['cpu']:>9.0f}{r['words'] / r['wall']:>9.0f}{r['score']:>12.2f}"
-        f"{r['forest']:>10.2f}{r['peak']:>8.1f}{r['load']:>8.3f}",
-        flush=True,
-    )
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--beams", type=int, nargs="+", default=BEAMS)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--corpora", nargs="+", choices=[GOLDEN, BIBLE], default=[GOLDEN, BIBLE])
-    parser.add_argument("--lines", type=int, default=100, help="sentences of Bible zh-en")
-    parser.add_argument("--repeat", type=int, default=2)
-
-
-def full(a: argparse.Namespace) -> None:
+def full(
+    *,
+    beams: tuple[int, ...] = BEAMS,
+    threads: tuple[int, ...] = (1, 2),
+    corpora: tuple[str, ...] = (GOLDEN, BIBLE),
+    lines: int = 100,
+    repeat: int = 2,
+) -> None:
     scale = 1 / slowness()
     print(f"this machine: {1 / scale:.2f} of the time of the figures' machine")
-    print(
-        f"{'corpus':<8}{'beam':>6}{'pops':>7}{'threads':>8}{'cpu s':>8}{'scaled':>8}{'wall s':>8}"
-        f"{'w/cpu s':>9}{'w/wall s':>9}{'score':>12}{'forest MB':>10}{'peak MB':>8}{'load s':>8}"
-    )
-    for corpus in a.corpora:
-        if corpus == GOLDEN:
-            place = (models.golden(), golden_text(), 200)
-        else:
-            place = (models.bible(), shared("golden/aligned/zh-en/dev.zh"), a.lines)
-        for threads in a.threads:
-            for beam in a.beams:
-                options = {"beam": beam, "pop_limit": max(30, 5 * beam)}
-                row(corpus, scale, place, options=options, threads=threads, repeat=a.repeat)
-        options = {"search": "stack", "beam": 30}
-        row(corpus, scale, place, options=options, threads=1, repeat=a.repeat)
+    table = Columns(
+        8, "beam", "pops", "threads", "cpu s", "scaled", "wall s", "w/cpu s", "w/wall s", "score",
+        "forest MB", "peak MB", "load s",
+    )  # fmt: skip
+    places = {
+        GOLDEN: lambda: (models.golden(), golden_text(), 200),
+        BIBLE: lambda: (models.bible(), shared("golden/aligned/zh-en/dev.zh"), lines),
+    }
+    searches: list[tuple[int, dict[str, Any]]] = [
+        (count, {"beam": beam, "pop_limit": max(30, 5 * beam)})
+        for count in threads
+        for beam in beams
+    ]
+    searches.append((1, {"search": "stack", "beam": 30}))
+    for corpus in corpora:
+        place = places[corpus]()
+        for count, given in searches:
+            r = measured(measure, *place, given, threads=count, repeat=repeat).result
+            rates = [round(r["words"] / r[clock]) for clock in ("cpu", "wall")]
+            table.row(
+                corpus, given["beam"], given.get("pop_limit", "stack"), count, r["cpu"],
+                r["cpu"] * scale, r["wall"], *rates, r["score"], r["forest"], r["peak"], r["load"],
+            )  # fmt: skip
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -7,12 +7,11 @@ edges at 200 pops per node, look-ups included. `scored` is how often the scorer 
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
 from hopefear._engine import forest_from_arrays
-from support.figures import Figure, main
+from support.figures import Columns, Figure, main
 from support.machine import best, shared
 
 from hopefear import forest as hf
@@ -96,25 +95,18 @@ def run(quick: bool) -> list[Figure]:
     return [Figure(f"trigram model over {forest.edges:,} edges", 1e3 * seconds, "ms", most=15)]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--beam", type=int, default=200)
-    parser.add_argument("--repeat", type=int, default=5)
-
-
-def full(a: argparse.Namespace) -> None:
-    print(f"{'edges':>7} {'':6}{'ms':>7}{'scored':>9}{'ns each':>9}{'new nodes':>11}{'edges':>8}"
-          f"{'best':>9}")  # fmt: skip
+def full(*, beam: int = 200, repeat: int = 5) -> None:
+    table = Columns(8, "edges", "ms", "scored", "ns each", "new nodes", "edges", "best")
     for edges in (5_000, 10_000, 40_000):
         for eager in (True, False):
-            forest, made, seconds = measure(edges, a.beam, eager, a.repeat)
+            forest, made, seconds = measure(edges, beam, eager, repeat)
             goal = made.forest.goal
-            score = made.best[goal] if goal is not None else float("nan")
-            print(
-                f"{forest.edges:7} {'eager' if eager else 'lazy':6}{1e3 * seconds:7.1f}"
-                f"{made.scored:9}{1e9 * seconds / made.scored:9.0f}{made.forest.nodes:11}"
-                f"{made.forest.edges:8}{score:9.3f}"
-            )
+            table.row(
+                "eager" if eager else "lazy", forest.edges, 1e3 * seconds, made.scored,
+                1e9 * seconds / made.scored, made.forest.nodes, made.forest.edges,
+                made.best[goal] if goal is not None else "-",
+            )  # fmt: skip
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -10,9 +10,7 @@ golden grammars.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import math
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from support.figures import Figure, main
+from support.figures import Columns, Figure, main
 from support.machine import best, measured, shared, slowness
 
 from hopefear.base import config
@@ -45,7 +43,7 @@ RUNS: list[tuple[str, str, dict[str, Any], str, bool]] = [
     ("hiero", "twice", ONE | {"min_hiero_count": 2}, "", False),
     ("hiero", "export cdec", ONE | {"boundaries": "tight"}, "cdec", False),
 ]
-SYSTEMS = ["phrase", "hiero"]
+SYSTEMS = ("phrase", "hiero")
 
 
 def work(files: Sequence[Path], table: Path, options: Mapping[str, Any], export: str) -> None:
@@ -93,40 +91,29 @@ def run(quick: bool) -> list[Figure]:
         ]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--texts", nargs="+", choices=sorted(MOSES), default=sorted(MOSES))
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
-
-
-def full(a: argparse.Namespace) -> None:
+def full(*, texts: tuple[str, ...] = tuple(MOSES), systems: tuple[str, ...] = SYSTEMS) -> None:
     count, rules, milliseconds = read_grammars(5)
     print(
         f"read_grammar: {count} grammars of {rules:,.0f} rules on average, "
         f"{milliseconds:.2f} ms CPU each"
     )
-    header = ("text", "system", "run", "CPU s", "Moses", "ratio", "peak MB", "rules", "table MB")
-    header = (*header, "open ms")
-    widths = (6, 6, 14, 6, 6, 6, 8, 10, 9, 8)
-    print(" ".join(f"{name:>{width}}" for name, width in zip(header, widths, strict=True)))
-    for text, system in product(a.texts, a.systems):
+    table = Columns(28, "CPU s", "Moses", "ratio", "peak MB", "rules", "table MB", "open ms")
+    for text, system in product(texts, systems):
         digests = set()
         for _, label, given, export, same in (entry for entry in RUNS if entry[0] == system):
             with tempfile.TemporaryDirectory() as output:
-                # Moses's seconds are those of phrase pairs.
-                moses = MOSES[text] * slowness() if system == "phrase" else math.nan
                 path = Path(output) / "rules.bin"
                 cost = measured(work, files_of(text), path, {"system": system, **given}, export)
                 if same:
                     digests.add(digest(path))
-                rules, size = len(RuleTable.open(path)), path.stat().st_size / 2**20
-                compared = "" if math.isnan(moses) else f"{moses:.1f}"
-                ratio = "" if math.isnan(moses) else f"{cost.cpu / moses:.3f}"
-                print(
-                    f"{text:>6} {system:>6} {label:>14} {cost.cpu:6.2f} {compared:>6} {ratio:>6} "
-                    f"{cost.peak_mb:8.0f} {rules:10,} {size:9.1f} {open_milliseconds(path):8.2f}"
-                )
-        print(f"{text:>6} {system:>6} tables are {'equal' if len(digests) == 1 else 'DIFFERENT'}")
+                moses = MOSES[text] * slowness()
+                beside = (moses, cost.cpu / moses) if system == "phrase" else ("", "")
+                table.row(
+                    f"{text} {system} {label}", cost.cpu, *beside, cost.peak_mb,
+                    len(RuleTable.open(path)), path.stat().st_size / 2**20, open_milliseconds(path),
+                )  # fmt: skip
+        print(f"{text} {system}: tables are {'equal' if len(digests) == 1 else 'DIFFERENT'}")
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -14,7 +14,6 @@ as batch tuners keep them.
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
@@ -128,19 +127,18 @@ def table(system: str, lines: int, rounds: int, names: list[str]) -> float:
     return seconds["all"] / seconds["none"]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--systems", nargs="+", choices=list(OPTIONS), default=list(OPTIONS))
-    parser.add_argument("--lines", type=int, default=100, help="sentences of the dev set")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--templates", nargs="+", choices=TEMPLATES, default=TEMPLATES)
-
-
-def full(a: argparse.Namespace) -> None:
-    for system in a.systems:
-        ratio = table(system, a.lines, a.rounds, a.templates)
+def full(
+    *,
+    systems: tuple[str, ...] = tuple(OPTIONS),
+    lines: int = 100,
+    rounds: int = 3,
+    templates: tuple[str, ...] = TEMPLATES,
+) -> None:
+    for system in systems:
+        ratio = table(system, lines, rounds, templates)
         verdict = "within" if ratio <= BUDGET else "over"
         print(f"all templates: {ratio:.2f} times the time of none, {verdict} the {BUDGET} allowed")
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -8,13 +8,12 @@ are CPU seconds.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from hopefear._engine import forest_from_arrays
-from support.figures import Figure, figure_table, main
+from support.figures import Figure, main
 from support.machine import best
 
 from hopefear import forest as hf
@@ -83,7 +82,7 @@ def random_forest(edges: int, *, lattice: bool, rows: int, width: int, features:
     return forest, weights
 
 
-def measure(edges: int, repeat: int) -> list[Figure]:
+def measure(edges: int = 100_000, repeat: int = 15) -> list[Figure]:
     forest, weights = random_forest(edges, lattice=False, rows=0, width=15, features=15)
     edges, dense = forest.edges, "15 dense features, nothing shared"
     viterbi = best(repeat, lambda: hf.viterbi(forest, weights))
@@ -148,18 +147,8 @@ def measure(edges: int, repeat: int) -> list[Figure]:
 
 
 def run(quick: bool) -> list[Figure]:
-    figures = measure(100_000, 3 if quick else 15)
-    return [f for f in figures if f.most or f.least] if quick else figures
-
-
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--edges", type=int, default=100_000)
-    parser.add_argument("--repeat", type=int, default=15)
-
-
-def full(a: argparse.Namespace) -> None:
-    print(figure_table([figure.cells() for figure in measure(a.edges, a.repeat)]))
+    return [f for f in measure(repeat=3) if f.most or f.least] if quick else measure()
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, measure)

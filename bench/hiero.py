@@ -9,14 +9,13 @@ forest are means per sentence.
 
 from __future__ import annotations
 
-import argparse
 import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from support import models
-from support.figures import Figure, main
+from support.figures import Columns, Figure, main
 from support.machine import memory, shared, slowness
 
 from hopefear.base.weights import Weights
@@ -29,10 +28,16 @@ from hopefear.rules.cdec import read_grammar
 
 SEGMENT = re.compile(r'<seg grammar="(.*?)" id="(\d+)"> (.*?) </seg>')
 BUDGET = 0.05
-COLUMNS = f"{'':28}{'s/sent':>9}{'sent/s':>8}{'before':>10}{'after':>9}{'MB':>7}{'total':>12}"
+COLUMNS = ("s/sent", "sent/s", "before", "after", "MB", "total")
 
 
-def row(name: str, decoder: HieroDecoder, sentences: Sequence[Sentence], weights: Weights) -> float:
+def row(
+    table: Columns,
+    name: str,
+    decoder: HieroDecoder,
+    sentences: Sequence[Sentence],
+    weights: Weights,
+) -> float:
     """Prints a row; the CPU seconds per sentence."""
     forests_after = nodes_bytes = before = 0
     total = seconds = 0.0
@@ -47,11 +52,8 @@ def row(name: str, decoder: HieroDecoder, sentences: Sequence[Sentence], weights
         before += decoder.parse(sentence, weights).edges
     count = len(sentences)
     each = seconds / count
-    print(
-        f"{name:28}{each:9.4f}{1 / each:8.1f}{before / count:10,.0f}{forests_after / count:9,.0f}"
-        f"{nodes_bytes / count / 1e6:7.2f}{total:12.2f}",
-        flush=True,
-    )
+    sums = (before, forests_after, nodes_bytes / 1e6)
+    table.row(name, each, 1 / each, *(value / count for value in sums), f"{total:.2f}")
     return each
 
 
@@ -96,10 +98,11 @@ def run(quick: bool) -> list[Figure]:
 
 def cdec_rows(pop_limits: Sequence[int]) -> None:
     cdec, speed = Cdec(), 1 / slowness()
-    print(f"cdec's 30 grammars; this machine: {speed:.2f} times the one of the budget\n{COLUMNS}")
+    print(f"cdec's 30 grammars; this machine: {speed:.2f} times the one of the budget")
+    table = Columns(28, *COLUMNS)
     reading = cdec.reading()
     for limit in pop_limits:
-        each = row(f"pop limit {limit}", cdec.decoder(limit), cdec.sentences, cdec.weights)
+        each = row(table, f"pop limit {limit}", cdec.decoder(limit), cdec.sentences, cdec.weights)
         if limit == 200:
             print(
                 f"  {each * speed:.4f} s there (budget {BUDGET}, cdec 0.21), of which "
@@ -112,30 +115,30 @@ def bible_rows(count: int, pop_limits: Sequence[int], weights_file: Path | None)
     weights = model.weights(weights_file, warn=lambda _: None)
     sentences = [Sentence.of(line) for line in models.bible_dev(count, "test")[0]]
     words = sum(len(sentence.words) for sentence in sentences) / len(sentences)
-    print(f"\nBible zh-en, {len(model.rules):,} rules, {words:.1f} words per sentence\n{COLUMNS}")
+    print(f"\nBible zh-en, {len(model.rules):,} rules, {words:.1f} words per sentence")
+    table = Columns(28, *COLUMNS)
     for limit in pop_limits:
         made = model.decoder(pop_limit=limit)
         assert isinstance(made, HieroDecoder)
-        row(f"pop limit {limit}", made, sentences, weights)
+        row(table, f"pop limit {limit}", made, sentences, weights)
     long = [word for sentence in sentences for word in sentence.words][:150]
     made = model.decoder()
     assert isinstance(made, HieroDecoder)
-    row("one sentence of 150 words", made, [Sentence.of(long)], weights)
+    row(table, "one sentence of 150 words", made, [Sentence.of(long)], weights)
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pop-limits", nargs="+", type=int, default=[50, 200], metavar="N")
-    parser.add_argument("--sentences", type=int, default=50, metavar="N", help="of the Bible")
-    parser.add_argument("--weights", type=Path, help="for the model of the Bible")
-    parser.add_argument("--no-bible", action="store_true", help="only cdec's grammars")
-
-
-def full(a: argparse.Namespace) -> None:
-    cdec_rows(a.pop_limits)
-    if not a.no_bible:
-        bible_rows(a.sentences, a.pop_limits, a.weights)
+def full(
+    *,
+    pop_limits: tuple[int, ...] = (50, 200),
+    sentences: int = 50,
+    weights: Path | None = None,
+    no_bible: bool = False,
+) -> None:
+    cdec_rows(pop_limits)
+    if not no_bible:
+        bible_rows(sentences, pop_limits, weights)
     print(f"\npeak memory {memory() / 2**20:,.0f} MB")
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -8,7 +8,6 @@ Budget: the seconds of lmplz.
 
 from __future__ import annotations
 
-import argparse
 import bisect
 import gzip
 import hashlib
@@ -17,8 +16,8 @@ import random
 import tempfile
 from pathlib import Path
 
-from support.figures import Figure, main
-from support.machine import SHARED, Cost, measured, shared, slowness
+from support.figures import Columns, Figure, main
+from support.machine import SHARED, measured, shared, slowness
 
 from hopefear.base.config import Size
 from hopefear.lm.estimate import estimate
@@ -70,40 +69,31 @@ def generate(path: Path, tokens: int, seed: int = 1) -> None:
 
 
 def golden_table(directory: Path, repeat: int) -> None:
-    print(f"{'text':6} {'order':>5} {'CPU s':>7} {'lmplz, scaled':>14} {'ratio':>6} {'peak MB':>8}")
+    table = Columns(16, "CPU s", "lmplz, scaled", "ratio", "peak MB")
     for name, order, seconds in LMPLZ:
         cpu, theirs, peak = compared(directory, name, order, seconds, repeat)
-        print(f"{name:6} {order:5} {cpu:7.2f} {theirs:14.2f} {cpu / theirs:6.2f} {peak:8.0f}")
+        table.row(f"{name}, order {order}", cpu, theirs, cpu / theirs, peak)
 
 
 def memory_table(directory: Path, tokens: int) -> None:
     text, out = directory / "generated.txt", directory / "lm.arpa"
     generate(text, tokens)
     print(f"\n{tokens:,} generated tokens, order 5")
-    print(f"{'memory':>7} {'threads':>7} {'CPU s':>7} {'wall s':>7} {'peak MB':>8}  output")
+    table = Columns(8, "threads", "CPU s", "wall s", "peak MB", "output")
     for memory, threads in (("4G", 1), ("4G", 2), ("64M", 1), ("64M", 2)):
-        size = Size.parse(memory)
-        cost: Cost = measured(
-            estimate, text, out, order=5, memory=size, threads=threads, tmp=directory
-        )
-        name = hashlib.sha256(out.read_bytes()).hexdigest()[:12]
-        print(
-            f"{memory:>7} {threads:7} {cost.cpu:7.2f} {cost.wall:7.2f} {cost.peak_mb:8.0f}  {name}"
-        )
+        given = {"order": 5, "memory": Size.parse(memory), "threads": threads, "tmp": directory}
+        cost = measured(estimate, text, out, **given)
+        name = hashlib.sha256(out.read_bytes()).hexdigest()[:7]
+        table.row(memory, threads, cost.cpu, cost.wall, cost.peak_mb, name)
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--repeat", type=int, default=5, help="runs, of which the best counts")
-    parser.add_argument("--tokens", type=int, default=5_000_000, help="of the generated text; or 0")
-
-
-def full(a: argparse.Namespace) -> None:
+def full(*, repeat: int = 5, tokens: int = 5_000_000) -> None:
     with tempfile.TemporaryDirectory() as name:
         if (SHARED / "golden").is_dir():
-            golden_table(Path(name), a.repeat)
-        if a.tokens:
-            memory_table(Path(name), a.tokens)
+            golden_table(Path(name), repeat)
+        if tokens:
+            memory_table(Path(name), tokens)
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -8,14 +8,12 @@ compiled model is mapped, so it has only what the check of the file touched.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from support.figures import Figure, main
+from support.figures import Columns, Figure, main
 from support.machine import best, measured, memory, shared
 
 ROWS = ("kenlm, loop of score(line)", "ours, loop of score(line)", "ours, score_text(file)")
@@ -103,37 +101,34 @@ def run(quick: bool) -> list[Figure]:
     ]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--sentences", type=int, default=100_000)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--lm", type=Path, action="append", help="ARPA files instead of the golden")
-    parser.add_argument("--text", type=Path, action="append", help="texts instead of the golden")
-
-
-def full(a: argparse.Namespace) -> None:
+def full(
+    *,
+    sentences: int = 100_000,
+    repeat: int = 5,
+    lm: tuple[str, ...] = (),
+    text: tuple[str, ...] = (),
+) -> None:
     names = ("golden/lm3.arpa.gz", "golden/lm/en3000.o5.arpa.gz")
     texts = (f"golden/aligned/{pair}/train.en.gz" for pair in ("fr-en", "zh-en"))
-    sources: Sequence[Path] = a.text or [shared(name) for name in texts]
-    for model in a.lm or [shared(name) for name in names]:
+    sources = [Path(path) for path in text] or [shared(name) for name in texts]
+    for model in [Path(path) for path in lm] or [shared(name) for name in names]:
         for source in sources:
             with tempfile.TemporaryDirectory() as folder:
-                found = rows_of(Path(folder), model, source, a.sentences, a.repeat)
+                found = rows_of(Path(folder), model, source, sentences, repeat)
             show(f"{model.name}, {source.parent.name}/{source.name}", found)
 
 
 def show(name: str, found: dict[str, dict[str, float]]) -> None:
     theirs = found[ROWS[0]]
     print(f"\n{name}: {theirs['tokens']:,.0f} tokens")
-    columns = ("score s", "M tok/s", "x kenlm", "peak MB", "x kenlm")
-    print(f"{'':28}{'load s':>8}" + "".join(f"{column:>9}" for column in columns))
+    names = ("load s", "score s", "M tok/s", "x kenlm", "peak MB", "x kenlm")
+    table = Columns(28, *names)
     for label, row in found.items():
-        print(
-            f"{label:28}{row['load']:8.3f}{row['score']:9.3f}"
-            f"{row['tokens'] / row['score'] / 1e6:9.1f}{theirs['score'] / row['score']:9.2f}"
-            f"{row['peak'] / 2**20:9.1f}{row['peak'] / theirs['peak']:9.2f}"
-        )
+        rate, peak = row["tokens"] / row["score"] / 1e6, row["peak"] / 2**20
+        ratios = theirs["score"] / row["score"], row["peak"] / theirs["peak"]
+        table.row(label, row["load"], row["score"], rate, ratios[0], peak, ratios[1])
     print(f"(encoding and splitting the lines in Python alone: {theirs['python']:.3f} s)")
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

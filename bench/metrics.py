@@ -7,13 +7,12 @@ sentence. sacreBLEU's speed stands beside ours where it has the metric.
 
 from __future__ import annotations
 
-import argparse
 import random
 
 import numpy as np
 import sacrebleu
 from support import models
-from support.figures import Figure, figure_table, main
+from support.figures import Figure, main
 from support.machine import best
 
 from hopefear.metrics import create
@@ -37,7 +36,7 @@ def make_pool(references: list[tuple[str, ...]], k: int) -> tuple[list[str], np.
     return pool, np.repeat(np.arange(len(references), dtype=np.int32), k)
 
 
-def measure(kbest: int, repeat: int) -> list[Figure]:
+def measure(kbest: int = 100, repeat: int = 3) -> list[Figure]:
     _, references = models.bible_dev(10_000)
     pool, numbers = make_pool(references, kbest)
     tokens = [text.split() for text in pool]
@@ -82,17 +81,9 @@ def measure(kbest: int, repeat: int) -> list[Figure]:
 
 
 def run(quick: bool) -> list[Figure]:
-    figures = measure(20 if quick else 100, 3)
+    figures = measure(20 if quick else 100)
     return [f for f in figures if f.least] + figures[-2:] if quick else figures
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kbest", type=int, default=100, help="hypotheses for each sentence")
-
-
-def full(a: argparse.Namespace) -> None:
-    print(figure_table([figure.cells() for figure in measure(a.kbest, 3)]))
-
-
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, measure)

@@ -15,7 +15,6 @@ source words in under 10 minutes on two cores. The last row has the folds' table
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -171,8 +170,8 @@ def files(run: Path) -> list[Figure]:
 # -- feature sets --
 
 
-def sets(a: argparse.Namespace) -> None:
-    model = models.bible(pairs=a.train, clusters=200, folds=5)
+def sets(examples: int, train: int) -> None:
+    model = models.bible(pairs=train, clusters=200, folds=5)
     settings: list[tuple[str, Sequence[str], bool]] = [
         ("none", (), False),
         *((f"`{name}`", (name,), False) for name in TEMPLATES),
@@ -182,7 +181,7 @@ def sets(a: argparse.Namespace) -> None:
     rows = []
     for label, templates, folds in settings:
         record, cost = models.learned(
-            model, a.train, "maxforce", templates=templates, folds=folds, examples=a.examples
+            model, train, "maxforce", templates=templates, folds=folds, examples=examples
         )
         words, seconds = record["example_words"], record["optimise_cpu_seconds"]
         rows.append(
@@ -197,7 +196,7 @@ def sets(a: argparse.Namespace) -> None:
         )
     head = ("templates", "words", "CPU s", f"of {BUDGET_WORDS:,}", "features", "peak GB")
     print(
-        f"An iteration of maxforce on {a.examples:,} pairs, the model of {a.train:,}; two cores "
+        f"An iteration of maxforce on {examples:,} pairs, the model of {train:,}; two cores "
         f"have {120 * BUDGET_MINUTES:,} CPU s in the budget.\n\n{markdown(head, rows)}"
     )
 
@@ -207,21 +206,19 @@ def run(quick: bool) -> list[Figure]:
     return figures[:2] if quick else figures
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", nargs="*", help="stream, sets; by default both")
-    parser.add_argument("--features", type=int, default=FEATURES, help="of the stream")
-    parser.add_argument("--examples", type=int, default=400, help="sentence pairs of an iteration")
-    parser.add_argument("--train", type=int, default=10_000, help="sentence pairs of the model")
-
-
-def full(a: argparse.Namespace) -> None:
-    what = a.what or ["stream", "sets"]
+def full(
+    *,
+    what: tuple[str, ...] = ("stream", "sets"),
+    features: int = FEATURES,
+    examples: int = 400,
+    train: int = 10_000,
+) -> None:
     if "stream" in what:
-        figures = measured(stream, a.features).result
+        figures = measured(stream, features).result
         print(markdown(["stream of steps", "", ""], [figure.cells()[:3] for figure in figures]))
     if "sets" in what:
-        sets(a)
+        sets(examples, train)
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -7,7 +7,6 @@ MERT costs a candidate of the bins at most 1.2 times as much.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -168,19 +167,12 @@ def run(quick: bool) -> list[Figure]:
     ]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--sentences", type=int, default=30)
-    parser.add_argument("--rounds", type=int, default=6, help="decodings")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--train", type=int, default=20_000, help="sentence pairs of the model")
-
-
-def full(a: argparse.Namespace) -> None:
-    note, lines, _ = measure(a.train, a.sentences, a.rounds, a.seeds, list(TUNERS))
+def full(*, sentences: int = 30, rounds: int = 6, seeds: int = 3, train: int = 20_000) -> None:
+    note, lines, _ = measure(train, sentences, rounds, seeds, list(TUNERS))
     head = ["CPU seconds of optimising", *POOLS, "µs a candidate: off", *POOLS[1:],
             "potential to off", "to off, larger", "paper's minutes: off", "all bins"]  # fmt: skip
     print(f"{note}\n\n{markdown(head, lines)}")
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

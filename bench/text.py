@@ -7,7 +7,6 @@ detokenizer, by ours, and by ours with habits of spacing learned from the text.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from itertools import islice
@@ -85,16 +84,12 @@ def run(quick: bool) -> list[Figure]:
     ]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lines", type=int, default=30_000, help="of each corpus, at most")
-
-
-def full(a: argparse.Namespace) -> None:
+def full(*, lines: int = 30_000) -> None:
     data = shared("data")
-    rows = [row(language, data / name, a.lines) for language, name in CORPORA]
+    rows = [row(language, data / name, lines) for language, name in CORPORA]
     header = ["corpus", "lines", "sacremoses w/s", "tokenize w/s", "detokenize w/s"]
     print(table(rows, [*header, "sacremoses %", "ours %", "learned %"]))
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

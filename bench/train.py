@@ -8,11 +8,10 @@ budget is a third of that, scaled to this machine, in under 1 GB.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
-from support.figures import Figure, main
+from support.figures import Columns, Figure, main
 from support.machine import Cost, first_lines, measured, shared, slowness
 
 from hopefear.model.train import TrainOptions, train
@@ -45,30 +44,22 @@ def run(quick: bool) -> list[Figure]:
     ]
 
 
-def row(name: str, cost: Cost, budget: float | None) -> None:
-    report = cost.result
-    steps = "".join(f"{report['steps'][step]['cpu_seconds']:>10.2f}" for step in STEPS)
-    limit = f"{budget:>10.1f}" if budget else " " * 10
-    end = f"{cost.cpu:>10.2f}{limit}{report['seconds']:>10.1f}{cost.peak_mb:>10.0f}"
-    print(f"{name:<22}{steps}{end}", flush=True)
+def full(*, worlds: tuple[int, ...] = (10_000, 30_000, 100_000)) -> None:
+    table = Columns(22, "text", "align", "lm", "rules", "CPU s", "budget", "wall s", "peak MB")
 
+    def row(name: str, cost: Cost, budget: float | str = "") -> None:
+        steps = (cost.result["steps"][step]["cpu_seconds"] for step in STEPS)
+        table.row(name, *steps, cost.cpu, budget, cost.result["seconds"], cost.peak_mb)
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--worlds", type=int, nargs="*", default=[10_000, 30_000, 100_000])
-
-
-def full(a: argparse.Namespace) -> None:
-    head = "".join(f"{name:>10}" for name in ("text", "align", "lm", "rules", "CPU s", "budget"))
-    print(f"{'':<22}{head}{'wall s':>10}{'peak MB':>10}")
     with tempfile.TemporaryDirectory() as folder:
         for pair in MOSES:
             row(pair, *of_pair(pair, None, Path(folder)))
-        for size in a.worlds:
+        for size in worlds:
             place = Path(folder) / f"world{size}"
             write(generate(train=size, dev=1, test=1), place)
             texts = place / "train.zh", place / "train.en"
-            row(f"world of {size:,}", measured(train, *texts, place / "model", OPTIONS), None)
+            row(f"world of {size:,}", measured(train, *texts, place / "model", OPTIONS))
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

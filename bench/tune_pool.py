@@ -8,13 +8,12 @@ last column is scaled to that machine by the time which the same sum takes here.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import time
 from collections.abc import Sequence
 
 import numpy as np
-from support.figures import Figure, main
+from support.figures import Columns, Figure, main
 from support.machine import shared, slowness
 
 from hopefear.base import config, registry
@@ -70,34 +69,29 @@ def run(quick: bool) -> list[Figure]:
     return figures
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tuners", nargs="+", default=batch_tuners(), help="all if not given")
-    parser.add_argument("--seeds", type=int, default=5, help="how many")
-    parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=all_cores())
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="of the tuner")
-
-
-def full(a: argparse.Namespace) -> None:
+def full(
+    *,
+    tuners: tuple[str, ...] = tuple(batch_tuners()),
+    seeds: int = 5,
+    first_seed: int = 1,
+    threads: int = all_cores(),
+    set: tuple[str, ...] = (),
+) -> None:
     pool, start = read_pool()
     assert pool.candidates is not None
     factor = 1 / slowness(3)
     before = pool.candidates.corpus_score(pool.metric, pool.candidates.vector(start))
     print(f"{pool.candidates.rows:,} candidates of {pool.candidates.groups} sentences;", end=" ")
-    print(f"start {100 * before:.2f} BLEU; {a.threads} threads; CPU factor {factor:.2f}")
-    print(
-        f"{'tuner':12} {'BLEU of each seed':42} {'min':>6} {'median':>7} {'CPU s':>6} {'scaled':>7}"
-    )
-    for name in a.tuners:
-        seeds = range(a.first_seed, a.first_seed + a.seeds)
-        found = [tuned(pool, start, name, seed, a.threads, a.set) for seed in seeds]
+    print(f"start {100 * before:.2f} BLEU; {threads} threads; CPU factor {factor:.2f}")
+    table = Columns(12, f"{'BLEU of each seed':40}", "min", "median", "CPU s", "scaled")
+    for name in tuners:
+        runs = range(first_seed, first_seed + seeds)
+        found = [tuned(pool, start, name, seed, threads, set) for seed in runs]
         scores, seconds = zip(*found, strict=True)
-        each = " ".join(f"{score:.2f}" for score in scores[:7]) + (" …" if len(scores) > 7 else "")
-        print(
-            f"{name:12} {each:42} {min(scores):6.2f} {np.median(scores):7.2f} "
-            f"{np.median(seconds):6.2f} {factor * np.median(seconds):7.2f}"
-        )
+        each = " ".join(f"{score:.2f}" for score in scores[:6]) + (" …" if len(scores) > 6 else "")
+        cpu = float(np.median(seconds))
+        table.row(name, each, min(scores), float(np.median(scores)), cpu, factor * cpu)
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

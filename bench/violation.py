@@ -6,8 +6,6 @@ source words in under 10 minutes on two cores.
 
 from __future__ import annotations
 
-import argparse
-
 from support import models
 from support.figures import Figure, main, markdown
 
@@ -28,13 +26,8 @@ def run(quick: bool) -> list[Figure]:
     return [Figure(f"{WORDS:,} source words on two cores", seconds, "s", most=BUDGET)]
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--lines", type=int, default=20_000, help="sentence pairs of the model")
-    parser.add_argument("--examples", type=int, default=300, help="sentence pairs of an iteration")
-
-
-def full(a: argparse.Namespace) -> None:
-    words, cpu = measure(a.lines, a.examples)
+def full(*, lines: int = 20_000, examples: int = 300) -> None:
+    words, cpu = measure(lines, examples)
     whole = cpu / words * WORDS
     head = ["", "source words", "CPU s an iteration", f"for {WORDS:,} words", "on two cores"]
     cells = ["dense + rule id, beam 30", f"{words:,}", f"{cpu:.1f}", f"{whole:.0f}"]
@@ -42,4 +35,4 @@ def full(a: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, full)

@@ -6,7 +6,6 @@ with a 1,000-entry vector under 50 us.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from support.figures import Figure, figure_table, main
+from support.figures import Figure, main
 
 from hopefear.base.weights import SparseVector, Weights
 
@@ -31,7 +30,7 @@ def best(repeat: int, work: Callable[[], object]) -> float:
     return min(times)
 
 
-def measure(features: int) -> list[Figure]:
+def measure(features: int = FEATURES) -> list[Figure]:
     random = np.random.default_rng(1)
     ids = np.unique(random.integers(1, 2**64, features, dtype=np.uint64))
     vector = SparseVector(ids, random.normal(size=len(ids)).astype(np.float32))
@@ -62,13 +61,5 @@ def run(quick: bool) -> list[Figure]:
     return measure(FEATURES // 10 if quick else FEATURES)
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--features", type=int, default=FEATURES)
-
-
-def full(a: argparse.Namespace) -> None:
-    print(figure_table([figure.cells() for figure in measure(a.features)]))
-
-
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, measure)

@@ -5,11 +5,10 @@ Budget: 100,000 pairs made and written in under 20 s, in one process.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 
-from support.figures import Figure, figure_table, main
+from support.figures import Figure, main
 from support.machine import memory
 
 from hopefear.text.world import generate, statistics, write
@@ -17,7 +16,7 @@ from hopefear.text.world import generate, statistics, write
 PAIRS = 100_000
 
 
-def measure(train: int) -> list[Figure]:
+def measure(train: int = PAIRS) -> list[Figure]:
     start, cpu = time.perf_counter(), time.process_time()
     world = generate(train=train)
     made = time.perf_counter()
@@ -40,13 +39,5 @@ def run(quick: bool) -> list[Figure]:
     return measure(PAIRS // 10)[:1] if quick else measure(PAIRS)
 
 
-def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--train", type=int, default=PAIRS)
-
-
-def full(a: argparse.Namespace) -> None:
-    print(figure_table([figure.cells() for figure in measure(a.train)]))
-
-
 if __name__ == "__main__":
-    main(__doc__, run, full, options)
+    main(__doc__, run, measure)

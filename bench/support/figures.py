@@ -1,18 +1,21 @@
 """What every benchmark gives: figures with their budgets, and a command of its own.
 
 A benchmark has a function `run(quick: bool) -> list[Figure]`, which takes seconds if it is to be
-quick (`make bench`), and ends with `main(__doc__, run)`; one with a table of its own gives that and
-its options, too.
+quick (`make bench`), and ends with `main(__doc__, run)`, or `main(__doc__, run, full)` if it has a
+table of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from support.machine import AbsentError
 
@@ -46,6 +49,19 @@ def shown(value: float) -> str:
     return f"{value:.3g}"
 
 
+class Columns:
+    """A table that is printed row by row, as its rows are measured."""
+
+    def __init__(self, first: int, *names: str) -> None:
+        self.widths = [first, *(max(9, len(name) + 2) for name in names)]
+        self.row("", *names)
+
+    def row(self, name: str, *values: object) -> None:
+        cells = [shown(value) if isinstance(value, float) else str(value) for value in values]
+        rest = "".join(f"{c:>{w}}" for c, w in zip(cells, self.widths[1:], strict=True))
+        print(f"{name:{self.widths[0]}}{rest}", flush=True)
+
+
 def figure_table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows)
@@ -74,20 +90,33 @@ def quick_rows(name: str) -> tuple[list[tuple[str, ...]], float]:
 def main(
     doc: str | None,
     run: Callable[[bool], list[Figure]],
-    full: Callable[[argparse.Namespace], None] | None = None,
-    options: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
+    full: Callable[..., list[Figure] | None] | None = None,
 ) -> None:
-    """The command line of a benchmark: its full table, or with --quick the figures alone."""
+    """The command line of a benchmark: its full table, or with --quick the figures alone.
+
+    Keyword arguments of `full` are options. A default of several words is a choice: some of these.
+    """
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="only what `make bench` shows")
-    options(parser)
-    a = parser.parse_args()
-    try:
-        if a.quick or full is None:
-            print(figure_table([figure.cells() for figure in run(a.quick)]))
+    for name, parameter in inspect.signature(full or (lambda: None)).parameters.items():
+        default = parameter.default
+        more: dict[str, Any] = {"default": default, "help": "default %(default)s"}
+        if isinstance(default, bool):
+            more |= {"action": "store_true", "help": None}
+        elif isinstance(default, tuple):
+            kind = type(default[0]) if default else str
+            more |= {"nargs": "+", "type": kind, "choices": default if kind is str else None}
+            more["choices"] = more["choices"] or None
         else:
-            full(a)
+            more["type"] = Path if default is None else type(default)
+        parser.add_argument("--" + name.replace("_", "-"), **more)
+    options = vars(parser.parse_args())
+    quick = options.pop("quick")
+    try:
+        figures = run(quick) if quick or full is None else full(**options)
+        if figures is not None:
+            print(figure_table([figure.cells() for figure in figures]))
     except AbsentError as error:
         print(error)
