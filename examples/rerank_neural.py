@@ -10,8 +10,9 @@ script has such lists as JSON lines, one candidate each:
     {"id": 0, "text": "a house", "features": {"nmt": -3.1, "back": -4.0, "lm": -9.2, "words": 2}}
 
 It learns on one set of lists how much each score should count, and chooses with these weights
-among the candidates of another one. With files of your own only the three commands at the end
-matter; `id` is the number of the sentence, from 0, and the names of the features are yours.
+among the candidates of another one. With files of your own only `rerank` matters; `id` is the
+number of the sentence, from 0, and the names of the features are yours. The commands `hopefear
+rerank tune`, `rerank apply` and `score` do the same.
 """
 
 from __future__ import annotations
@@ -19,12 +20,10 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import shlex
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import hopefear
 from hopefear.text.world import generate
 
 
@@ -43,29 +42,21 @@ def main() -> None:
 
 
 def rerank(work: Path) -> None:
-    """The commands; with your own files these are all that is needed."""
-    # Weights for the features. --folds 5 says what they are worth on lists they have not seen.
-    hopefear(
-        "rerank", "tune", "--nbest", work / "dev.jsonl", "--refs", work / "dev.en",
-        "--tuner", "mert", "--folds", 5, "-o", work / "weights.tsv",
-    )  # fmt: skip
-    print((work / "weights.tsv").read_text(), flush=True)
+    """The calls; with your own files these are all that is needed."""
+    # Weights for the features. folds=5 says what they are worth on lists they have not seen.
+    reranker = hopefear.rerank(
+        nbest=work / "dev.jsonl", refs=[work / "dev.en"], tuner="mert", folds=5, display="off"
+    )
+    print(reranker, reranker.weights, sep="\n", end="\n\n")
+    reranker.save(work / "weights.tsv")
     # Choose among the candidates of the test set …
-    hopefear(
-        "rerank", "apply", "--nbest", work / "test.jsonl", "--weights", work / "weights.tsv",
-        "-o", work / "reranked.en",
-    )  # fmt: skip
+    chosen = reranker.apply(work / "test.jsonl")
+    (work / "reranked.en").write_text("".join(f"{text}\n" for text in chosen))
     # … and compare with what the neural system itself put first.
-    hopefear(
-        "score", work / "reranked.en", "--refs", work / "test.en",
-        "--versus", work / "test.first.en",
-    )  # fmt: skip
-
-
-def hopefear(*words: str | Path | int) -> None:
-    print("$", shlex.join(["hopefear", *map(str, words)]), flush=True)
-    command = [sys.executable, "-m", "hopefear", *map(str, words), "--progress", "off"]
-    subprocess.run(command, check=True)
+    scores = hopefear.score(
+        chosen, refs=[work / "test.en"], versus={"first": work / "test.first.en"}, display="off"
+    )
+    print(scores)
 
 
 # -- lists to play with --

@@ -17,7 +17,7 @@ from hopefear.base.config import option
 from hopefear.base.errors import InputError
 from hopefear.base.registry import register
 from hopefear.base.weights import FeatureNames, Weights
-from hopefear.decode.contract import Decoder, ModelParts, Sentence, Tokens
+from hopefear.decode.contract import Decoded, Decoder, ModelParts, Request, Sentence
 from hopefear.forest import Forest, ForestBuilder
 from hopefear.lm.estimate import estimate
 from hopefear.model.directory import Model, write_settings
@@ -33,6 +33,7 @@ class ToyOptions:
 @register("decoder", "toy")
 class ToyDecoder(Decoder):
     options_class = ToyOptions
+    can = frozenset({"markup", "grammar"})
 
     def __init__(self, parts: ModelParts, options: ToyOptions) -> None:
         assert parts.rules is not None
@@ -48,10 +49,10 @@ class ToyDecoder(Decoder):
     def dense(self) -> list[str]:
         return list(self._dense)
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
-        sentence = Sentence.of(sentence)
+    def answer(self, request: Request) -> Decoded:
+        return Decoded(self._search(Sentence.of(request.sentence)))
+
+    def _search(self, sentence: Sentence) -> Forest:
         if "slow" in sentence.words:
             time.sleep(0.3)
         if "refused" in sentence.words:
@@ -87,10 +88,7 @@ class ToyDecoder(Decoder):
 
 @register("decoder", "toytree")
 class ToyTreeDecoder(ToyDecoder):
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
-        sentence = Sentence.of(sentence)
+    def _search(self, sentence: Sentence) -> Forest:
         builder = ForestBuilder(names=self.names)
         n = len(sentence.words)
         glue = None

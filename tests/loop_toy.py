@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 from hopefear.base.config import option
 from hopefear.base.weights import FeatureNames, Weights
-from hopefear.decode.contract import Decoder, Sentence, Tokens
+from hopefear.decode.contract import (
+    Decoded,
+    Decoder,
+    GoldOptions,
+    GoldPair,
+    Request,
+    Sentence,
+    Tokens,
+)
 from hopefear.forest import Forest, ForestBuilder, Vocabulary, intersect
 from hopefear.learn.loop.batch import TuningSet
 from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
@@ -35,9 +43,14 @@ class ToyDecoder(Decoder):
     def dense(self) -> list[str]:
         return ["likely", "right", "words", "odd", "always", "never"]
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
+    can = frozenset({"target", "gold"})
+
+    def answer(self, request: Request) -> Decoded:
+        if request.gold is not None:
+            return self._gold(request, request.gold)
+        return Decoded(self._search(request.sentence, request.target))
+
+    def _search(self, sentence: Sentence | Tokens, target: Tokens | None) -> Forest:
         self.decoded += 1
         builder = ForestBuilder(vocabulary=self.vocabulary, names=self.names)
         node = builder.node(covered=0)
@@ -57,28 +70,17 @@ class ToyDecoder(Decoder):
         forest = builder.finish(node)
         return forest if target is None else intersect(forest, target).forest
 
-    def gold(self, sentence: Any, target: str, *, prefixes: int | None = None, **_: Any) -> ToyPair:
+    def _gold(self, request: Request, options: GoldOptions) -> Decoded:
         """The pair if it can be derived; else, with `prefixes`, its first right words."""
-        forest = self.decode(sentence, Weights(), target)
-        if forest.nodes or prefixes is None:
-            return ToyPair(sentence, target, forest)
+        sentence, target = Sentence.of(request.sentence), str(request.target)
+        forest = self._search(sentence, target)
+        if forest.nodes or options.prefixes is None:
+            return Decoded(forest, gold=GoldPair(sentence, target))
         words = sum(1 for _ in takewhile(lambda word: word.startswith("R"), target.split()))
-        part = self.prefix(sentence, words if words >= prefixes else 0)
+        part = sentence.prefix(words if words >= options.prefixes else 0)
         beginning = " ".join(target.split()[:words])
-        return ToyPair(part, beginning, self.decode(part, Weights(), beginning), False)
-
-    def prefix(self, sentence: str, words: int) -> str:
-        return " ".join(sentence.split()[:words])
-
-
-class ToyPair(NamedTuple):
-    """As `decode.gold.GoldPair`."""
-
-    sentence: str
-    target: str
-    forest: Forest
-    complete: bool = True
-    gave_up: bool = False
+        gold = GoldPair(part, beginning, complete=False)
+        return Decoded(self._search(part, beginning), gold=gold)
 
 
 def toy_set(sentences: int = 12, seed: int = 0) -> TuningSet:

@@ -9,10 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from hopefear._engine import BestSpans
 from lm_arpa import SMALL, write_arpa
 
 from hopefear.base.weights import SparseVector, Weights
+from hopefear.decode.contract import Decoded, GoldOptions, Request
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.feature import Feature
 from hopefear.features.word_lists import WordLists
@@ -195,3 +198,20 @@ def uncovered(words: int, covered: set[int]) -> list[tuple[int, int]]:
         else:
             found.append((at, at + 1))
     return found
+
+
+def gold(decoder: PhraseDecoder, sentence: Any, target: Any, **options: Any) -> Decoded:
+    """A sentence pair as an example to learn from."""
+    return decoder.decode(Request(sentence, Weights(), target, gold=GoldOptions(**options)))
+
+
+def best_spans(
+    decoder: PhraseDecoder, sentence: Any, weights: Weights, width: int = -1
+) -> BestSpans:
+    """The best translations of spans of up to `width` words, computed alone, not by a search."""
+    return decoder.engine_of(sentence).best_spans(
+        decoder.engine_input(sentence),
+        weights=weights.table,
+        settings=decoder.settings,
+        width=width,
+    )

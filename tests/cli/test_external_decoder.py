@@ -53,10 +53,10 @@ def test_its_lists_are_those_of_the_decoder_itself(folder: Path) -> None:
     own = model.decoder()
     lines = (folder / "w" / "dev.zh").read_text(encoding="utf-8").splitlines()[:4]
     external = ExternalDecoder(ExternalOptions(command=translate(folder), k=5))
-    found = list(external.decode_all(lines, weights))
+    found = list(external.forests(lines, weights))
     assert len(found) == 4
     for line, forest in zip(lines, found, strict=True):
-        wanted = kbest(own.decode(line, weights), weights, 5)
+        wanted = kbest(own.forest(line, weights), weights, 5)
         mine = kbest(forest, weights, 5)
         assert mine[0].text == wanted[0].text
         assert [d.score for d in mine] == pytest.approx([d.score for d in wanted], abs=1e-3)
@@ -69,7 +69,7 @@ def test_other_weights_give_other_translations(folder: Path) -> None:
     for words in (3.0, -3.0):
         weights = Weights(dict(Model.load(folder / "m").weights().items()))
         weights["words"] = words
-        texts.append([kbest(f, weights, 1)[0].text for f in external.decode_all(lines, weights)])
+        texts.append([kbest(f, weights, 1)[0].text for f in external.forests(lines, weights)])
     assert sum(map(len, texts[0])) > sum(map(len, texts[1]))
 
 

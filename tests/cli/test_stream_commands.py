@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.base.weights import Weights
-from hopefear.decode.contract import Decoder, Sentence, Tokens
-from hopefear.forest import Forest, ForestBuilder, kbest
+from hopefear.decode.contract import Decoded, Decoder, Request
+from hopefear.forest import ForestBuilder, kbest
 from hopefear.forest.io.nbest_text import named_features
 from hopefear.learn.loop.base import TuningSet
 from hopefear.learn.loop.online import OnlineLoop
@@ -65,15 +64,14 @@ class Lists(Decoder):
     def dense(self) -> list[str]:
         return []
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
+    def answer(self, request: Request) -> Decoded:
+        weights = request.weights
         builder = ForestBuilder(names=self.names)
         node = builder.node()
-        for found in kbest(self.decoder.decode(sentence, weights), weights, K, distinct=True):
+        for found in kbest(self.decoder.decode(request).forest, weights, K, distinct=True):
             row = builder.row(named_features(found, self.names), share=False)
             builder.edge(node, (), found.words, row=row)
-        return builder.finish(node)
+        return Decoded(builder.finish(node))
 
 
 def in_one_process(folder: Path, system: str, run: Path, make: Callable[[], Mira]) -> None:

@@ -11,7 +11,8 @@ from phrase_small import SmallModel, named, phrases_of, random_model, random_wei
 
 from hopefear.base import registry
 from hopefear.base.config import fields_of
-from hopefear.base.weights import REST, Weights
+from hopefear.base.weights import SPARSE_SCORE, Weights
+from hopefear.decode.contract import Request
 from hopefear.decode.phrase import PhraseOptions
 from hopefear.features.feature import Feature, make_feature
 from hopefear.forest import kbest, viterbi
@@ -47,7 +48,7 @@ def weights_for(model: SmallModel) -> Weights:
     """The template's features count too."""
     decoder = model.decoder(OPTIONS)
     weights = random_weights(1, model)
-    for derivation in kbest(decoder.decode("d e u d", weights), weights, 100):
+    for derivation in kbest(decoder.forest("d e u d", weights), weights, 100):
         for name in named(derivation.features, decoder):
             if name not in decoder.dense:
                 weights[name] = (sum(map(ord, name)) % 7 - 3) / 4
@@ -61,13 +62,13 @@ def test_names_begin_with_the_registered_one(
     weights = random_weights(2, model)
     found = set()
     for sentence in SENTENCES:
-        for derivation in kbest(decoder.decode(sentence, weights), weights, 20):
+        for derivation in kbest(decoder.forest(sentence, weights), weights, 20):
             found |= set(named(derivation.features, decoder)) - set(decoder.dense)
     assert feature.make(hiero.full_lists).left_to_right_only == (feature.label in LEFT_TO_RIGHT)
     if feature.label not in LEFT_TO_RIGHT:
         other = hiero.decoder([feature], full_lists=True)
         for sentence in SENTENCES[:-1]:
-            forest = other.decode(sentence, hiero.weights())
+            forest = other.forest(sentence, hiero.weights())
             for derivation in kbest(forest, hiero.weights(), 20):
                 found |= set(named_by(derivation.features, other)) - set(other.dense)
     assert found, "it fires somewhere"
@@ -80,7 +81,7 @@ def test_search_and_replay_agree(model: SmallModel) -> None:
     decoder = model.decoder(OPTIONS)
     weights = weights_for(model)
     for sentence in SENTENCES:
-        for derivation in kbest(decoder.decode(sentence, weights), weights, 10):
+        for derivation in kbest(decoder.forest(sentence, weights), weights, 10):
             assert derivation.score == pytest.approx(weights.dot(derivation.features), abs=1e-3)
             vector = decoder.score_derivation(sentence, phrases_of(derivation))
             assert named(vector, decoder) == pytest.approx(
@@ -89,32 +90,30 @@ def test_search_and_replay_agree(model: SmallModel) -> None:
             assert all(math.isfinite(value) for value in vector.values.tolist())
 
 
-def test_one_number_may_stand_for_all_that_fires(model: SmallModel) -> None:
+def test_sparse_features_can_be_collapsed_into_one_score(model: SmallModel) -> None:
     decoder, weights = model.decoder(OPTIONS), weights_for(model)
-    other = decoder.summed()
-    assert other is not None
     for sentence in SENTENCES:
-        whole = kbest(decoder.decode(sentence, weights), weights, 50)
-        forest = other.decode(sentence, weights)
+        whole = kbest(decoder.forest(sentence, weights), weights, 50)
+        forest = decoder.decode(Request(sentence, weights, sparse="collapsed")).forest
         names = {decoder.names.name(id) for id in forest.feature_ids.tolist()}
-        assert names == {*decoder.dense, REST}
-        summed = kbest(forest, other.summed_weights(weights), 50)
-        assert [d.score for d in summed] == pytest.approx([d.score for d in whole], abs=1e-3)
+        assert names == {*decoder.dense, SPARSE_SCORE}
+        collapsed = kbest(forest, decoder.collapsed_weights(weights), 50)
+        assert [d.score for d in collapsed] == pytest.approx([d.score for d in whole], abs=1e-3)
         vectors = {phrases_of(d): named(d.features, decoder) for d in whole}
-        for derivation in summed:
+        for derivation in collapsed:
             every = vectors.get(phrases_of(derivation))
             if every is None:  # one of several with the same score, at the end of the list
                 continue
             fired = sum(weights[name] * every[name] for name in every.keys() - {*decoder.dense})
             own = named(derivation.features, decoder)
-            assert own.pop(REST, 0.0) == pytest.approx(fired, abs=1e-3)
+            assert own.pop(SPARSE_SCORE, 0.0) == pytest.approx(fired, abs=1e-3)
             dense = {name: value for name, value in every.items() if name in decoder.dense}
             assert own == pytest.approx(dense, rel=1e-4, abs=1e-4)
 
 
 def hiero_weights(feature: Feature, hiero: SmallHiero) -> Weights:
     decoder, weights = hiero.decoder([feature], full_lists=True), hiero.weights()
-    for derivation in kbest(decoder.decode("d e f u d", weights), weights, 100):
+    for derivation in kbest(decoder.forest("d e f u d", weights), weights, 100):
         for name in named_by(derivation.features, decoder):
             if name not in decoder.dense:
                 weights[name] = (sum(map(ord, name)) % 7 - 3) / 4
@@ -127,7 +126,7 @@ def test_scores_of_hierarchical_search_are_weights_times_features(
     decoder = hiero.decoder([chart_feature], full_lists=True)
     weights = hiero_weights(chart_feature, hiero)
     for sentence in SENTENCES[:-1]:
-        for derivation in kbest(decoder.decode(sentence, weights), weights, 10):
+        for derivation in kbest(decoder.forest(sentence, weights), weights, 10):
             assert derivation.score == pytest.approx(weights.dot(derivation.features), abs=1e-3)
 
 
@@ -138,12 +137,12 @@ def test_hierarchical_recombination_hides_nothing(
     weights = hiero_weights(chart_feature, hiero)
     words = "d e f u"
     full = hiero.decoder([chart_feature], full_lists=True, search="full")
-    best = viterbi(full.decode(words, weights), weights)
+    best = viterbi(full.forest(words, weights), weights)
     assert best is not None
     every = hiero.decoder([chart_feature], full_lists=True, search="full", rule_limit=0)
     # What the chart has before states, each target string forced.
     texts = {derivation.text for derivation in kbest(every.parse(words, weights), weights, 2000)}
-    forced = [viterbi(every.decode(words, weights, text), weights) for text in sorted(texts)[:60]]
+    forced = [viterbi(every.forest(words, weights, text), weights) for text in sorted(texts)[:60]]
     scores = [each.score for each in forced if each is not None]
     assert scores
     assert best.score >= max(scores) - 1e-4
@@ -155,7 +154,7 @@ def test_recombination_hides_nothing(model: SmallModel) -> None:
     decoder = model.decoder(exact)
     weights = weights_for(model)
     words = ["d", "e", "u", "d"]
-    best = viterbi(decoder.decode(words, weights), weights)
+    best = viterbi(decoder.forest(words, weights), weights)
     assert best is not None
     scores = [
         weights.dot(decoder.score_derivation(words, phrases))
@@ -169,7 +168,7 @@ def test_equal_calls_fire_equal_features(model: SmallModel) -> None:
     weights = random_weights(3, model)
 
     def once(threads: int) -> list[bytes]:
-        forests = decoder.decode_all(SENTENCES, weights, threads=threads)
+        forests = decoder.forests(SENTENCES, weights, threads=threads)
         return [
             f.own_values.tobytes() + f.row_values.tobytes() + f.target.tobytes() for f in forests
         ]

@@ -330,9 +330,9 @@ def examples(numbers: list[int], weights: Weights, decoder: ToyDecoder) -> list[
     return [
         Example(
             n,
-            decoder.decode(data.sentences[n], weights),
+            decoder.forest(data.sentences[n], weights),
             data.references[n],
-            decoder.gold(data.sentences[n], data.references[n][0]).forest,
+            decoder.forest(data.sentences[n], weights, data.references[n][0]),
         )
         for n in numbers
     ]

@@ -117,7 +117,7 @@ def settings(folder: Path) -> dict[str, Any]:
 def decode(found: Model, words: list[str], *, folds: bool = False) -> list[str]:
     weights = found.weights(warn=lambda text: None)
     decoder: Decoder = found.decoder(folds=folds)
-    best = viterbi(decoder.decode(words, weights), weights)
+    best = viterbi(decoder.forest(words, weights), weights)
     return [] if best is None else list(best.words)
 
 

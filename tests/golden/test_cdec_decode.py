@@ -67,7 +67,7 @@ def test_the_forest_before_the_language_model_is_cdecs(cdec: Cdec) -> None:
 def test_our_best_is_at_least_as_good(cdec: Cdec) -> None:
     at_least = 0
     for case in cdec.cases:
-        best = viterbi(cdec.decoder.decode(case.sentence, cdec.weights), cdec.weights)
+        best = viterbi(cdec.decoder.forest(case.sentence, cdec.weights), cdec.weights)
         assert best is not None
         at_least += best.score >= case.after - 1e-3
     assert at_least >= 28
@@ -86,7 +86,7 @@ def test_the_same_translations_have_the_same_scores(cdec: Cdec, shared: Path) ->
     found, deep = 0, 0
     for case in cdec.cases:
         for text, features, score in by_sentence[case.sentence.id][:100:25]:
-            forest = cdec.decoder.decode(case.sentence, cdec.weights, text)
+            forest = cdec.decoder.forest(case.sentence, cdec.weights, text)
             ours = kbest(forest, cdec.weights, k=2000)
             assert ours[0].text == text
             assert ours[0].score >= score - 1e-3

@@ -117,7 +117,7 @@ def test_the_score_restores_what_was_cut(
             if asked.delta is not None:
                 for name, value in asked.delta.values.items():
                     weights[name] += value
-            forest = decoder.decode(Sentence(tuple(asked.words.split()), asked.id or ""), weights)
+            forest = decoder.forest(Sentence(tuple(asked.words.split()), asked.id or ""), weights)
             by_text = {found.text: found for found in kbest(forest, weights, 9)}
             for line in entries:
                 entry: Entry = read_entry(line)

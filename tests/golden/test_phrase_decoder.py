@@ -143,7 +143,7 @@ def test_search_is_as_good(
         moses.setdefault(entry.sentence, entry.score)
     ours = decoder(parts, distortion_limit=6, **options)
     total, as_good = 0.0, 0
-    for i, forest in enumerate(ours.decode_all(source, weights, threads=2)):
+    for i, forest in enumerate(ours.forests(source, weights, threads=2)):
         best = viterbi(forest, weights)
         assert best is not None
         assert weights.dot(best.features) == pytest.approx(best.score, abs=1e-3)
@@ -158,7 +158,7 @@ def test_the_replay_of_a_search_is_its_vector(
 ) -> None:
     ours = decoder(parts, beam=30, pop_limit=100)
     for sentence in source[::10]:
-        best = viterbi(ours.decode(sentence, weights), weights)
+        best = viterbi(ours.forest(sentence, weights), weights)
         assert best is not None
         vector = ours.score_derivation(sentence, phrases_of(best))
         difference = vector - best.features
@@ -172,7 +172,7 @@ def test_forced_decoding_finds_what_moses_wrote(
     ours = decoder(parts, distortion_limit=6)
     for entry in list(entries(folder / "nbest10.stack30.txt.gz"))[::7]:
         target = [word for _, _, words in entry.phrases for word in words]
-        best = viterbi(ours.decode(source[entry.sentence], weights, target), weights)
+        best = viterbi(ours.forest(source[entry.sentence], weights, target), weights)
         assert best is not None
         assert best.words == target
         assert best.score >= entry.score - 1e-3

@@ -83,7 +83,7 @@ def test_all_derivations_of_the_references(
     check(model, decoder, words, gold.forest, expected)
     assert bool(gold.forest.nodes) == gold.reachable
     if len(set(targets)) == 1:
-        alone = decoder.decode(words, Weights(), targets[0])
+        alone = decoder.forest(words, Weights(), targets[0])
         assert (alone.nodes, alone.edges) == (gold.forest.nodes, gold.forest.edges)
 
 
@@ -95,11 +95,11 @@ def test_it_is_the_intersection_of_everything_with_the_reference(
     model = random_model(seed, templates=(TargetBigrams(), RuleBigrams()))
     decoder = model.decoder(exact(limit))
     weights = random_weights(seed, model)
-    everything = decoder.decode(words, weights)
+    everything = decoder.forest(words, weights)
     assume(everything.edges < 50_000)
     for derivation in kbest(everything, weights, 3, distinct=True):
         target = derivation.words
-        gold = decoder.decode(words, weights, target)
+        gold = decoder.forest(words, weights, target)
         part = intersect(everything, target)
         assert count(gold) == count(part.forest, roots=part.roots) > 0
         a = kbest(gold, weights, 20)
@@ -166,7 +166,7 @@ def test_leaving_out_is_decoding_with_a_smaller_table(
     smaller = SmallModel(pairs)
     weights = random_weights(seed, model)
     expected = derivations(smaller, words, limit)
-    found = kbest(decoder.decode(leaving_out(words, target), weights), weights, 2 * MOST)
+    found = kbest(decoder.forest(leaving_out(words, target), weights), weights, 2 * MOST)
     assert sorted(phrases_of(d) for d in found) == sorted(expected)
     gold = force(decoder, words, target, leave_out=True)
     assert count(gold.forest) == sum(text(d) == tuple(target) for d in expected)

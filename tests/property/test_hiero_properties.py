@@ -81,7 +81,7 @@ def test_the_language_model_scores_what_it_would_score_alone(
     weights = Weights(WEIGHTS)
     full = make(rules, lm, search="full")
     assume(count(full.parse(words, weights)) <= FEW)
-    forest = full.decode(words, weights)
+    forest = full.forest(words, weights)
     assert all_of(forest, full.names, drop=["lm"]) == derivations(rules, words)
     expected = kbest(forest, weights, k=FEW)
     for derivation in expected:
@@ -92,7 +92,7 @@ def test_the_language_model_scores_what_it_would_score_alone(
             arities = [derivation.features.get(full.names.intern(f"arity{k}")) for k in (0, 2)]
             assert arities[0] - arities[1] == 1
     cube = make(rules, lm, pop_limit=10**6)
-    found = [d.score for d in kbest(cube.decode(words, weights), weights, k=FEW)]
+    found = [d.score for d in kbest(cube.forest(words, weights), weights, k=FEW)]
     assert found == pytest.approx([d.score for d in expected], abs=1e-5)
 
 
@@ -107,7 +107,7 @@ def test_constrained_decoding_is_the_enumeration_filtered(
     targets = sorted({target for target, _ in everything})
     target = data.draw(st.sampled_from(targets) | st.lists(st.sampled_from("abcz")).map(tuple))
     weights = Weights(WEIGHTS)
-    forest = made.decode(words, weights, target)
+    forest = made.forest(words, weights, target)
     expected = [each for each in everything if each[0] == target]
     assert all_of(forest, made.names, drop=["lm"]) == expected
     best = viterbi(forest, weights)

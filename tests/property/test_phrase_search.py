@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from phrase_small import EXACT, SmallModel, named, phrases_of, random_model, random_weights
+from phrase_small import (
+    EXACT,
+    SmallModel,
+    best_spans,
+    named,
+    phrases_of,
+    random_model,
+    random_weights,
+)
 
 from hopefear.base.config import to_mapping
 from hopefear.base.weights import Weights
@@ -50,7 +58,7 @@ def test_the_forest_is_all_derivations(
     weights = random_weights(seed, model)
     expected = enumerate_all(model, words, limit)
     decoder = model.decoder(options(search=search, distortion_limit=limit))
-    forest = decoder.decode(words, weights)
+    forest = decoder.forest(words, weights)
     found = kbest(forest, weights, 2 * MOST)
     assert sorted(phrases_of(d) for d in found) == sorted(expected)
     for derivation in found:
@@ -80,7 +88,7 @@ def test_cube_and_stack_agree(seed: int, words: list[str], limit: int) -> None:
         decoder = model.decoder(
             options(search=search, distortion_limit=limit, beam=4000, pop_limit=100_000)
         )
-        forest = decoder.decode(words, weights)
+        forest = decoder.forest(words, weights)
         assume(forest.nodes < 20_000 and forest.edges < 90_000)
         best = viterbi(forest, weights)
         assert best is not None
@@ -97,7 +105,7 @@ def test_the_table_limit_keeps_the_best_by_their_own_score(
 ) -> None:
     model = random_model(seed)
     weights = random_weights(seed, model)
-    forest = model.decoder(options(table_limit=limit, distortion_limit=0)).decode(words, weights)
+    forest = model.decoder(options(table_limit=limit, distortion_limit=0)).forest(words, weights)
     used: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
     for derivation in kbest(forest, weights, 1000):
         for begin, end, target in phrases_of(derivation):
@@ -131,7 +139,7 @@ def alone(
 def test_best_spans(seed: int, words: list[str], width: int) -> None:
     model = random_model(seed)
     weights = random_weights(seed, model)
-    spans = model.decoder().best_spans(words, weights, width)
+    spans = best_spans(model.decoder(), words, weights, width)
     n = len(words)
     assert (spans.length, spans.width) == (n, min(n, width))
     for begin, end in itertools.combinations(range(n + 1), 2):
@@ -167,7 +175,7 @@ def test_limits_hold(
     decoder = model.decoder(
         options(search=search, beam=beam, pop_limit=pop_limit, distortion_limit=limit)
     )
-    forest = decoder.decode(words, weights)
+    forest = decoder.forest(words, weights)
     best = viterbi(forest, weights)
     assert best is not None, "every hypothesis can be completed"
     assert weights.dot(best.features) == pytest.approx(best.score, abs=1e-4)

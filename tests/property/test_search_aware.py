@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phrase_small import EXACT, SmallModel, phrases_of, random_model, random_weights, uncovered
+from phrase_small import (
+    EXACT,
+    SmallModel,
+    best_spans,
+    phrases_of,
+    random_model,
+    random_weights,
+    uncovered,
+)
 
 from hopefear.base.config import to_mapping
 from hopefear.base.weights import Weights
-from hopefear.decode.contract import ForcedOption, Sentence
+from hopefear.decode.contract import ForcedOption, Request, Sentence
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.sparse.word_pairs import WordPairs
 from hopefear.forest import bin_nodes, viterbi_each
@@ -32,7 +40,8 @@ def decoder_of(model: SmallModel, **changes: object) -> PhraseDecoder:
 def rows_of(
     decoder: PhraseDecoder, sentence: object, weights: Weights, how: str, future: bool = False
 ) -> tuple[BinRows, object]:
-    forest, spans = decoder.decode_with_spans(sentence, weights)
+    decoded = decoder.decode(Request(sentence, weights, spans=True))
+    forest, spans = decoded.forest, decoded.spans
     metric = pool_metric(create("bleu"), how)
     prepared = metric.prepare(REFERENCES)
     bins = Bins(how, future, decoder.names)
@@ -53,7 +62,7 @@ def test_potential_strings(
         sentence = Sentence(tuple(words), options=(forced,))
     found, forest = rows_of(decoder, sentence, weights, "potential")
     texts = []
-    spans = decoder.best_spans(sentence, weights)
+    spans = best_spans(decoder, sentence, weights)
     prepared = create("bleu").prepare(REFERENCES)
     for bin in range(1, len(words)):
         nodes = bin_nodes(forest, bin)
@@ -99,7 +108,8 @@ def test_future_features_are_future_costs(
     model = random_model(seed, **more)
     weights = random_weights(seed, model)
     decoder = decoder_of(model, distortion_limit=limit)
-    forest, spans = decoder.decode_with_spans(words, weights)
+    decoded = decoder.decode(Request(words, weights, spans=True))
+    forest, spans = decoded.forest, decoded.spans
     plain = Bins("potential", False, decoder.names)
     unknown = decoder.names.intern("unknown")
     without = Bins("potential", False, decoder.names, frozenset({unknown}))

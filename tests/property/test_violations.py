@@ -16,6 +16,8 @@ from phrase_small import (
     EXACT,
     Phrase,
     SmallModel,
+    best_spans,
+    gold,
     named,
     phrases_of,
     random_model,
@@ -95,13 +97,13 @@ class Case:
         every = list(itertools.islice(self.model.derivations(words, limit), MOST + 1))
         assume(len(every) <= MOST)
         self.target = text(random.Random(seed).choice(every))
-        self.beam = self.decoder.decode(words, self.weights)
-        self.gold = self.decoder.decode(words, self.weights, self.target)
+        self.beam = self.decoder.forest(words, self.weights)
+        self.gold = self.decoder.forest(words, self.weights, self.target)
         gold = [d for d in every if text(d) == self.target]
         self.good = {d[:k] for d in gold for k in range(len(d) + 1)}
-        self.spans = self.decoder.best_spans(words, self.weights) if future else None
+        self.spans = best_spans(self.decoder, words, self.weights) if future else None
         all_ = Slow(
-            whole.decode(words, self.weights), self.weights, len(words), complete, self.rest
+            whole.forest(words, self.weights), self.weights, len(words), complete, self.rest
         )
         self.kept = kept = Slow(self.beam, self.weights, len(words), complete, self.rest)
         bins = range(len(words) + 1)
@@ -244,9 +246,11 @@ def test_prefix_pairs(seed: int, words: list[str], beam: int, cut: int) -> None:
     assume(len(every) <= MOST)
     target = (*text(random.Random(seed).choice(every))[:cut], "nobody", "says", "this")
     weights = random_weights(seed, model)
-    assert not decoder.gold(words, target).forest.nodes
-    pair = decoder.gold(words, target, prefixes=1)
-    if not pair.forest.nodes:
+    assert not gold(decoder, words, target).forest.nodes
+    decoded = gold(decoder, words, target, prefixes=1)
+    pair = decoded.gold
+    assert pair is not None
+    if not decoded.forest.nodes:
         assert not any(text(d[:1]) == target[: len(text(d[:1]))] and d[0][0] == 0 for d in every)
         return
     length = len(pair.sentence.words)
@@ -259,8 +263,8 @@ def test_prefix_pairs(seed: int, words: list[str], beam: int, cut: int) -> None:
         for k in range(len(d) + 1)
     }
     assert " ".join(max(map(text, good), key=len)) == pair.target
-    beam_forest = decoder.decode(pair.sentence, weights)
-    found = Violations(beam_forest, pair.forest, weights, complete=pair.complete)
+    beam_forest = decoder.forest(pair.sentence, weights)
+    found = Violations(beam_forest, decoded.forest, weights, complete=pair.complete)
     slow = Slow(beam_forest, weights, length, complete=False)
     for bin in range(length + 1):
         assert found.survivor[bin] == pytest.approx(slow.best(bin, good.__contains__), abs=1e-4)

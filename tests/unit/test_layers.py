@@ -25,20 +25,30 @@ MAY_IMPORT: dict[str, set[str]] = {
     "forest": CORPUS,
     "metrics": CORPUS,
     "decode": CORPUS | {"lm", "rules", "features", "forest"},
-    "learn": CORPUS | {"forest", "metrics"},
+    "decode.contract": CORPUS | {"lm", "rules", "features"},
+    "learn": CORPUS | {"forest", "metrics", "decode.contract"},
     "learn.tuner": CORPUS | {"metrics", "learn.pool"},
-    "learn.pool": CORPUS | {"forest", "metrics", "learn.tuner"},
+    "learn.pool": CORPUS | {"forest", "metrics", "decode.contract", "learn.tuner"},
     "learn.steps": CORPUS | {"learn.tuner"},
     "learn.batch": CORPUS | {"forest", "metrics", "learn.tuner", "learn.pool"},
     "learn.online": CORPUS | {"forest", "metrics", "learn.tuner", "learn.pool", "learn.steps"},
     "learn.loop": CORPUS
-    | {"forest", "metrics", "learn.tuner", "learn.pool", "learn.batch", "learn.online"},
+    | {
+        "forest",
+        "metrics",
+        "decode.contract",
+        "learn.tuner",
+        "learn.pool",
+        "learn.batch",
+        "learn.online",
+    },
 }
 BELOW = {"base", "text", "align", "lm", "rules", "features", "forest", "metrics", "decode", "learn"}
 MAY_IMPORT["model"] = BELOW
 MAY_IMPORT["analysis"] = BELOW | {"model"}
 MAY_IMPORT["serve"] = BELOW | {"model"}
-MAY_IMPORT["cli"] = BELOW | {"model", "analysis", "serve"}
+MAY_IMPORT["api"] = BELOW | {"model"}
+MAY_IMPORT["cli"] = BELOW | {"model", "analysis", "serve", "api"}
 TOP = {"__init__", "__main__"}  # may import anything
 
 

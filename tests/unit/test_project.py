@@ -72,6 +72,7 @@ def test_the_package_imports_little() -> None:
     assert not loaded & {"numpy", "hopefear._engine"}
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "page", sorted((REPOSITORY / "docs").glob("*.md")), ids=lambda path: path.name
 )

@@ -30,7 +30,7 @@ def describe(translator: Translator, line: str) -> dict[str, Any]:
     sentence, target = translator.read(line, "the sentence")
     if not sentence.words:
         raise InputError("--derivation: the sentence has no words; give some")
-    forest = translator.decoder.decode(sentence, translator.weights, target)
+    forest = translator.decoder.forest(sentence, translator.weights, target)
     best = viterbi(forest, translator.weights)
     if best is None:
         raise InputError("--derivation: this sentence has no translation; try other options")

@@ -57,7 +57,7 @@ def describe(translator: Translator, line: str, top: int) -> dict[str, Any]:
     sentence, target = translator.read(line, "the sentence")
     if not sentence.words:
         raise InputError("--features: the sentence has no words; give some")
-    forest = translator.decoder.decode(sentence, translator.weights, target)
+    forest = translator.decoder.forest(sentence, translator.weights, target)
     best = viterbi(forest, translator.weights)
     if best is None:
         raise InputError("--features: this sentence has no translation; try other options")

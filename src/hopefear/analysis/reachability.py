@@ -22,8 +22,8 @@ import numpy as np
 from hopefear._engine import Forest
 from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
-from hopefear.decode.contract import Sentence, Tokens
-from hopefear.decode.forced import MAX_STATES, SHORTEST_PREFIX, Gold, force
+from hopefear.decode.contract import MAX_STATES, Sentence, Tokens
+from hopefear.decode.forced import SHORTEST_PREFIX, Gold, force
 from hopefear.decode.phrase import PhraseDecoder
 from hopefear.forest import log_partition
 

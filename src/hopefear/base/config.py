@@ -380,8 +380,13 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
 
 
 def in_order_of_help(cls: type) -> list[Field]:
-    """What must be given first, then what the class itself declares, then what it inherits."""
-    own = inspect.get_annotations(cls)
+    """What must be given first, then what the class itself declares, then what it inherits.
+
+    A class without options of its own, as a command that is thin, stands for its first base.
+    """
+    classes = (set(inspect.get_annotations(base)) for base in cls.__mro__)
+    names = {field.attribute for field in fields_of(cls)}
+    own = next((declared for declared in classes if declared & names), set())
     return sorted(
         fields_of(cls), key=lambda field: (not field.required, field.attribute not in own)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from html import escape
 from typing import Any
 
 from hopefear.base.progress import Display, Progress
@@ -69,6 +70,17 @@ def table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None) ->
         ).rstrip()
         for row in every
     )
+
+
+def html_table(rows: Sequence[Sequence[str]], header: Sequence[str], caption: str = "") -> str:
+    """The same as HTML, for notebooks."""
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table>{title}<thead>{row(header, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 def _numeric(cell: str) -> bool:

@@ -11,10 +11,11 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from hopefear.base import config
 from hopefear.base.errors import InputError, OptionError, suggestion
 
 C = TypeVar("C", bound=type)
@@ -28,6 +29,7 @@ PACKAGES = {
     "feature": ("hopefear.features.sparse",),
     "decoder": ("hopefear.decode",),
     "tuner": ("hopefear.learn.batch", "hopefear.learn.online"),
+    "loop": ("hopefear.learn.loop",),
 }
 
 _components: dict[str, dict[str, type]] = {}
@@ -63,6 +65,11 @@ def get(kind: str, name: str) -> type:
     except KeyError:
         hint = suggestion(name, _components.get(kind, {}))
         raise OptionError(f"unknown {kind} {name!r}; {hint}") from None
+
+
+def create(kind: str, name: str, options: Mapping[str, Any] | None = None) -> Any:
+    """Make the component of that name; its options are checked."""
+    return config.from_mapping(get(kind, name), options or {}, f"{kind} {name}")
 
 
 def names(kind: str) -> list[str]:

@@ -26,6 +26,7 @@ from hopefear._engine import (
     weighted_sum,
     write_weights_text,
 )
+from hopefear.base.console import html_table
 from hopefear.base.files import (
     COMPILED,
     PathLike,
@@ -36,10 +37,10 @@ from hopefear.base.files import (
     open_output,
 )
 
-__all__ = ["REST", "FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
+__all__ = ["SPARSE_SCORE", "FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
 
-#: A feature that stands for others, which are not there: their score. Its weight is 1.
-REST = "(rest)"
+#: The score of all sparse features, as one feature in their place. Its weight is 1.
+SPARSE_SCORE = "(rest)"
 
 
 def sparse_vector(values: Mapping[str, float], names: FeatureNames | None = None) -> SparseVector:
@@ -88,6 +89,17 @@ class Weights:
 
     def __len__(self) -> int:
         return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"Weights({len(self):,} features: {', '.join(self._largest(5))})"
+
+    def _repr_html_(self) -> str:
+        rows = [[name, f"{value:.6g}"] for name, value in self.top(20)]
+        return html_table(rows, ["feature", "weight"], f"{len(self):,} features")
+
+    def _largest(self, count: int) -> list[str]:
+        more = ["…"] * (len(self) > count)
+        return [f"{name} {value:.4g}" for name, value in self.top(count)] + more
 
     def update(self, values: Mapping[str, float]) -> None:
         for name, value in values.items():

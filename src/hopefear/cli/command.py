@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from hopefear.base import config, registry
+from hopefear.base import registry
 from hopefear.base.config import option
 from hopefear.base.console import Console, format_value, table
 from hopefear.base.progress import Mode
@@ -69,9 +69,9 @@ class Command:
 
     def component(self, field: str) -> Any:
         """The component that a field names, with the options given for it."""
-        kind, name = self.components[field], getattr(self, field)
-        cls = registry.get(kind, name)
-        return config.from_mapping(cls, self.settings.get(field, {}), f"{kind} {name}")
+        return registry.create(
+            self.components[field], getattr(self, field), self.settings.get(field)
+        )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
         """Do the work; the return value is the report (JSON-able)."""

@@ -24,7 +24,7 @@ from hopefear.base.registry import register
 from hopefear.cli.command import Command
 from hopefear.cli.demo_compare import compare_systems, tell_comparison
 from hopefear.cli.demo_models import make_world, tell_training, tell_world, train_models
-from hopefear.cli.demo_report import tell_report, write_report
+from hopefear.cli.demo_report import make_report, tell_report
 from hopefear.cli.demo_stage import Stage
 from hopefear.cli.demo_tune import tell_tuning, tune_models
 
@@ -36,7 +36,7 @@ CHAPTERS: tuple[tuple[str, Make, Tell], ...] = (
     ("train", train_models, tell_training),
     ("tune", tune_models, tell_tuning),
     ("compare", compare_systems, tell_comparison),
-    ("report", write_report, tell_report),
+    ("report", make_report, tell_report),
 )
 #: In the directory: which demo it is of.
 MARK = "demo.json"

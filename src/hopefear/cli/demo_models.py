@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+import hopefear
 from hopefear.base.console import Console, table
 from hopefear.base.files import open_text
 from hopefear.base.progress import duration
@@ -61,21 +62,30 @@ def tell_world(report: Mapping[str, Any], console: Console) -> None:
 
 def train_models(stage: Stage) -> dict[str, Any]:
     """Two models: phrases, and phrases with gaps"""
-    from hopefear.model.directory import Model
-    from hopefear.model.train import TrainOptions, train
-
     found: dict[str, Any] = {}
     for system in SHOWN:
         source, target = stage.bitext
-        options = TrainOptions(system=system, tokenized=True, order=3)
-        display = stage.console.display
-        report = train(source, target, stage.model(system), options, display=display)
-        model = Model.load(stage.model(system))
+        model = hopefear.train(
+            source,
+            target,
+            model=stage.model(system),
+            system=system,
+            tokenized=True,
+            order=3,
+            display=stage.console.display,
+        )
+        steps = model.settings["training"]["steps"]
         rules = {
             side: [" ".join(rule.target) for rule in model.rules.lookup(side.split())[:3]]
             for side in SHOWN[system]
         }
-        found[system] = {**report, "number_of_rules": len(model.rules), "rules": rules}
+        found[system] = {
+            "model": str(model.directory),
+            "steps": steps,
+            "seconds": round(sum(step["seconds"] for step in steps.values()), 3),
+            "number_of_rules": len(model.rules),
+            "rules": rules,
+        }
     work = stage.model("phrase") / "work"
     with ExitStack() as stack:
         lines = [

@@ -7,18 +7,20 @@ from typing import Any
 
 from hopefear.base.console import Console
 from hopefear.cli.demo_stage import Stage, prose
-from hopefear.cli.report import Report
 
 
-def write_report(stage: Stage) -> dict[str, Any]:
+def make_report(stage: Stage) -> dict[str, Any]:
     """All of it on one page"""
-    command = Report(
-        run_directories=[stage.path("runs")],
-        output=stage.path("report.html"),
+    from hopefear.analysis.report.write import write_report
+
+    return write_report(
+        stage.path("report.html"),
+        stage.kept["systems"],
+        stage.kept["outputs"],
         sentences=60,
         title="The built-in world",
+        display=stage.console.display,
     )
-    return command.write(stage.kept["systems"], stage.kept["outputs"], [], stage.console)
 
 
 def tell_report(report: Mapping[str, Any], console: Console) -> None:

@@ -6,15 +6,16 @@ Goes in: the models of the chapter before. Comes out: a run directory for each r
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import hopefear
 from hopefear.base.console import Console
 from hopefear.base.errors import OptionError
 from hopefear.base.progress import Display, Progress, duration
 from hopefear.cli.demo_stage import Stage, hanging, prose
-from hopefear.cli.tune import Tune
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Method:
     tuner: str
     iterations: int
     what: str  # in plain words
-    options: Mapping[str, Any] = field(default_factory=dict)  # of `hopefear tune`
+    options: Mapping[str, Any] = field(default_factory=dict)  # of `hopefear.tune`
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the tuner
     bitext: bool = False  # learns from the training text
 
@@ -91,27 +92,30 @@ def tune_models(stage: Stage) -> dict[str, Any]:
 
 
 def _tune(stage: Stage, method: Method, step: Progress) -> dict[str, Any]:
-    directory = stage.path("runs") / method.run
-    console = _Quiet(step, f"{method.model} {method.name}")
-    command = Tune(
-        model=stage.model(method.model),
-        dev=stage.source("dev"),
-        refs=stage.references("dev"),
-        train=stage.bitext if method.bitext else [],
-        tuner=method.tuner,
-        output=directory,
-        tokenized=True,
-        iterations=method.iterations,
-        seed=stage.seed,
-        resume=True,
-        **method.options,
-    )
-    command.settings = {"tuner": method.settings}
+    notes: list[str] = []
     try:
-        report = command.run(console)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda message, *_: notes.append(f"warning: {message}")
+            run = hopefear.tune(
+                stage.model(method.model),
+                dev=stage.source("dev"),
+                refs=stage.references("dev"),
+                train=stage.bitext if method.bitext else [],
+                tuner=method.tuner,
+                tuner_options=method.settings,
+                output=stage.path("runs") / method.run,
+                tokenized=True,
+                iterations=method.iterations,
+                seed=stage.seed,
+                resume=True,
+                display=_Inside(step, f"{method.model} {method.name}"),
+                tell=notes.append,
+                **method.options,
+            )
     except OptionError as error:
         raise OptionError(f"{error}; for the demo: remove {stage.directory}") from None
-    return {**report, "notes": console.notes}
+    return {**run.report(), "notes": notes}
 
 
 def tell_tuning(report: Mapping[str, Any], console: Console) -> None:
@@ -145,14 +149,3 @@ class _Inside(Display):
 
     def refresh(self, step: Progress) -> None:
         self.outer.say(f"{self.label}, {step.label.partition(':')[0]}")
-
-
-class _Quiet(Console):
-    """Keeps what a run says instead of showing it."""
-
-    def __init__(self, outer: Progress, label: str) -> None:
-        super().__init__(_Inside(outer, label), json=True)
-        self.notes: list[str] = []
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)

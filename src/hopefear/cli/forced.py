@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hopefear.base.config import argument, option
 from hopefear.base.console import Console, table
 from hopefear.base.errors import OptionError
-from hopefear.base.files import (
-    check_directory,
-    check_one_stdin,
-    check_writable,
-    is_device,
-    write_text,
-)
+from hopefear.base.files import check_directory, check_one_stdin, check_writable, is_device
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
-
-if TYPE_CHECKING:
-    from hopefear.analysis.reachability import ForcedOptions, Reached
-    from hopefear.decode import PhraseDecoder, Sentence
-    from hopefear.forest import Forest
-    from hopefear.model.directory import Model
-
-FIGURE_6, FIGURE_7 = "reachability.svg", "derivations.svg"
 
 
 @register("command", "forced")
@@ -90,7 +75,7 @@ class Forced(Command):
     figures: Path | None = option(
         None,
         metavar="DIR",
-        help=f"draw {FIGURE_6} and {FIGURE_7}: what is reachable, and the mean number of "
+        help="draw reachability.svg and derivations.svg: what is reachable, and the mean number of "
         "derivations, by sentence length",
     )
     limits: list[int] = option(
@@ -98,56 +83,48 @@ class Forced(Command):
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        import resource
-
-        from hopefear.analysis.reachability import Reachability, reach_all
+        from hopefear.analysis.forced import draw, force_bitext
+        from hopefear.analysis.reachability import ForcedOptions
         from hopefear.base.threads import all_cores
-        from hopefear.forest import save_pool
         from hopefear.model.directory import Model
 
         self._check(console)
         model = Model.load(self.model)
-        decoder = self._decoder(model, self.distortion_limit)
-        options = self._options(model, console)
-        others = {limit: self._decoder(model, limit) for limit in self.limits}
+        weights = model.weights(self.weights, warn=console.warn) if self.table_limit else None
         limit = model.rules.info.get("limit", 0)
         if limit:
             console.note(
                 f"the table has at most {limit} phrases of a source phrase; 'hopefear train "
                 "--limit 0' keeps them all"
             )
-        found = Reachability()
-        before = _cpu()
-        threads = self.threads or all_cores()
-
-        def forests() -> Iterator[Forest]:
-            pairs = self._pairs(model, console)
-            results = reach_all(decoder, pairs, options, others=others, threads=threads)
-            with console.step("force", unit="pairs") as step:
-                for reached in results:
-                    found.add(reached)
-                    step.say(f"{found.reachable_sentences:,} reachable")
-                    step.advance()
-                    if out is not None:
-                        out.write(_line(reached))
-                    if reached.gold:
-                        yield reached.gold.forest
-
-        with write_text(self.output) if self.output is not None else nullcontext() as out:
-            if self.gold_out is not None:
-                save_pool(self.gold_out, forests())
-            else:
-                for _ in forests():
-                    pass
-        report = found.report()
-        report["cpu_seconds"] = round(_cpu() - before, 2)
-        report["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        report["distortion_limit"] = decoder.options.distortion_limit
+        report = force_bitext(
+            model,
+            self.source,
+            self.targets,
+            ForcedOptions(
+                shortest_prefix=self.shortest_prefix,
+                max_states=self.max_states,
+                table_limit=self.table_limit,
+                weights=weights,
+                leave_out=self.leave_out,
+            ),
+            distortion_limit=self.distortion_limit,
+            limits=self.limits,
+            union=self.union,
+            folds=self.folds,
+            tokenized=self.tokenized,
+            output=self.output,
+            gold_out=self.gold_out,
+            threads=self.threads or all_cores(),
+            display=console.display,
+            warn=console.warn,
+        )
         if self.figures is not None:
-            self._draw(report)
+            draw(report, self.figures)
         return report
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
+        from hopefear.analysis.forced import FIGURE_6, FIGURE_7, limits_of
         from hopefear.analysis.reachability import shares
 
         rows = [
@@ -167,7 +144,7 @@ class Forced(Command):
                     "more"
                 )
         lengths: list[tuple[str, ...]] = []
-        limits = _limits(report)
+        limits = limits_of(report)
         for here in report["lengths"]:
             counts = [
                 f"{here['by_limit'][x]:.1%}" if x in here["by_limit"] else "-" for x in limits
@@ -207,101 +184,3 @@ class Forced(Command):
             raise OptionError("-o -: stdout belongs to the report with --json; name a file")
         if self.output is not None and self.output == self.gold_out:
             raise OptionError(f"--gold-out {self.gold_out}: is -o too; name another file")
-
-    def _decoder(self, model: Model, limit: int | None) -> PhraseDecoder:
-        from hopefear.decode import PhraseDecoder
-
-        if model.system != "phrase":
-            raise OptionError(f"{self.model}: a {model.system} model; forced is for phrase models")
-        decoder = model.decoder(distortion_limit=limit, folds=self.folds)
-        assert isinstance(decoder, PhraseDecoder)
-        return decoder
-
-    def _options(self, model: Model, console: Console) -> ForcedOptions:
-        from hopefear.analysis.reachability import ForcedOptions
-
-        weights = None
-        if self.table_limit:
-            weights = model.weights(self.weights, warn=console.warn)
-        return ForcedOptions(
-            shortest_prefix=self.shortest_prefix,
-            max_states=self.max_states,
-            table_limit=self.table_limit,
-            weights=weights,
-            leave_out=self.leave_out,
-        )
-
-    def _pairs(self, model: Model, console: Console) -> Iterable[tuple[Sentence, list[list[str]]]]:
-        """Sentences with the targets to derive."""
-        from hopefear.model.folds import in_folds
-
-        pairs = self._read(model, console)
-        if not self.folds:
-            return pairs
-        every = list(pairs)
-        targets = [wanted for _, wanted in every]
-        found = in_folds(model, ((sentence, wanted[0]) for sentence, wanted in every), self.source)
-        return zip(found, targets, strict=True)
-
-    def _read(self, model: Model, console: Console) -> Iterator[tuple[Sentence, list[list[str]]]]:
-        from hopefear.decode import Sentence
-        from hopefear.text.bitext import Bitext
-        from hopefear.text.pipeline import TextPipeline
-
-        if self.tokenized:
-            source = target = TextPipeline.as_it_is()
-        else:
-            source, target = model.text("source", console.warn), model.text("target", console.warn)
-        for pair in Bitext(self.source, self.targets):
-            words = tuple(source.prepare(pair.source))
-            wanted = [list(target.prepare(text)) for text in pair.targets]
-            groups = [wanted] if self.union else [[one] for one in wanted]
-            for number, group in enumerate(groups, 1):
-                yield Sentence(words, f"{pair.number}.{number}"), group
-
-    def _draw(self, report: Mapping[str, Any]) -> None:
-        from hopefear.analysis.plot import line_plot
-
-        assert self.figures is not None
-        self.figures.mkdir(parents=True, exist_ok=True)
-        lengths = report["lengths"]
-        reachable = {
-            "any jump" if limit == "-1" else f"limit {limit}": [
-                (here["to"], here["by_limit"][limit])
-                for here in lengths
-                if limit in here["by_limit"]
-            ]
-            for limit in _limits(report)
-        }
-        counts = [(x["to"], x["derivations"]) for x in lengths if x["derivations"]]
-        label = "source words, up to"
-        with write_text(self.figures / FIGURE_6) as file:
-            plot = line_plot({"Reachable sentences": reachable}, label, "share", log_x=False)
-            file.write(plot)
-        limit = f"limit {report['distortion_limit']}"
-        with write_text(self.figures / FIGURE_7) as file:
-            plot = line_plot(
-                {"Gold derivations": {limit: [(x, min(y, 1e300)) for x, y in counts]}},
-                label, "mean number", log_x=False, log_y=True, y_range=None,
-            )  # fmt: skip
-            file.write(plot)
-
-
-def _limits(report: Mapping[str, Any]) -> list[str]:
-    """The distortion limits of a report, no limit last."""
-    found = {limit for here in report["lengths"] for limit in here["by_limit"]}
-    return sorted(found, key=lambda limit: (limit == "-1", int(limit)))
-
-
-def _line(reached: Reached) -> str:
-    gold = reached.gold
-    line, target = gold.forest.id.split(".")
-    count = f"{reached.derivations:.{15 if reached.derivations < 1e15 else 6}g}"
-    return f"{line}\t{target}\t{reached.kind}\t{gold.source_words}\t{gold.target_words}\t{count}\n"
-
-
-def _cpu() -> float:
-    import os
-
-    times = os.times()
-    return times.user + times.system

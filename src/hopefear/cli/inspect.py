@@ -16,8 +16,8 @@ from hopefear.base.files import COMPILED
 from hopefear.base.progress import duration
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
-from hopefear.cli.translate import chosen_templates
 from hopefear.cli.tune_shown import describe_run, is_run, show_run
+from hopefear.model.overrides import chosen_templates
 
 if TYPE_CHECKING:
     from hopefear.model.directory import Model

@@ -64,6 +64,7 @@ class Report(Command):
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.analysis.report.runs import read_systems
+        from hopefear.analysis.report.write import write_report
         from hopefear.base.files import check_writable
 
         self._check()
@@ -72,41 +73,16 @@ class Report(Command):
         check_writable(self.output)
         systems = read_systems(self.run_directories, names=self.names, group=self.runs)
         outputs, notes = self._outputs(systems, console)
-        return self.write(systems, outputs, notes, console)
-
-    def write(
-        self,
-        systems: Sequence[System],
-        outputs: Outputs | None,
-        notes: Sequence[str],
-        console: Console,
-    ) -> dict[str, Any]:
-        """The page of these systems and their translations; returns what there is to report."""
-        from hopefear.analysis.report.page import page
-        from hopefear.analysis.report.runs import heaviest
-        from hopefear.base.files import write_text
-
-        comparisons = self._comparisons(outputs, console)
-        text = page(
+        return write_report(
+            self.output,
             systems,
             outputs,
-            comparisons,
-            heaviest(systems, self.top),
-            title=self.title,
-            count=self.sentences,
             notes=notes,
+            top=self.top,
+            sentences=self.sentences,
+            title=self.title,
+            display=console.display,
         )
-        with write_text(self.output) as file:
-            file.write(text)
-        return {
-            "report": str(self.output),
-            "megabytes": round(len(text.encode()) / 2**20, 2),
-            "notes": [*notes, *(outputs.notes if outputs is not None else [])],
-            "systems": [
-                self._system(number, system, outputs, comparisons)
-                for number, system in enumerate(systems)
-            ],
-        }
 
     def _check(self) -> None:
         if (self.test is None) != (not self.refs):
@@ -153,48 +129,6 @@ class Report(Command):
         if self.test is None:
             return tuning_set(systems)
         return TestSet(self.test, self.refs, self.test.name)
-
-    def _comparisons(self, found: Outputs | None, console: Console) -> dict[tuple[int, int], Any]:
-        from hopefear.analysis.report.outputs import compare
-
-        if found is None:
-            return {}
-        size = len(found.scores)
-        pairs = [(i, j) for i in range(size) for j in range(i)]
-        results: dict[tuple[int, int], Any] = {}
-        with console.step("compare", total=len(pairs), unit="pairs") as step:
-            for i, j in pairs:
-                outcome = compare(found, i, j)
-                results[i, j] = outcome
-                # The tests are symmetric.
-                results[j, i] = outcome and outcome._replace(difference=-outcome.difference)
-                step.advance()
-        return results
-
-    def _system(
-        self,
-        number: int,
-        system: System,
-        found: Outputs | None,
-        comparisons: Mapping[tuple[int, int], Any],
-    ) -> dict[str, Any]:
-        run = system.shown
-        report: dict[str, Any] = {
-            "name": system.name,
-            "runs": [str(one.path) for one in system.runs],
-            "tuner": run.tuner,
-            "dev_score": run.best["score"],
-            "best_iteration": run.best["iteration"],
-            "seconds": round(sum(one.seconds[-1] for one in system.runs), 3),
-        }
-        if found is not None:
-            scores = found.scores[number]
-            report |= {name: one.mean for name, one in scores.summaries.items()}
-            report |= {"precisions": scores.precisions, "length_ratio": scores.length_ratio}
-            outcome = comparisons.get((number, 0))
-            if outcome is not None:
-                report["p_value"] = outcome.p_value
-        return report
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         if str(self.output) != "-":

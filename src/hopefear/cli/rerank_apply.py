@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hopefear.base.config import option
 from hopefear.base.console import Console
-from hopefear.base.errors import InputError, OptionError
+from hopefear.base.errors import OptionError
 from hopefear.base.files import check_one_stdin, display_name, write_text
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
     from hopefear.base.weights import Weights
-    from hopefear.forest.io.nbest import NbestList
 
 
 @register("command", "rerank apply")
@@ -98,36 +97,18 @@ class RerankApply(Command):
         return {"lattices": lattices, "missing": missing}
 
     def _rerank(self, nbest: Path, weights: Weights, console: Console) -> Mapping[str, Any]:
-        import numpy as np
+        from hopefear.learn.reranker import Choice
 
-        from hopefear.forest import edge_scores
-        from hopefear.forest.io.nbest import read_nbest
-        from hopefear.learn.pool.candidate_builder import entry
-
-        changed = candidates = matched = 0
-        place = Places(nbest, self.ids)
+        choice = Choice(nbest, weights, self.format, self.ids)
         with console.step("rerank", unit="lists") as step, write_text(self.output) as out:
-            for list_ in read_nbest(nbest, self.format):
-                best = int(np.argmax(edge_scores(list_.forest, weights)))
-                changed += best != 0
-                candidates += list_.forest.edges
-                if not matched:
-                    matched = any(int(id) in weights for id in list_.forest.feature_ids)
-                out.writelines(place.take(list_, entry(list_.forest, best).text))
-                step.advance()
-            out.writelines(place.rest())
-        if place.lists and not matched:
-            console.warn(
-                f"no feature of the lists has a weight in {display_name(self.weights)}; "
-                "are these its lists?"
-            )
-        if place.missing:
-            console.warn(f"{place.missing:,} sentences without candidates are empty lines")
+            out.writelines(f"{text}\n" for text in choice.texts(step.advance))
+        for text in choice.remarks(display_name(self.weights)):
+            console.warn(text)
         return {
-            "lists": place.lists,
-            "candidates": candidates,
-            "changed": changed,
-            "missing": place.missing,
+            "lists": choice.lists,
+            "candidates": choice.candidates,
+            "changed": choice.changed,
+            "missing": choice.missing,
         }
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
@@ -136,53 +117,4 @@ class RerankApply(Command):
             return
         console.note(
             f"{report['lists']:,} lists, {report['changed']:,} times not the first candidate"
-        )
-
-
-class Places:
-    """Keeps the output parallel to the input of the system that made the lists."""
-
-    def __init__(self, nbest: Path, ids: bool) -> None:
-        self.nbest, self.ids = nbest, ids
-        self.lists = self.missing = 0
-        self._next = 0  # the number whose turn it is
-        self._waiting: dict[int, str] = {}
-        self._seen: set[str] = set()
-
-    def take(self, list_: NbestList, text: str) -> Iterator[str]:
-        """The translation of a list, and the lines that may be written now."""
-        id = list_.id
-        self.lists += 1
-        if self.ids or not (id.isascii() and id.isdigit()):
-            if id in self._seen:
-                raise self._second(id)
-            self._seen.add(id)
-            yield f"{id}\t{text}\n" if self.ids else f"{text}\n"
-            return
-        number = int(id)
-        if number < self._next or number in self._waiting:
-            raise self._second(id)
-        if number - self._next - len(self._waiting) > 10_000_000:
-            raise InputError(
-                f"{display_name(self.nbest)}: id {id} after {self.lists - 1:,} lists; expected the "
-                "numbers of sentences, give --ids"
-            )
-        self._waiting[number] = text
-        while self._next in self._waiting:
-            yield self._waiting.pop(self._next) + "\n"
-            self._next += 1
-
-    def rest(self) -> Iterator[str]:
-        """What waits at the end, with empty lines for sentences that have no list."""
-        for number in sorted(self._waiting):
-            for _ in range(number - self._next):
-                self.missing += 1
-                yield "\n"
-            yield self._waiting[number] + "\n"
-            self._next = number + 1
-
-    def _second(self, id: str) -> InputError:
-        return InputError(
-            f"{display_name(self.nbest)}: a second list of id {id!r}; put the candidates of one id "
-            "together"
         )

@@ -7,13 +7,13 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from hopefear.base.config import option, part_of
+from hopefear.base.config import option
 from hopefear.base.console import Console
 from hopefear.base.errors import OptionError
 from hopefear.base.files import (
@@ -26,72 +26,12 @@ from hopefear.base.files import (
 )
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
+from hopefear.model.overrides import DecoderOverrides
 from hopefear.model.translate_options import TranslateOptions
 
 if TYPE_CHECKING:
     from hopefear.base.weights import Weights
-    from hopefear.model.directory import Model
     from hopefear.model.translate import Translator
-
-Search = Literal["cube", "stack", "full"]
-
-
-@dataclass(kw_only=True)
-class DecoderOverrides:
-    """Options of the model's decoder that are given often; None: as the model says."""
-
-    search: Search | None = option(
-        None, help="cube pruning, or what it is compared with: stack (phrases), full (hiero)"
-    )
-    beam: int | None = option(None, min=1, help="phrase models: hypotheses per bin")
-    pop_limit: int | None = option(None, min=1, help="what cube pruning takes for each bin or node")
-    distortion_limit: int | None = option(
-        None, min=-1, help="phrase models: widest jump in source words; -1: any"
-    )
-    options: list[str] = option(
-        [], metavar="KEY=VALUE", help="other options of the decoder, as in configs/decoder.*.toml"
-    )
-    templates: list[str] | None = option(
-        None,
-        metavar="NAME",
-        may_be_empty=True,
-        help="the feature templates that are on, as NAME or NAME:option=value:…; without this "
-        "those of the model ([features.NAME] in its model.toml)",
-    )
-    plugin: list[Path] = option(
-        [],
-        metavar="FILE.py",
-        help="Python files with templates, taggers, tuners or metrics of your own",
-    )
-
-    def overrides(self, options_class: type) -> dict[str, Any]:
-        """What was given, by name; `options_class` is that of the decoder."""
-        from hopefear.base.config import parse_pairs
-
-        given = {
-            name: getattr(self, name)
-            for name in ("search", "beam", "pop_limit", "distortion_limit")
-            if getattr(self, name) is not None
-        }
-        for name, value in _pairs(options_class, self.options, parse_pairs).items():
-            if name in given:
-                raise OptionError(f"--options {name}: is given as --{name.replace('_', '-')} too")
-            given[name] = value
-        return given
-
-
-def chosen_templates(given: list[str] | None, model: Model) -> dict[str, dict[str, Any]] | None:
-    """What --templates says; None: as the model says."""
-    from hopefear.features.feature import parse_templates
-
-    return None if given is None else parse_templates(given, model.templates)
-
-
-def _pairs(cls: type, pairs: Iterable[str], parse: Any) -> dict[str, Any]:
-    try:
-        return dict(parse(cls, pairs))
-    except OptionError as error:
-        raise OptionError(str(error).replace("--set", "--options", 1)) from None
 
 
 @register("command", "translate")
@@ -135,7 +75,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     def run(self, console: Console) -> Mapping[str, Any] | None:
         from hopefear.base.threads import all_cores
         from hopefear.model.directory import Model
-        from hopefear.model.translate import Translator
+        from hopefear.model.translations import make_translator
 
         if self.serve_learner:
             self._prepare_serving()
@@ -147,13 +87,11 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             from hopefear.model.importing.cdec import load_weights
 
             weights = load_weights(self.weights)  # learners may be cdec's
-        translator = Translator(
+        translator = make_translator(
             model,
+            self,
             weights=weights,
-            options=TranslateOptions(**part_of(TranslateOptions, self)),
-            decoder=self.overrides(model.decoder_class.options_class),
-            templates=chosen_templates(self.templates, model),
-            folders=[*([self.input.parent] if str(self.input) != "-" else []), Path()],
+            folders=[self.input.parent] if str(self.input) != "-" else [],
             warn=console.warn,
         )
         if self.serve_learner:

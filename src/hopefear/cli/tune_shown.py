@@ -62,6 +62,8 @@ def describe_run(path: Path) -> dict[str, Any]:
 
 def show_run(report: Mapping[str, Any], console: Console) -> None:
     """The iterations of a run as a table."""
+    from hopefear.model.run import iteration_table
+
     tuner, metric = report["tuner"], report["metric"]
     loop = report["config"].get("loop", {})
     options = [f"{k} {v}" for k, v in {**tuner, "seed": loop.get("seed")}.items() if k != "name"]
@@ -69,39 +71,9 @@ def show_run(report: Mapping[str, Any], console: Console) -> None:
         f"{report['directory']}: a run of {tuner.get('name')} for {metric.get('name')} "
         f"({', '.join(options)})\n"
     )
-    heldout = any("heldout_score" in record for record in report["iterations"])
-    several = any("run" in record for record in report["iterations"])
-    rows = []
-    for record in report["iterations"]:
-        rows.append(
-            [
-                *([str(record["run"])] if several else []),
-                str(record["iteration"]),
-                _number(record, "score", ".2f"),
-                *([_number(record, "heldout_score", ".2f")] if heldout else []),
-                _number(record, "length_ratio", ".3f"),
-                _number(record, "objective", ".4f"),
-                _number(record, "change", ".4f"),
-                _number(record, "candidates", ",d"),
-                _number(record, "active_features", ",d"),
-                _number(record, "decode_seconds", ".1f"),
-                _number(record, "optimise_seconds", ".1f"),
-            ]
-        )
-    header = [
-        *(["run"] if several else []),
-        "iteration",
-        str(metric.get("name")),
-        *(["held out"] if heldout else []),
-        *("length", "objective", "change", "candidates", "active", "decode s", "optimise s"),
-    ]
+    header, rows = iteration_table(report["config"], report["iterations"])
     console.print(table(rows, header))
     for record in report["iterations"]:
-        place = f"run {record['run']}, " if several else ""
+        place = f"run {record['run']}, " if "run" in record else ""
         for text in record.get("warnings", []):
             console.print(f"\n{place}iteration {record['iteration']}: {text}")
-
-
-def _number(record: Mapping[str, Any], key: str, form: str) -> str:
-    value = record.get(key)
-    return "-" if value is None else format(value, form)

@@ -25,14 +25,17 @@ from typing import Any, Literal
 
 from hopefear._engine import ChartDecoder, FeatureTemplate, Forest
 from hopefear.base.config import option
-from hopefear.base.errors import InputError, OptionError, suggestion
+from hopefear.base.errors import OptionError, suggestion
 from hopefear.base.registry import register
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import (
+    Capability,
+    Decoded,
     Decoder,
     FeatureSpec,
     FoldParts,
     ModelParts,
+    Request,
     Sentence,
     Tokens,
     tagger_for,
@@ -113,6 +116,7 @@ class HieroDecoder(Decoder):
     """See the module. May be used by several threads at once."""
 
     options_class = HieroOptions
+    title = "hierarchical search"
 
     def __init__(
         self,
@@ -164,6 +168,8 @@ class HieroDecoder(Decoder):
                 )
         self._engine = self._make(rules, self.lms, factor, made)
         self._folds = [self._make(*fold, factor, made) for fold in folds]
+        able: set[Capability] = {"target", "grammar"}
+        self.can = frozenset(able | {"folds"} if folds else able)
 
     def _make(
         self,
@@ -222,20 +228,19 @@ class HieroDecoder(Decoder):
     def language_weight(self, weights: Weights) -> float:
         return self._lm_unit * sum(float(weights[name]) for name in self.lms)
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
+    def answer(self, request: Request) -> Decoded:
         """Everything that cube pruning kept; with a target all of its derivations."""
-        sentence = self.tagged(sentence)
+        sentence = self.tagged(request.sentence)
         grammar = self._grammar(sentence)
         text = (sentence.words, sentence.tags, sentence.id)
+        engine, weights, target = self._engine_of(sentence), request.weights.table, request.target
         if target is None:
             beam = self.options.pop_limit if self.options.search == "cube" else 0
-            made = self._engine_of(sentence).decode(*text, weights.table, grammar, beam)
+            made = engine.decode(*text, weights, grammar, beam)
         else:
             wanted = split_words(target) if isinstance(target, str) else list(target)
-            made = self._engine_of(sentence).constrain(*text, weights.table, grammar, wanted)
-        return self._forest(sentence, made)
+            made = engine.constrain(*text, weights, grammar, wanted)
+        return Decoded(self._forest(sentence, made))
 
     def parse(
         self, sentence: Sentence | Tokens, weights: Weights, *, target_features: bool = False
@@ -247,6 +252,7 @@ class HieroDecoder(Decoder):
         choose which rules of a source side are kept.
         """
         sentence = self.tagged(sentence)
+        self.check(Request(sentence, weights))
         grammar = self._grammar(sentence)
         text = (sentence.words, sentence.tags, sentence.id)
         made = self._engine_of(sentence).parse(*text, weights.table, grammar, target_features)
@@ -257,15 +263,6 @@ class HieroDecoder(Decoder):
         return spec.name, spec.factor
 
     def _grammar(self, sentence: Sentence) -> Any:
-        if sentence.options:
-            raise InputError(
-                f"sentence {sentence.id!r}: translations given by markup are for phrase models; "
-                "put them into the sentence's grammar"
-            )
-        if sentence.leave_out is not None:
-            raise InputError(
-                f"sentence {sentence.id!r}: leaving out a pair's own rules is for phrase models"
-            )
         return None if sentence.grammar is None else read_grammar(sentence.grammar).engine
 
     def _forest(self, sentence: Sentence, made: tuple[Any, ...]) -> Forest:

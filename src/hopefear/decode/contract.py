@@ -1,11 +1,20 @@
-"""The contract of decoders: a sentence and weights go in, a forest comes out.
+"""The contract of decoders: a request names a sentence, weights and what is wanted; the
+answer holds it.
 
     decoder = Model.load("fr-en").decoder()                  # whatever the model's system is
-    forest = decoder.decode("das haus", weights)
-    for forest in decoder.decode_all(sentences, weights, threads=2): ...
+    forest = decoder.forest("das haus", weights)             # all that search kept
+    for forest in decoder.forests(sentences, weights, threads=2): ...
 
-`decode` with a target gives all derivations of that target (forced or constrained decoding).
-Everything that is random, everything that learns, is elsewhere: equal arguments give equal bytes.
+    decoded = decoder.decode(Request("das haus", weights, spans=True))
+    decoded.forest, decoded.spans
+
+A request may ask for more than a search: all derivations of a given translation (`target`), those
+of a sentence pair to learn from or of its longest prefix (`gold`), the best translation of every
+span (`spans`), or less: sparse features collapsed into one score (`sparse`), or without their names
+(`named`). What a decoder is able to do is declared in `can`; a request for anything else is
+refused with one message. A decoder is never changed by those who use it.
+
+Everything that is random, everything that learns, is elsewhere: equal requests give equal bytes.
 
 A decoder is registered under the name of its system and made from the parts of a model directory
 (`Model.decoder()` does it):
@@ -23,14 +32,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from hopefear._engine import FeatureTemplate, Forest
-from hopefear.base.errors import InputError
+from hopefear._engine import BestSpans, Derivation, FeatureTemplate, Forest, SparseVector
+from hopefear.base.errors import InputError, OptionError
 from hopefear.base.threads import in_order
-from hopefear.base.weights import REST, FeatureNames, Weights
+from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.rules.table import RuleTable
@@ -114,6 +122,95 @@ class FeatureSpec:
     factor: float = 1.0
 
 
+MAX_STATES = 1_000_000  # of forced decoding, for one sentence
+
+#: What a decoder may be able to do, and how messages call it.
+Capability = Literal[
+    "target", "gold", "spans", "collapse", "markup", "grammar", "leave-out", "folds"
+]
+CAPABILITIES: Mapping[Capability, str] = {
+    "target": "all derivations of a given translation",
+    "gold": "forced decoding of sentence pairs and their prefixes",
+    "spans": "bins and the best translations of spans",
+    "collapse": "sparse features collapsed into one score",
+    "markup": "translations given by markup",
+    "grammar": "a grammar for each sentence",
+    "leave-out": "leaving out the rules of a training pair",
+    "folds": "decoding without a fold of the training text",
+}
+
+
+def refusal(capability: Capability, title: str) -> str:
+    """The part of a message that says what is missing."""
+    return f"needs {CAPABILITIES[capability]}, which {title} does not offer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldOptions:
+    """How a sentence pair becomes an example to learn from."""
+
+    # Of a pair without a derivation: its longest prefix of at least so many source words; None: no
+    # prefix.
+    prefixes: int | None = None
+    max_states: int = MAX_STATES  # search gives up beyond
+    table_limit: int = 0  # phrases of a source phrase, the best by the weights; 0: all
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a decoder is asked for."""
+
+    sentence: Sentence | Tokens
+    weights: Weights
+    target: Tokens | None = None  # all derivations of this translation, instead of a search
+    # "collapsed": the forest has one feature `SPARSE_SCORE`, the score of the sparse features under
+    # the weights, in place of them. Much less to write, where nobody looks at them one by one.
+    sparse: Literal["full", "collapsed"] = "full"
+    # False: names of sparse features may be missing; `Decoder.name_features` gives them later.
+    named: bool = True
+    spans: bool = False  # also the best translation of every span
+    gold: GoldOptions | None = None  # with `target`: make an example to learn from
+
+    def needs(self) -> Iterator[Capability]:
+        """The capabilities that the request takes."""
+        if self.gold is not None:
+            yield "gold"
+        elif self.target is not None:
+            yield "target"
+        if self.spans:
+            yield "spans"
+        if self.sparse == "collapsed":
+            yield "collapse"
+        if isinstance(self.sentence, Sentence):
+            if self.sentence.options:
+                yield "markup"
+            if self.sentence.grammar is not None:
+                yield "grammar"
+            if self.sentence.leave_out is not None:
+                yield "leave-out"
+            if self.sentence.fold is not None:
+                yield "folds"
+
+
+@dataclass(frozen=True)
+class GoldPair:
+    """A sentence pair to learn from, or a prefix of it; its derivations are the forest beside."""
+
+    sentence: Sentence  # of a prefix its words, the others as what follows
+    target: str  # of a prefix the longest one
+    complete: bool = True  # False: a prefix
+    gave_up: bool = False  # search made too many states: there may be derivations
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The answer to a request."""
+
+    forest: Forest  # everything that search kept, or all derivations of the target
+    spans: BestSpans | None = None
+    gold: GoldPair | None = None
+
+
 class FoldParts(NamedTuple):
     """What a model has from its training text without one fold."""
 
@@ -143,13 +240,12 @@ class Decoder(ABC):
     """Base of all decoders. An object may be used by several threads at once."""
 
     options_class: ClassVar[type]  # what can be chosen about the search
-    # Whether forests keep bins, all nodes that cover i words, and there is `best_spans`: what
-    # search-aware tuning needs.
-    has_bins: ClassVar[bool] = False
+    title: str = "this decoder"  # how messages call it
+    can: frozenset[Capability] = frozenset()  # what it is able to do
     names: FeatureNames  # of the features that its forests have
     tagger: SentenceTags | None = None  # if a template looks at tags
-    # The names of the features that count words left as they are: a last resort, with a weight to
-    # forbid it where there is anything else.
+    # The names of the features that count untranslated (copied) words: a last resort, with a weight
+    # to forbid it where there is anything else.
     untranslated: frozenset[str] = frozenset()
 
     @classmethod
@@ -163,10 +259,56 @@ class Decoder(ABC):
         """The names of the features that every model of this kind has, in a fixed order."""
 
     @abstractmethod
-    def decode(
+    def answer(self, request: Request) -> Decoded:
+        """Answer a request that the decoder is able to answer."""
+
+    def decode(self, request: Request) -> Decoded:
+        """Answer a request; an `InputError` if it takes what the decoder `can` not do."""
+        self.check(request)
+        return self.answer(request)
+
+    def decode_all(self, requests: Iterable[Request], *, threads: int = 1) -> Iterator[Decoded]:
+        """Answers in the order of the requests, which are read as they are needed."""
+        yield from in_order(self.decode, requests, threads)
+
+    def forest(
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
     ) -> Forest:
         """Everything that search kept; with a target all of its derivations."""
+        return self.decode(Request(sentence, weights, target)).forest
+
+    def forests(
+        self, sentences: Iterable[Sentence | Tokens], weights: Weights, *, threads: int = 1
+    ) -> Iterator[Forest]:
+        """The forests of many sentences, in their order."""
+        requests = (Request(sentence, weights) for sentence in sentences)
+        return (decoded.forest for decoded in self.decode_all(requests, threads=threads))
+
+    def check(self, request: Request) -> None:
+        """Refuse a request that takes what the decoder is not able to do."""
+        for capability in request.needs():
+            if capability not in self.can:
+                id = Sentence.of(request.sentence).id
+                raise InputError(f"sentence {id!r}: {refusal(capability, self.title)}")
+
+    def require(self, capability: Capability, who: str, remedy: str) -> None:
+        """Refuse, before anything is decoded, that `who` uses a decoder without a capability."""
+        if capability not in self.can:
+            raise OptionError(f"{who}: {refusal(capability, self.title)}; {remedy}")
+
+    def name_features(
+        self, sentence: Sentence | Tokens, derivation: Derivation, wanted: SparseVector
+    ) -> None:
+        """Name those of the wanted features that a derivation has, after a request without names.
+
+        Templates may fire millions of features, of which few get a weight. The default suits
+        decoders whose forests have all names in any case.
+        """
+        return
+
+    def collapsed_weights(self, weights: Weights) -> Weights:
+        """The weights for forests whose sparse features are collapsed into one score."""
+        return Weights({**{name: weights[name] for name in self.dense}, SPARSE_SCORE: 1.0})
 
     def tagged(self, text: Sentence | Tokens) -> Sentence:
         """The sentence with the tags of its words, if templates look at them."""
@@ -179,43 +321,19 @@ class Decoder(ABC):
         """What this learner of several uses; decoders with a state for each of them differ."""
         return self
 
-    def summed(self) -> Decoder | None:
-        """The same search, but its forests have one feature in place of all that templates fire:
-        `REST`, their score under the weights of the search. Much less to write, for who wants
-        translations and does not learn such features. None: nothing fires, or it cannot.
-        """
-        return None
-
-    def summed_weights(self, weights: Weights) -> Weights:
-        """Those for forests of `summed`."""
-        return Weights({**{name: weights[name] for name in self.dense}, REST: 1.0})
-
     def language_weight(self, weights: Weights) -> float:
-        """What a natural log of the language models counts, all of them together; 0: no model."""
+        """The weight of a natural log of all language models together; 0: no model."""
         return 0.0
 
     def note(self, sentence: Sentence | Tokens) -> str | None:
-        """What a person should know of how this sentence is searched, before it is: that a limit
-        is lowered because it is so long, and the like. None: nothing.
+        """A remark on how this sentence is searched, such as a limit that is lowered because of
+        its length; None: nothing to remark.
         """
         return None
-
-    def decode_all(
-        self,
-        sentences: Iterable[Sentence | Tokens],
-        weights: Weights,
-        *,
-        targets: Iterable[Tokens] | None = None,
-        threads: int = 1,
-    ) -> Iterator[Forest]:
-        """Forests in the order of the sentences, which are read as they are needed."""
-        wanted: Iterable[Tokens | None] = repeat(None) if targets is None else targets
-        pairs = zip(sentences, wanted, strict=False)
-        yield from in_order(lambda pair: self.decode(pair[0], weights, pair[1]), pairs, threads)
 
 
 def tagger_for(
     templates: Iterable[FeatureTemplate], make: Callable[[], SentenceTags] | None
 ) -> SentenceTags | None:
     """The model's tagger, if some template looks at tags."""
-    return make() if make is not None and any(one.needs_tags for one in templates) else None
+    return make() if make is not None and any(t.needs_tags for t in templates) else None

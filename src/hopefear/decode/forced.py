@@ -6,7 +6,7 @@
 
 Goes in: a phrase decoder, a sentence, its translation or several of them. Comes out: a forest of
 all derivations that yield one of them, by exact search without a beam, under the decoder's own
-distortion limit. It looks like the forest of `PhraseDecoder.decode`: nodes labelled with what is
+distortion limit. It looks like the forest of a search: nodes labelled with what is
 covered, all features, a goal whose edges add the end of the sentence. Only nodes are in it from
 which the translation can be completed, so node sets of a bin are the good ones of that bin. The
 forest does not depend on weights: it is built once and rescored when they change.
@@ -36,13 +36,12 @@ from typing import TYPE_CHECKING
 from hopefear._engine import Forest
 from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
-from hopefear.decode.contract import Sentence, Tokens, TrainingPair
+from hopefear.decode.contract import MAX_STATES, Sentence, Tokens, TrainingPair
 from hopefear.text.tokenizers.plain import split_words
 
 if TYPE_CHECKING:
     from hopefear.decode.phrase import PhraseDecoder
 
-MAX_STATES = 1_000_000
 SHORTEST_PREFIX = 5  # section 5.2: "5 or more Chinese words"
 
 
@@ -80,13 +79,14 @@ def force(
     table_limit: int = 0,
     weights: Weights | None = None,
     leave_out: bool = False,
+    named: bool = True,
 ) -> Gold:
     """All derivations that yield one of the targets.
 
     `leave_out`: without the rules that the model has from this pair alone, the first target being
     that of the pair; a `Sentence` may say more precisely which they are (`Sentence.leave_out`).
     `table_limit`: only so many phrases for a source phrase, the best by `weights`, as search for a
-    translation has them; 0: all.
+    translation has them; 0: all. `named`: give the names of sparse features.
     """
     if table_limit > 0 and weights is None:
         raise OptionError("a table limit chooses phrases by their weights; give weights, too")
@@ -104,6 +104,6 @@ def force(
             most_nodes=max_states,
             table_limit=table_limit,
             names=decoder.names,
-            named=decoder.name_features,
+            named=named,
         )
     )

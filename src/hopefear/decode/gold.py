@@ -1,8 +1,8 @@
 """A sentence pair to learn from: all of its derivations, or those of its beginning.  [yu2013]
 
-Goes in: a phrase decoder, a sentence and its translation. Comes out: a `GoldPair`, the pair itself
-if it has a derivation; else, if asked for, the longest beginning of the sentence that has one, as a
-sentence of its own.
+Takes a phrase decoder and a request for a sentence and its translation. Returns a `GoldPair`, the
+pair itself if it has a derivation; else, if asked for, the longest prefix of the sentence that has
+one, as a sentence of its own, and the derivations as a forest.
 
 Neither the gold forest nor a later search for such a beginning translates more than its words; but
 features that look at what follows see it, as they will when a sentence is translated. Good is
@@ -17,14 +17,13 @@ link at the border may be in it or not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hopefear._engine import Forest
-from hopefear.base.weights import Weights
-from hopefear.decode.contract import Sentence, Tokens
-from hopefear.decode.forced import MAX_STATES, SHORTEST_PREFIX
+from hopefear.decode.contract import Decoded, GoldOptions, GoldPair, Request, Sentence
+from hopefear.decode.forced import SHORTEST_PREFIX
 from hopefear.decode.forced import force as decode_by_force
 from hopefear.text.tokenizers.plain import split_words
 
@@ -32,58 +31,38 @@ if TYPE_CHECKING:
     from hopefear.decode.phrase import PhraseDecoder
 
 
-@dataclass(frozen=True)
-class GoldPair:
-    """What there is to learn from."""
+def gold_pair(decoder: PhraseDecoder, request: Request, options: GoldOptions) -> Decoded:
+    """Takes a request with a target; returns the pair, or its longest prefix, and the derivations.
 
-    sentence: Sentence  # of a prefix its words, the others as what follows
-    target: str  # of a prefix the longest one
-    forest: Forest  # no nodes: there is no derivation
-    complete: bool  # False: a prefix
-    gave_up: bool = False  # search made too many states: there may be derivations
-
-
-def gold_pair(
-    decoder: PhraseDecoder,
-    sentence: Sentence | Tokens,
-    target: Tokens,
-    *,
-    prefixes: int | None = None,
-    max_states: int = MAX_STATES,
-    table_limit: int = 0,
-    weights: Weights | None = None,
-) -> GoldPair:
-    """`prefixes`: where the pair has no derivation, its longest prefix of so many source words.
-    `table_limit`, `weights`: as `force` takes them.
+    A forest without nodes: there is no derivation.
     """
     force = partial(
         decode_by_force,
         decoder,
-        max_states=max_states,
-        table_limit=table_limit,
-        weights=weights,
+        max_states=options.max_states,
+        table_limit=options.table_limit,
+        weights=request.weights,
+        named=request.named,
     )
-    whole = decoder.tagged(sentence)  # a prefix has the tags that its words have there
+    whole = decoder.tagged(request.sentence)  # a prefix has the tags that its words have there
+    target = request.target or ()
     words = split_words(target) if isinstance(target, str) else list(target)
-    found = force(
-        whole,
-        words,
-        prefix=prefixes is not None,
-        shortest_prefix=prefixes or SHORTEST_PREFIX,
-    )
+    shortest = options.prefixes or SHORTEST_PREFIX
+    found = force(whole, words, prefix=options.prefixes is not None, shortest_prefix=shortest)
+    pair = GoldPair(whole, " ".join(words), gave_up=found.limit_hit)
     if found.reachable or not found:
-        return GoldPair(whole, " ".join(words), found.forest, True, found.limit_hit)
-    gave_up = found.limit_hit
+        return Decoded(found.forest, gold=pair)
     for source, targets in _beginnings(whole, len(words), found.source_words, found.target_words):
-        if source < (prefixes or SHORTEST_PREFIX):
+        if source < shortest:
             break
         part = whole.prefix(source)
         texts = [words[:end] for end in targets]
         again = force(part, *texts)
-        gave_up |= again.limit_hit
+        pair = replace(pair, gave_up=pair.gave_up | again.limit_hit)
         if again:
-            return GoldPair(part, " ".join(texts[-1]), again.forest, False, gave_up)
-    return GoldPair(whole, " ".join(words), Forest(), True, gave_up)
+            prefix = replace(pair, sentence=part, target=" ".join(texts[-1]), complete=False)
+            return Decoded(again.forest, gold=prefix)
+    return Decoded(Forest(), gold=pair)
 
 
 def _beginnings(

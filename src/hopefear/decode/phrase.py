@@ -2,7 +2,7 @@
 [koehn2004beam, huang2007, yu2013, liu2014]
 
     decoder = PhraseDecoder(RuleTable.open("rules.bin"), {"lm": LanguageModel.load("lm.bin")})
-    forest = decoder.decode("la maison", weights)
+    forest = decoder.forest("la maison", weights)
 
 Goes in: a sentence (any number of words up to 10,000) and weights. Comes out: a forest with
 everything that survived, in all bins. Its first node is the empty hypothesis; a node's labels are
@@ -30,14 +30,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from hopefear._engine import (
-    BestSpans,
     Derivation,
-    Forest,
     PhraseInput,
     PhraseModel,
     PhraseSettings,
@@ -46,18 +43,21 @@ from hopefear._engine import (
 from hopefear.base.config import option
 from hopefear.base.errors import InputError, OptionError, suggestion
 from hopefear.base.registry import register
-from hopefear.base.weights import REST, FeatureNames, Weights
+from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.decode.contract import (
+    Capability,
+    Decoded,
     Decoder,
     FeatureSpec,
     FoldParts,
     ModelParts,
+    Request,
     Sentence,
     Tokens,
     tagger_for,
 )
-from hopefear.decode.forced import MAX_STATES, force
-from hopefear.decode.gold import GoldPair, gold_pair
+from hopefear.decode.forced import force
+from hopefear.decode.gold import gold_pair
 from hopefear.features.feature import Feature, make_feature
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
@@ -124,7 +124,7 @@ class PhraseDecoder(Decoder):
     """Read-only; may be shared by threads."""
 
     options_class: ClassVar[type] = PhraseOptions
-    has_bins: ClassVar[bool] = True
+    title = "phrase-based search"
 
     def __init__(
         self,
@@ -173,10 +173,11 @@ class PhraseDecoder(Decoder):
             for part in (FoldParts(rules, self.lms), *folds)
         )
         self.settings = self.options.settings()
-        self.name_features = True  # that templates fire; see `name`
-        self._rest = 0  # the feature that stands for them; see `summed`
         for name in self.engine.dense:
             self.names.intern(name)
+        able: set[Capability] = {"target", "gold", "spans", "markup", "leave-out"}
+        able |= {"collapse"} if self.templates else set()
+        self.can = frozenset(able | {"folds"} if folds else able)
 
     @classmethod
     def load(cls, parts: ModelParts, options: PhraseOptions) -> PhraseDecoder:
@@ -203,98 +204,42 @@ class PhraseDecoder(Decoder):
     def dense(self) -> list[str]:
         return list(self.engine.dense)
 
-    def summed(self) -> PhraseDecoder | None:
-        if not self.templates:
-            return None
-        made = copy(self)
-        made._rest = self.names.intern(REST)
-        return made
-
     def language_weight(self, weights: Weights) -> float:
         return self._lm_unit * sum(float(weights[name]) for name in self.lms)
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
-        if target is None:
-            return self.decode_with_spans(sentence, weights)[0]
-        gold = force(self, sentence, target)
-        if gold.limit_hit:
-            raise InputError(
-                f"sentence {Sentence.of(sentence).id!r}: forced decoding made {gold.states:,} "
-                "states and gave up; lower the distortion limit or call decode.forced.force with "
-                "a larger max_states"
-            )
-        return gold.forest
-
-    def gold(
-        self,
-        sentence: Sentence | Tokens,
-        target: Tokens,
-        *,
-        prefixes: int | None = None,
-        max_states: int = MAX_STATES,
-        table_limit: int = 0,
-        weights: Weights | None = None,
-    ) -> GoldPair:
-        """The pair to learn from, with all derivations: see `decode/gold.py`."""
-        return gold_pair(
-            self,
-            sentence,
-            target,
-            prefixes=prefixes,
-            max_states=max_states,
-            table_limit=table_limit,
-            weights=weights,
-        )
-
-    def prefix(self, sentence: Sentence | Tokens, words: int) -> Sentence:
-        """The first words of a sentence, as `gold` takes them for a prefix."""
-        return self.tagged(sentence).prefix(words)
-
-    def decode_with_spans(
-        self, sentence: Sentence | Tokens, weights: Weights
-    ) -> tuple[Forest, BestSpans]:
-        """The forest, and the best translation of every span that a derivation may leave open."""
-        forest, spans = self.engine_of(sentence).decode(
-            self.engine_input(sentence),
-            weights=weights.table,
+    def answer(self, request: Request) -> Decoded:
+        if request.gold is not None:
+            return gold_pair(self, request, request.gold)
+        if request.target is not None:
+            found = force(self, request.sentence, request.target, named=request.named)
+            if found.limit_hit:
+                raise InputError(
+                    f"sentence {Sentence.of(request.sentence).id!r}: forced decoding made "
+                    f"{found.states:,} states and gave up; lower the distortion limit or call "
+                    "decode.forced.force with a larger max_states"
+                )
+            return Decoded(found.forest)
+        collapsed = request.sparse == "collapsed"
+        forest, spans = self.engine_of(request.sentence).decode(
+            self.engine_input(request.sentence),
+            weights=request.weights.table,
             settings=self.settings,
             names=self.names,
-            named=self.name_features,
-            summed=self._rest,
+            named=request.named,
+            summed=self.names.intern(SPARSE_SCORE) if collapsed else 0,
         )
-        return forest, spans
+        # Search has the spans in any case: they are its future costs.
+        return Decoded(forest, spans if request.spans else None)
 
-    def name(
+    def name_features(
         self, sentence: Sentence | Tokens, derivation: Derivation, wanted: SparseVector
     ) -> None:
-        """Name those of the wanted features that a derivation of the sentence has.
-
-        Templates may fire millions of features, of which few get a weight. A decoder whose
-        `name_features` is off gives forests with the ids alone, and is asked for names when they
-        are known to matter.
-        """
         self.engine_of(sentence).name_features(
             self.engine_input(sentence),
             forest=derivation.forest,
             edges=derivation.edges,
             wanted=wanted,
             names=self.names,
-        )
-
-    def best_spans(
-        self, sentence: Sentence | Tokens, weights: Weights, width: int | None = None
-    ) -> BestSpans:
-        """The best monotone translation of each span of up to `width` words, and of those that end
-        with the sentence: future costs, and the strings of search-aware tuning (Liu & Huang 2014,
-        algorithm 1). By default all that search needs: as wide as the distortion limit.
-        """
-        return self.engine_of(sentence).best_spans(
-            self.engine_input(sentence),
-            weights=weights.table,
-            settings=self.settings,
-            width=-1 if width is None else width,
         )
 
     def score_derivation(

@@ -13,13 +13,15 @@ from hopefear._engine import Forest, Vocabulary
 from hopefear.base.errors import InputError
 from hopefear.base.files import PathLike, display_name
 from hopefear.base.weights import FeatureNames, Weights
-from hopefear.decode.contract import Decoder, Sentence, Tokens
+from hopefear.decode.contract import Decoded, Decoder, Request, Sentence
 from hopefear.forest import trim
 from hopefear.forest.io.forests import read_forests
 
 
 class GivenForests(Decoder):
     """Forests read from files, kept in memory or mapped."""
+
+    title = "a file of lattices"
 
     def __init__(self) -> None:
         self.names = FeatureNames()
@@ -62,12 +64,8 @@ class GivenForests(Decoder):
     def dense(self) -> list[str]:
         return sorted(self._dense.values())
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
-        if target is not None:
-            raise InputError("lattices cannot be searched for a target; use a model")
-        return self._forests[int(Sentence.of(sentence).id)]
+    def answer(self, request: Request) -> Decoded:
+        return Decoded(self._forests[int(Sentence.of(request.sentence).id)])
 
     def start_weights(self) -> Weights:
         """1 for what a lattice calls its own weight; nothing where there are features."""

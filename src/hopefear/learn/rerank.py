@@ -8,7 +8,7 @@ than chance. With folds every sentence is reranked by weights that were tuned on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,23 +53,26 @@ def read_lists(
     metric: Metric | None,
     *,
     format: Format | None = None,
+    entries: Sequence[Mapping[str, Any]] | None = None,
     directory: PathLike | None = None,
     threads: int = 1,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Lists:
     """Lists with the statistics of a metric; `None`: the mean of the scores in the file.
 
-    With references ids are numbers of sentences, from 0, in any order; lists of one id are joined.
+    `entries`: candidates in memory instead of in the file, as JSON lines have them. With references
+    ids are numbers of sentences, from 0, in any order; lists of one id are joined.
     """
     names = FeatureNames()
     if metric is None:
-        return _read_scored(path, format, names, directory, advance)
+        read = read_nbest(path, format, names=names, entries=entries)
+        return _read_scored(read, path, names, directory, advance)
     builder = CandidateBuilder(
         metric, references, names=names, directory=directory, threads=threads
     )
     found: dict[int, str] = {}
     total = 0
-    for list_ in read_nbest(path, format, names=names):
+    for list_ in read_nbest(path, format, names=names, entries=entries):
         sentence = sentence_number(list_.id, len(references), path)
         found.setdefault(sentence, list_.id)
         total += list_.forest.edges
@@ -86,15 +89,15 @@ def read_lists(
 
 
 def _read_scored(
+    read: Iterator[NbestList],
     path: PathLike,
-    format: Format | None,
     names: FeatureNames,
     directory: PathLike | None,
     advance: Callable[[int], None],
 ) -> Lists:
     """Two readings: the scale of the scores must be known before they are counted."""
     lists: list[NbestList] = []
-    for list_ in read_nbest(path, format, names=names):
+    for list_ in read:
         absent = np.flatnonzero(np.isnan(list_.scores))
         if len(absent):
             raise InputError(

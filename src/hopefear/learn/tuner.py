@@ -58,8 +58,9 @@ class Task:
     learnable: NDArray[np.uint64] | None = None
     # Whether a decoder goes on with the new weights: then they must hold outside the pool too.
     searching: bool = False
-    # Whether there are weights that the pool does not show, and that stay: no tuner may rescale.
-    has_rest: bool = False
+    # Whether sparse features are collapsed into one score, whose weight of 1 must stay: no tuner
+    # may rescale the weights.
+    collapsed: bool = False
     progress: Callable[[int], None] | None = None
 
 
@@ -76,11 +77,17 @@ class Tuner(ABC):
     """Base of all tuners."""
 
     name: ClassVar[str]
+    loop: ClassVar[str]  # the registered name of the loop that runs it
     # The result is the mean of so many last iterations, unless the loop is told otherwise; 0: the
     # best one.
     average_last: ClassVar[int] = 0
     # Moves a few features only: of templates none, unless there are few of them.
     dense_only: ClassVar[bool] = False
+
+    @property
+    def needs_spans(self) -> bool:
+        """Whether it looks at the best translations of spans (`Request.spans`)."""
+        return False
 
     @property
     def takes_lists(self) -> bool:
@@ -100,6 +107,7 @@ class Tuner(ABC):
 class BatchTuner(Tuner):
     """Optimises on a pool; the loop decodes again and repeats."""
 
+    loop: ClassVar[str] = "batch"
     spaces: ClassVar[tuple[Space, ...]] = ("kbest",)  # the first is the default
     kbest: ClassVar[int] = 100  # candidates a sentence and decoding, unless the loop is told others
 
@@ -207,6 +215,7 @@ class OnlineTuner(Tuner):
     checkpoint, per learner; weights and averages are saved by the loop.
     """
 
+    loop: ClassVar[str] = "online"
     kbest: ClassVar[int] = 500  # translations looked at, unless the loop is told others
     wants_gold: ClassVar[bool] = False  # learns from examples with `gold` only (forced decoding)
 

@@ -4,6 +4,18 @@ A metric is one file with one class (`metric.py` is the contract): additive whol
 per sentence, and a score of their sum. `create` makes one by its registered name.
 """
 
-from hopefear.metrics.metric import Metric, create
+from typing import TYPE_CHECKING, Any
 
 __all__ = ["Metric", "create"]
+
+if TYPE_CHECKING:
+    from hopefear.metrics.metric import Metric, create
+else:
+
+    def __getattr__(name: str) -> Any:
+        # Options of scoring are read where numpy is not loaded yet.
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from hopefear.metrics import metric
+
+        return getattr(metric, name)

@@ -61,6 +61,11 @@ class Model:
         self.directory = directory
         self.settings = settings
 
+    def __repr__(self) -> str:
+        trained = self.settings.get("training", {}).get("steps", {}).get("rules", {})
+        rules = f", {trained['rules']:,} rules" if "rules" in trained else ""
+        return f"Model({str(self.directory)!r}: {self.system}{rules})"
+
     @classmethod
     def load(cls, directory: PathLike) -> Model:
         """Read model.toml and check that the parts it names are there."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from hopefear.base.files import PathLike
 from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
 from hopefear.decode import trace
-from hopefear.decode.contract import Sentence
+from hopefear.decode.contract import Request, Sentence
 from hopefear.decode.markup import Marked, read_options, read_segment
 from hopefear.forest import consensus, edge_scores, kbest, max_translation, viterbi
 from hopefear.forest.intersect import derivation_of
@@ -52,6 +52,9 @@ class Translated:
     source_words: int
     nbest: list[str] = field(default_factory=list)  # lines of the list
     warning: str = ""
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Translator:
@@ -84,9 +87,9 @@ class Translator:
         )
         self.templates = model.templates if templates is None else dict(templates)
         self.decoder = model.decoder(templates=templates, folds=folds, **(decoder or {}))
-        # Lists show features; a translation does not.
-        summed = None if self.options.nbest else self.decoder.summed()
-        self._summed = None if summed is None else (summed, summed.summed_weights(self.weights))
+        # Lists show sparse features; a translation does not.
+        collapses = not self.options.nbest and "collapse" in self.decoder.can
+        self._collapsed = self.decoder.collapsed_weights(self.weights) if collapses else None
         self._scale = self._posterior_scale()
         # A grammar may have features of its own; what they are is not known before it is read.
         closed = model.has_rules and not model.rules.statistics().get("sparse_features", 0)
@@ -113,11 +116,11 @@ class Translator:
         id = sentence.id or str(number)
         if not sentence.words:
             return Translated("", 0.0, 0, [self._empty(id)] if self.options.nbest else [])
-        decoder, weights = self.decoder, self.weights
-        if self._summed is not None and target is None:
-            decoder, weights = self._summed
+        request, weights = Request(sentence, self.weights, target), self.weights
+        if self._collapsed is not None and target is None:
+            request, weights = replace(request, sparse="collapsed"), self._collapsed
         try:
-            forest = decoder.decode(sentence, self.weights, target)
+            forest = self.decoder.decode(request).forest
         except HopefearError as error:
             if isinstance(error, InputError) and self._is_plain(sentence, target):
                 # Too long, for instance: no reason to give up the lines after it.

@@ -101,7 +101,7 @@ class LearnerServer:
     def _entries(self, sentence: Sentence, place: str) -> list[str]:
         decoder = self.translator.decoder
         try:
-            forest = decoder.decode(sentence, self.weights)
+            forest = decoder.forest(sentence, self.weights)
         except InputError as error:
             if sentence.grammar is not None:
                 raise InputError(f"{place}: {error}") from None

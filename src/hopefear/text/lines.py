@@ -12,9 +12,10 @@ empty line is a sentence without words; a last line without `\n` counts.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import BinaryIO
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import (
@@ -25,6 +26,9 @@ from hopefear.base.files import (
     open_text,
     write_text,
 )
+
+#: A file, or sentences in memory.
+Text: TypeAlias = PathLike | Iterable[str]
 
 _END = object()
 
@@ -49,10 +53,35 @@ def _bare(lines: Iterator[str]) -> Iterator[str]:
         yield line.removesuffix("\r")
 
 
-def read_parallel(paths: Sequence[PathLike]) -> Iterator[tuple[str, ...]]:
-    """One line of every file at a time; files of different length are an `InputError`."""
+class Texts(dict[Path, list[str]]):
+    """Texts in memory, by names that stand where paths do: `<dev>`."""
+
+    def add(self, text: Text, name: str) -> Path:
+        """The path of a text: that of its file, or a name if it is sentences in memory."""
+        if isinstance(text, str | os.PathLike):
+            return Path(text)
+        path, lines = Path(f"<{name}>"), list(text)
+        for number, line in enumerate(lines, 1):
+            if not isinstance(line, str):
+                raise InputError(f"{path}:{number}: {line!r} is no text; expected a sentence")
+            if "\n" in line:
+                raise InputError(f"{path}:{number}: has a line break; give a sentence per entry")
+        self[path] = lines
+        return path
+
+
+def read_parallel(
+    paths: Sequence[PathLike], texts: Mapping[Path, Sequence[str]] | None = None
+) -> Iterator[tuple[str, ...]]:
+    """One line of every file at a time; files of different length are an `InputError`.
+
+    `texts` are those that are not files, by their names (`Texts`).
+    """
     check_one_stdin(*paths)
-    readers: list[Iterator[object]] = [iter(read_lines(path)) for path in paths]
+    known = texts or {}
+    readers: list[Iterator[object]] = [
+        iter(known[Path(path)] if Path(path) in known else read_lines(path)) for path in paths
+    ]
     count = 0
     while True:
         row = tuple(next(reader, _END) for reader in readers)

@@ -67,9 +67,9 @@ def test_without_a_limit_only_up_to_30_words(decoders: dict[int, PhraseDecoder])
 
 
 def test_the_number_of_derivations(decoders: dict[int, PhraseDecoder]) -> None:
-    forest = decoders[-1].decode(["a"] * 5, Weights(), ["A"] * 5)
+    forest = decoders[-1].forest(["a"] * 5, Weights(), ["A"] * 5)
     assert derivations(forest) == pytest.approx(math.factorial(5))
-    assert derivations(decoders[-1].decode("a", Weights(), "X")) == 0
+    assert derivations(decoders[-1].forest("a", Weights(), "X")) == 0
 
 
 def test_searches_that_gave_up(decoders: dict[int, PhraseDecoder]) -> None:

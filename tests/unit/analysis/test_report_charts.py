@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hopefear.analysis.report.charts import (
@@ -43,6 +43,7 @@ def test_ticks_are_round() -> None:
     st.booleans(),
     st.booleans(),
 )
+@example([(1.0, 0.0)], True, False)
 def test_points_are_inside(points: list[tuple[float, float]], log: bool, whole: bool) -> None:
     if whole:
         points = [(float(n), y) for n, (_, y) in enumerate(points)]

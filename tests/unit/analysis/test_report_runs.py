@@ -15,7 +15,7 @@ from hopefear.learn.loop.run import write_config
 
 
 def test_a_run(tmp_path: Path) -> None:
-    run = Run.read(write_run(tmp_path / "run"))
+    run = Run(write_run(tmp_path / "run"))
     assert run.tuner == "mira"
     assert run.finished
     assert run.chosen == 1
@@ -24,7 +24,7 @@ def test_a_run(tmp_path: Path) -> None:
 
 
 def test_a_metric_that_is_to_fall(tmp_path: Path) -> None:
-    run = Run.read(write_run(tmp_path / "run", (60, 50, 55), more={"metric": {"name": "ter"}}))
+    run = Run(write_run(tmp_path / "run", (60, 50, 55), more={"metric": {"name": "ter"}}))
     assert run.chosen == 1
     assert run.quality == -50
 
@@ -34,7 +34,7 @@ def test_the_held_out_set_decides(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
     lines = [{**one, "heldout_score": n} for n, one in enumerate(lines)]
     (path / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
-    assert Run.read(path).chosen == 2
+    assert Run(path).chosen == 2
     assert "held out" in learning(read_systems([path]))
 
 
@@ -48,7 +48,7 @@ def test_the_run_says_which_weights_it_chose(tmp_path: Path) -> None:
         lines = (path / "metrics.jsonl").read_text().splitlines()
         mean = {**json.loads(lines[3]), "mean_of": [1, 2]}
         (path / "metrics.jsonl").write_text("\n".join([*lines[:3], json.dumps(mean)]) + "\n")
-        run = Run.read(path)
+        run = Run(path)
         assert run.chosen == (1 if chosen is None else chosen)
         assert run.which == ("mean of 1 to 2" if chosen == 3 else "1 of 2")
 
@@ -100,7 +100,7 @@ def test_an_iteration_that_was_not_decoded_yet(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", (20.0, 25.0), phase="optimised")
     with (run / "metrics.jsonl").open("a") as file:
         file.write('{"iteration": 2, "objective": 1.0, "change": 0.1}\n')
-    read = Run.read(run)
+    read = Run(run)
     assert len(read.records) == 2
     assert not read.finished
 

@@ -20,6 +20,7 @@ from hopefear.decode import (
     force,
     leaving_out,
 )
+from hopefear.decode.contract import Request
 from hopefear.features.sparse.rule_id import RuleId
 from hopefear.features.sparse.target_bigrams import TargetBigrams
 from hopefear.forest import bin_nodes, count, kbest, viterbi
@@ -91,8 +92,8 @@ def test_bins_have_good_nodes_only(bush: SmallModel) -> None:
 
 def test_it_does_not_depend_on_weights(bush: SmallModel) -> None:
     decoder = bush.decoder(limited(5))
-    first = decoder.decode(SOURCE, random_weights(1, bush), TARGET)
-    second = decoder.decode(SOURCE, random_weights(2, bush), TARGET)
+    first = decoder.forest(SOURCE, random_weights(1, bush), TARGET)
+    second = decoder.forest(SOURCE, random_weights(2, bush), TARGET)
     for name in ("heads", "tails", "edge_dense", "own_values", "row_dense", "rules"):
         assert getattr(first, name).tobytes() == getattr(second, name).tobytes()
     for seed in (1, 2):
@@ -176,7 +177,7 @@ def test_too_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     assert gold.states > 5000
     monkeypatch.setattr("hopefear.decode.phrase.force", partial(force, max_states=5000))
     with pytest.raises(InputError, match=r"sentence '5': forced decoding made .* lower the dist"):
-        decoder.decode(sentence, Weights(), ["a"] * 40)
+        decoder.forest(sentence, Weights(), ["a"] * 40)
 
 
 def test_the_table_limit_on_demand() -> None:
@@ -194,11 +195,11 @@ def test_the_table_limit_on_demand() -> None:
 def test_threads_change_nothing(bush: SmallModel) -> None:
     model = SmallModel(BUSH, templates=(TargetBigrams(), RuleId()))
     pairs = [(SOURCE, TARGET), ("Bushi yu", "Bush with"), (SOURCE, "Bush"), ("neu", "neu")] * 10
-    sources, targets = zip(*pairs, strict=True)
 
     def arrays(threads: int) -> list[list[bytes]]:
         decoder = model.decoder(limited(5))
-        forests = decoder.decode_all(sources, Weights(), targets=targets, threads=threads)
+        requests = [Request(source, Weights(), target) for source, target in pairs]
+        forests = [one.forest for one in decoder.decode_all(requests, threads=threads)]
         names = ("node_edges", "coverage", "heads", "tails", "rules", "own_values", "feature_ids")
         return [[getattr(f, name).tobytes() for name in names] for f in forests]
 
@@ -213,7 +214,7 @@ def test_own_rules_by_counts(bush: SmallModel) -> None:
     decoder = bush.decoder(limited(5))
     assert not force(decoder, SOURCE, TARGET, leave_out=True).reachable
     sentence = leaving_out("Bushi Shalong", "Bush held talks")
-    texts = {d.text for d in kbest(decoder.decode(sentence, Weights()), Weights(), 50)}
+    texts = {d.text for d in kbest(decoder.forest(sentence, Weights()), Weights(), 50)}
     assert texts == {"Bushi Sharon", "Sharon Bushi"}  # "Bush" is the pair's, so its word is unknown
     best = decoder.score_derivation(sentence, [(0, 1, "Bushi"), (1, 2, "Sharon")])
     assert named(best, decoder)["unknown"] == 1
@@ -250,7 +251,7 @@ def test_own_rules_by_the_number_of_the_pair(
         sentence = Sentence(
             tuple(source.split()), leave_out=TrainingPair(("a", "b", "a", "z"), number)
         )
-        forest = decoder.decode(sentence, Weights())
+        forest = decoder.forest(sentence, Weights())
         whole = {
             target
             for derivation in kbest(forest, Weights(), 100)
@@ -267,6 +268,6 @@ def test_the_best_of_the_others_take_the_places_of_own_rules() -> None:
     decoder = model.decoder(PhraseOptions(table_limit=1))
     weights = Weights({"p(f|e)": 1.0})
     for _ in range(2):  # what is remembered of the ranking is that of all rules
-        assert [d.text for d in kbest(decoder.decode("d", weights), weights, 5)] == ["c"]
+        assert [d.text for d in kbest(decoder.forest("d", weights), weights, 5)] == ["c"]
         sentence = leaving_out("d", "c d")
-        assert [d.text for d in kbest(decoder.decode(sentence, weights), weights, 5)] == ["b"]
+        assert [d.text for d in kbest(decoder.forest(sentence, weights), weights, 5)] == ["b"]

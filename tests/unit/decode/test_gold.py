@@ -1,14 +1,14 @@
-"""gold_pair(): whole pairs, their beginnings, and beginnings that belong together."""
+"""Gold pairs: whole pairs, their beginnings, and beginnings that belong together."""
 
 from __future__ import annotations
 
 import pytest
-from phrase_small import SmallModel
+from phrase_small import SmallModel, gold
 
 from hopefear.base.weights import Weights
 from hopefear.decode import PhraseOptions, Sentence
-from hopefear.decode.gold import GoldPair, gold_pair
-from hopefear.forest import kbest
+from hopefear.decode.contract import GoldOptions, GoldPair, Request
+from hopefear.forest import Forest, kbest
 
 pytestmark = pytest.mark.engine
 
@@ -30,50 +30,57 @@ def model() -> SmallModel:
 
 def learn(
     model: SmallModel, sentence: Sentence, target: str = TARGET, shortest: int = 1
-) -> GoldPair:
+) -> tuple[GoldPair, Forest]:
     decoder = model.decoder(PhraseOptions(distortion_limit=0, long_sentence=0))
-    return gold_pair(decoder, sentence, target, prefixes=shortest)
+    decoded = gold(decoder, sentence, target, prefixes=shortest)
+    assert decoded.gold is not None
+    return decoded.gold, decoded.forest
 
 
-def strings(found: GoldPair) -> set[str]:
-    return {one.text for one in kbest(found.forest, Weights(), 100)}
+def strings(forest: Forest) -> set[str]:
+    return {one.text for one in kbest(forest, Weights(), 100)}
 
 
 def test_any_beginning_that_can_be_derived(model: SmallModel) -> None:
-    found = learn(model, Sentence(tuple("abcd")))
-    assert (len(found.sentence.words), found.complete) == (4, False)
-    assert strings(found) == {"A B x Y"}
+    pair, forest = learn(model, Sentence(tuple("abcd")))
+    assert (len(pair.sentence.words), pair.complete) == (4, False)
+    assert strings(forest) == {"A B x Y"}
 
 
 def test_beginnings_that_no_link_leaves(model: SmallModel) -> None:
-    found = learn(model, Sentence(tuple("abcd"), links=LINKS))
-    assert (len(found.sentence.words), found.complete) == (2, False)
-    assert found.target == "A B x"
-    assert strings(found) == {"A B", "A B x"}, "x has no link"
+    pair, forest = learn(model, Sentence(tuple("abcd"), links=LINKS))
+    assert (len(pair.sentence.words), pair.complete) == (2, False)
+    assert pair.target == "A B x"
+    assert strings(forest) == {"A B", "A B x"}, "x has no link"
 
 
 def test_a_shorter_one_if_the_longest_box_has_no_derivation(model: SmallModel) -> None:
     # All four words belong together, and "C" would come too late.
-    found = learn(model, Sentence(tuple("abcd"), links=LINKS), "A B Y C")
-    assert (len(found.sentence.words), strings(found)) == (2, {"A B"})
+    pair, forest = learn(model, Sentence(tuple("abcd"), links=LINKS), "A B Y C")
+    assert (len(pair.sentence.words), strings(forest)) == (2, {"A B"})
 
 
 def test_none_is_long_enough(model: SmallModel) -> None:
-    found = learn(model, Sentence(tuple("abcd"), links=LINKS), shortest=3)
-    assert found.forest.nodes == 0
+    _pair, forest = learn(model, Sentence(tuple("abcd"), links=LINKS), shortest=3)
+    assert forest.nodes == 0
 
 
 def test_links_do_not_matter_if_the_whole_pair_is_derived(model: SmallModel) -> None:
     crossing = ((0, 2), (1, 1), (2, 0))
-    found = learn(model, Sentence(tuple("abc"), links=crossing), "A B C")
-    assert found.complete
-    assert strings(found) == {"A B C"}
+    pair, forest = learn(model, Sentence(tuple("abc"), links=crossing), "A B C")
+    assert pair.complete
+    assert strings(forest) == {"A B C"}
 
 
 def test_only_the_phrases_that_search_takes(model: SmallModel) -> None:
     decoder = model.decoder(PhraseOptions(distortion_limit=0, long_sentence=0))
     weights = Weights({"words": 1.0}, names=decoder.names)
-    found = gold_pair(decoder, "a b", "A B", table_limit=1, weights=weights)
-    assert found.forest.nodes == 0, "'B x' is the better one"
-    found = gold_pair(decoder, "a b", "A B x", table_limit=1, weights=weights)
-    assert strings(found) == {"A B x"}
+
+    def one_phrase(target: str) -> Forest:
+        return decoder.decode(
+            Request("a b", weights, target, gold=GoldOptions(table_limit=1))
+        ).forest
+
+    forest = one_phrase("A B")
+    assert forest.nodes == 0, "'B x' is the better one"
+    assert strings(one_phrase("A B x")) == {"A B x"}

@@ -97,7 +97,7 @@ def test_all_words_pass_through_on_request(tmp_path: Path) -> None:
 def test_arity0_minus_arity2_is_one(tmp_path: Path, lm: LanguageModel) -> None:
     made = decoder(tmp_path, lm=lm)
     ids = [made.names.intern(name) for name in ("arity0", "arity1", "arity2", "rules")]
-    for derivation in kbest(made.decode("u v z u v u", Weights(WEIGHTS)), Weights(WEIGHTS), k=200):
+    for derivation in kbest(made.forest("u v z u v u", Weights(WEIGHTS)), Weights(WEIGHTS), k=200):
         zero, one, two, rules = (derivation.features.get(id) for id in ids)
         assert zero - two == 1
         assert zero + one + two == rules
@@ -107,7 +107,7 @@ def test_the_exhaustive_search_is_the_definition(tmp_path: Path, lm: LanguageMod
     made = decoder(tmp_path, lm=lm, search="full")
     weights = Weights(WEIGHTS)
     words = ["u", "v", "u", "z"]
-    forest = made.decode(words, weights)
+    forest = made.forest(words, weights)
     assert all_of(forest, made.names, drop=["lm"]) == derivations(RULES, words)
     for derivation in kbest(forest, weights, k=10_000):
         expected = lm.score(derivation.words) * math.log(10)
@@ -118,8 +118,8 @@ def test_the_exhaustive_search_is_the_definition(tmp_path: Path, lm: LanguageMod
 def test_cube_pruning_without_a_bound_is_exhaustive(tmp_path: Path, lm: LanguageModel) -> None:
     weights = Weights(WEIGHTS)
     for text in ("u", "u v", "v u u v", "z u v u"):
-        full = decoder(tmp_path, lm=lm, search="full").decode(text, weights)
-        cube = decoder(tmp_path, lm=lm, pop_limit=10**9).decode(text, weights)
+        full = decoder(tmp_path, lm=lm, search="full").forest(text, weights)
+        cube = decoder(tmp_path, lm=lm, pop_limit=10**9).forest(text, weights)
         assert cube.nodes == full.nodes
         expected = [(d.text, d.score) for d in kbest(full, weights, k=50)]
         found = [(d.text, d.score) for d in kbest(cube, weights, k=50)]
@@ -129,12 +129,12 @@ def test_cube_pruning_without_a_bound_is_exhaustive(tmp_path: Path, lm: Language
 
 def test_cube_pruning_never_finds_what_is_not_there(tmp_path: Path, lm: LanguageModel) -> None:
     weights = Weights(WEIGHTS)
-    best = viterbi(decoder(tmp_path, lm=lm, search="full").decode("v u u v u", weights), weights)
+    best = viterbi(decoder(tmp_path, lm=lm, search="full").forest("v u u v u", weights), weights)
     assert best is not None
     last = -math.inf
     for limit in (1, 5, 1000):
         made = decoder(tmp_path, lm=lm, pop_limit=limit)
-        found = viterbi(made.decode("v u u v u", weights), weights)
+        found = viterbi(made.forest("v u u v u", weights), weights)
         assert found is not None
         assert last <= found.score + 1e-9
         assert found.score <= best.score + 1e-9
@@ -178,7 +178,7 @@ def test_without_glue_the_grammar_must_reach_s(tmp_path: Path) -> None:
         forest = made.parse(text, Weights(), target_features=True)
         assert all_of(forest, made.names) == derivations(rules, text.split(), glue=False)
     assert made.parse("v", Weights()).goal is None
-    assert made.decode("v", Weights()).goal is None
+    assert made.forest("v", Weights()).goal is None
 
 
 def test_the_rule_limit_keeps_the_best_by_weights(tmp_path: Path, lm: LanguageModel) -> None:
@@ -213,12 +213,12 @@ def test_sentences_may_bring_all_rules(tmp_path: Path, lm: LanguageModel) -> Non
     alone = HieroDecoder(None, {"lm": lm}, options=HieroOptions(rule_limit=0))
     shared = decoder(tmp_path, lm=lm)
     weights = Weights(WEIGHTS)
-    one = viterbi(alone.decode(Sentence(("u", "v", "u"), "", tmp_path / "own"), weights), weights)
-    two = viterbi(shared.decode("u v u", weights), weights)
+    one = viterbi(alone.forest(Sentence(("u", "v", "u"), "", tmp_path / "own"), weights), weights)
+    two = viterbi(shared.forest("u v u", weights), weights)
     assert one is not None
     assert two is not None
     assert (one.text, one.score) == (two.text, two.score)
-    nothing = viterbi(alone.decode("u v", weights), weights)
+    nothing = viterbi(alone.forest("u v", weights), weights)
     assert nothing is not None
     assert nothing.text == "u v"
 
@@ -229,7 +229,7 @@ def test_units_of_cdec(tmp_path: Path, lm: LanguageModel) -> None:
     options = HieroOptions(rule_limit=0, pass_through_all=True)
     made = HieroDecoder(table, {"LM": lm}, options=options, features=features)
     weights = Weights({"PassThrough": 10.0, "Glue": 1.0})
-    best = viterbi(made.decode("u z", weights), weights)
+    best = viterbi(made.forest("u z", weights), weights)
     assert best is not None
     assert best.text == "u z"
 
@@ -255,21 +255,21 @@ def test_constrained_decoding_gives_all_derivations_of_the_target(
         by_target.setdefault(target, []).append((target, features))
     assert len(by_target) > 20
     for target, expected in by_target.items():
-        forest = made.decode(words, weights, target)
+        forest = made.forest(words, weights, target)
         assert all_of(forest, made.names, drop=["lm"]) == expected
         best = viterbi(forest, weights)
         assert best is not None
         score = lm.score(target) * math.log(10)
         assert best.features.get(made.names.intern("lm")) == pytest.approx(score, abs=1e-5)
     for other in ("", "a", "q r", "z z"):
-        assert made.decode(words, weights, other).goal is None
+        assert made.forest(words, weights, other).goal is None
 
 
 def test_constrained_decoding_knows_no_rule_limit(tmp_path: Path) -> None:
     made = decoder(tmp_path, rule_limit=1)
     weights = Weights({"tm": 1.0})
-    assert viterbi(made.decode("u", weights, "b a"), weights) is not None
-    assert [d.text for d in kbest(made.decode("u", weights), weights, k=9)] == ["a"]
+    assert viterbi(made.forest("u", weights, "b a"), weights) is not None
+    assert [d.text for d in kbest(made.forest("u", weights), weights, k=9)] == ["a"]
 
 
 def test_too_many_edges_halve_the_span_limit(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_too_many_edges_with_the_language_model(tmp_path: Path, lm: LanguageMode
     messages: list[str] = []
     options = HieroOptions(rule_limit=0, edge_limit=limit, pop_limit=1000)
     made = HieroDecoder(table, {"lm": lm}, options=options, warn=messages.append)
-    forest = made.decode(words, Weights(WEIGHTS))
+    forest = made.forest(words, Weights(WEIGHTS))
     assert forest.edges <= limit
     assert viterbi(forest, Weights(WEIGHTS)) is not None
     assert len(messages) == 1
@@ -303,13 +303,13 @@ def test_too_many_edges_with_the_language_model(tmp_path: Path, lm: LanguageMode
     assert "its pop limit is" in messages[0]
     full = HieroOptions(rule_limit=0, edge_limit=limit, search="full")
     with pytest.raises(InputError, match=r"of 8 words.*search with cube pruning"):
-        HieroDecoder(table, {"lm": lm}, options=full).decode(words, Weights(WEIGHTS))
+        HieroDecoder(table, {"lm": lm}, options=full).forest(words, Weights(WEIGHTS))
 
 
 def test_a_sentence_of_150_words(tmp_path: Path, lm: LanguageModel) -> None:
     made = decoder(tmp_path, lm=lm, span_limit=6, pop_limit=10)
     words = ["u", "v", "z"] * 50
-    best = viterbi(made.decode(words, Weights(WEIGHTS)), Weights(WEIGHTS))
+    best = viterbi(made.forest(words, Weights(WEIGHTS)), Weights(WEIGHTS))
     assert best is not None
     assert best.features.get(made.names.intern("source-words")) == 150
 
@@ -318,14 +318,14 @@ def test_threads_change_nothing(tmp_path: Path, lm: LanguageModel) -> None:
     made = decoder(tmp_path, lm=lm, pop_limit=5)
     weights = Weights(WEIGHTS)
     sentences = [("u v " * n + "z").split() for n in range(6)] * 3
-    one = [f.heads.tobytes() for f in made.decode_all(sentences, weights)]
-    two = [f.heads.tobytes() for f in made.decode_all(sentences, weights, threads=3)]
+    one = [f.heads.tobytes() for f in made.forests(sentences, weights)]
+    two = [f.heads.tobytes() for f in made.forests(sentences, weights, threads=3)]
     assert one == two
 
 
 def test_empty_sentences(tmp_path: Path, lm: LanguageModel) -> None:
     made = decoder(tmp_path, lm=lm)
-    best = viterbi(made.decode("", Weights(WEIGHTS)), Weights(WEIGHTS))
+    best = viterbi(made.forest("", Weights(WEIGHTS)), Weights(WEIGHTS))
     assert best is not None
     assert best.text == ""
     score = best.features.get(made.names.intern("lm"))
@@ -347,16 +347,16 @@ def test_what_it_refuses(tmp_path: Path, lm: LanguageModel) -> None:
         HieroDecoder(table, features={"distortion": FeatureSpec("d")})
     made = HieroDecoder(table)
     forced = Sentence(("u",), "3", options=(ForcedOption(0, 1, ("a",)),))
-    with pytest.raises(InputError, match="'3': translations given by markup"):
-        made.decode(forced, Weights())
+    with pytest.raises(InputError, match="'3': needs translations given by markup"):
+        made.forest(forced, Weights())
     with pytest.raises(FileNotFoundError):
-        made.decode(Sentence(("u",), "", tmp_path / "absent"), Weights())
+        made.forest(Sentence(("u",), "", tmp_path / "absent"), Weights())
 
 
 def test_no_warning_without_reason(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        decoder(tmp_path).decode("u v u z", Weights())
+        decoder(tmp_path).forest("u v u z", Weights())
 
 
 # ---- templates ----
@@ -381,7 +381,7 @@ def test_templates_with_a_state_follow_the_target(
 ) -> None:
     made = templated(tmp_path, lm, "target-bigrams", search=search)
     weights = Weights({**WEIGHTS, "target-bigrams:b|a": 2.0, "target-bigrams:c|</s>": 1.0})
-    forest = made.decode("u v u z", weights)
+    forest = made.forest("u v u z", weights)
     found = kbest(forest, weights, k=300)
     assert len(found) > 100
     for derivation in found:
@@ -394,7 +394,7 @@ def test_templates_with_a_state_follow_the_target(
 def test_templates_with_a_state_decide(tmp_path: Path, lm: LanguageModel) -> None:
     made = templated(tmp_path, lm, "target-bigrams", search="full")
     weights = Weights({**WEIGHTS, "target-bigrams:c|</s>": 10.0, "target-bigrams:a|a": 4.0})
-    best = viterbi(made.decode("u u u v", weights), weights)
+    best = viterbi(made.forest("u u u v", weights), weights)
     assert best is not None
     scores = []
     for words, features in derivations(RULES, ["u", "u", "u", "v"]):
@@ -413,7 +413,7 @@ def test_what_depends_on_the_place_decides_in_a_narrow_beam(
     counts = []
     for weight in (-50.0, 50.0):
         weights = Weights({**WEIGHTS, feature: weight})
-        best = viterbi(made.decode("u v u z", weights), weights)
+        best = viterbi(made.forest("u v u z", weights), weights)
         assert best is not None
         assert weights.dot(best.features) == pytest.approx(best.score, abs=1e-4)
         counts.append(fired(made, best, name).get(feature, 0.0))
@@ -425,7 +425,7 @@ def test_templates_without_a_state_fire_once_per_rule(tmp_path: Path, lm: Langua
     weights = Weights({**WEIGHTS, "phrase-length:2x2": 3.0})
     shapes = {len(r.source) - sum(s[0] == "[" for s in r.source) for r in RULES}
     assert shapes == {0, 1, 2}
-    for forest in (made.decode("u v u z", weights), made.decode("u v", weights, "a b")):
+    for forest in (made.forest("u v u z", weights), made.forest("u v", weights, "a b")):
         for derivation in kbest(forest, weights, k=50):
             found = fired(made, derivation, "phrase-length")
             rules = derivation.features.get(made.names.intern("rules"))

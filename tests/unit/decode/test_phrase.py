@@ -13,7 +13,7 @@ from phrase_small import EXACT, SmallModel, named, phrases_of, random_model, ran
 
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import SparseVector, Weights
-from hopefear.decode.contract import FeatureSpec, ForcedOption, ModelParts, Sentence
+from hopefear.decode.contract import FeatureSpec, ForcedOption, ModelParts, Request, Sentence
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.feature import make_feature
 from hopefear.features.sparse.phrase_length import PhraseLength
@@ -42,7 +42,7 @@ def weights(model: SmallModel) -> Weights:
 
 
 def best(decoder: PhraseDecoder, sentence: Sentence | str, weights: Weights):
-    derivation = viterbi(decoder.decode(sentence, weights), weights)
+    derivation = viterbi(decoder.forest(sentence, weights), weights)
     assert derivation is not None
     return derivation
 
@@ -56,7 +56,7 @@ def test_dense_features_and_their_order(model: SmallModel) -> None:
 
 
 def test_an_empty_sentence_has_the_empty_translation(model: SmallModel, weights: Weights) -> None:
-    forest = model.decoder().decode("", weights)
+    forest = model.decoder().forest("", weights)
     derivations = kbest(forest, weights, 5)
     assert [d.text for d in derivations] == [""]
     assert named(derivations[0].features, model.decoder()) == pytest.approx(
@@ -68,9 +68,9 @@ def test_words_pass_through_only_if_the_table_has_no_phrase_of_them_alone(
     model: SmallModel, weights: Weights
 ) -> None:
     decoder = model.decoder()
-    strings = {d.text for d in kbest(decoder.decode("u d", weights), weights, 100)}
+    strings = {d.text for d in kbest(decoder.forest("u d", weights), weights, 100)}
     assert strings == {"u a", "a u", "u b", "b u", "c"}
-    unknown = viterbi(decoder.decode("neu", weights), weights)
+    unknown = viterbi(decoder.forest("neu", weights), weights)
     assert unknown is not None
     assert unknown.words == ["neu"]
     features = named(unknown.features, decoder)
@@ -80,7 +80,7 @@ def test_words_pass_through_only_if_the_table_has_no_phrase_of_them_alone(
 
 
 def test_nodes_and_edges(model: SmallModel, weights: Weights) -> None:
-    forest = model.decoder().decode(Sentence(("d", "e", "neu"), "17"), weights)
+    forest = model.decoder().forest(Sentence(("d", "e", "neu"), "17"), weights)
     assert forest.id == "17"
     assert forest.goal == forest.nodes - 1
     assert np.diff(forest.node_edges)[0] == 1
@@ -101,7 +101,7 @@ def test_nodes_and_edges(model: SmallModel, weights: Weights) -> None:
 
 
 def test_spans_of_nodes_are_those_of_the_last_phrase(model: SmallModel, weights: Weights) -> None:
-    forest = model.decoder().decode("d e d", weights)
+    forest = model.decoder().forest("d e d", weights)
     spans = forest.spans.reshape(-1, 2)
     for derivation in kbest(forest, weights, 200):
         last = phrases_of(derivation)[-1]
@@ -152,7 +152,7 @@ def test_threads_and_repetition_change_nothing(model: SmallModel) -> None:
 
     def arrays(threads: int) -> list[list[bytes]]:
         decoder = model.decoder(options)
-        forests = decoder.decode_all(sentences, weights, threads=threads)
+        forests = decoder.forests(sentences, weights, threads=threads)
         names = ("node_edges", "covered", "spans", "coverage", "heads", "tails", "target")
         names += ("edge_rows", "rules", "edge_dense", "own_features", "own_values", "row_dense")
         names += ("row_features", "row_values", "feature_ids")
@@ -168,7 +168,7 @@ def test_stateful_and_stateless_templates(weights: Weights) -> None:
     weights["target-bigrams:a|<x>"] = 1.0
     weights["target-bigrams:<s>|c"] = 2.5
     weights["phrase-length:1x1"] = -0.5
-    forest = decoder.decode("d e", weights)
+    forest = decoder.forest("d e", weights)
     derivations = kbest(forest, weights, 100)
     assert len(derivations) == 9
     for derivation in derivations:
@@ -225,7 +225,7 @@ def test_forced_options(model: SmallModel, weights: Weights) -> None:
     option = ForcedOption(1, 3, ("x", "y"), math.log(0.5))
     decoder = model.decoder()
     only = Sentence(("d", "e", "d"), options=(option,))
-    strings = {d.text for d in kbest(decoder.decode(only, weights), weights, 100)}
+    strings = {d.text for d in kbest(decoder.forest(only, weights), weights, 100)}
     assert strings == {"a x y", "x y a", "b x y", "x y b"}
     derivation = best(decoder, only, weights)
     features = named(derivation.features, decoder)
@@ -236,15 +236,15 @@ def test_forced_options(model: SmallModel, weights: Weights) -> None:
     assert features["p(f|e)"] == pytest.approx(math.log(0.5) / 4 + table)
     assert "unknown" not in features
     inclusive = replace(only, exclusive=False)
-    more = {d.text for d in kbest(decoder.decode(inclusive, weights), weights, 10_000)}
+    more = {d.text for d in kbest(decoder.forest(inclusive, weights), weights, 10_000)}
     assert strings < more
-    assert {d.text for d in kbest(decoder.decode("d e d", weights), weights, 10_000)} < more
+    assert {d.text for d in kbest(decoder.forest("d e d", weights), weights, 10_000)} < more
 
 
 def test_several_options_for_a_span(model: SmallModel, weights: Weights) -> None:
     options = (ForcedOption(0, 1, ("x",), -1.0), ForcedOption(0, 1, ("y",), -0.5))
     sentence = Sentence(("d",), options=options)
-    forest = model.decoder().decode(sentence, Weights({"p(f|e)": 1.0}))
+    forest = model.decoder().forest(sentence, Weights({"p(f|e)": 1.0}))
     assert [d.text for d in kbest(forest, Weights({"p(f|e)": 1.0}), 5)] == ["y", "x"]
 
 
@@ -261,7 +261,7 @@ def test_wrong_options(
     model: SmallModel, weights: Weights, options: tuple[ForcedOption, ...], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        model.decoder().decode(Sentence(("d", "e", "d"), "3", options=options), weights)
+        model.decoder().forest(Sentence(("d", "e", "d"), "3", options=options), weights)
 
 
 # -- limits --
@@ -276,7 +276,7 @@ def test_a_long_sentence_is_searched_with_smaller_limits(
     assert decoder.note(words) == "500 words: searched with beam 20, pop limit 80"
     free = model.decoder(PhraseOptions(search="stack", distortion_limit=-1, beam=10))
     assert free.note(words) == "500 words: searched with distortion limit 250"
-    forest = decoder.decode(words, weights)
+    forest = decoder.forest(words, weights)
     assert forest.nodes <= 2 + 500 * 20
     assert forest.bytes < 20_000_000
     assert viterbi(forest, weights) is not None
@@ -284,14 +284,14 @@ def test_a_long_sentence_is_searched_with_smaller_limits(
 
 def test_what_is_too_long_is_refused(model: SmallModel, weights: Weights) -> None:
     with pytest.raises(InputError, match=r"sentence 9: 10001 words.*at most 10000; split"):
-        model.decoder(PhraseOptions()).decode(Sentence(("d",) * 10_001, "9"), weights)
+        model.decoder(PhraseOptions()).forest(Sentence(("d",) * 10_001, "9"), weights)
     with pytest.raises(InputError, match=r"^2001 words.*without a distortion limit"):
-        model.decoder().decode(["d"] * 2001, weights)
+        model.decoder().forest(["d"] * 2001, weights)
 
 
 def test_thresholds_drop_what_is_worse(model: SmallModel, weights: Weights) -> None:
-    wide = model.decoder().decode("d e u d e", weights)
-    narrow = model.decoder(replace(EXACT, threshold=0.01)).decode("d e u d e", weights)
+    wide = model.decoder().forest("d e u d e", weights)
+    narrow = model.decoder(replace(EXACT, threshold=0.01)).forest("d e u d e", weights)
     assert narrow.nodes < wide.nodes
     assert viterbi(narrow, weights) is not None
 
@@ -325,7 +325,7 @@ def test_features_need_names_of_their_own(model: SmallModel) -> None:
 
 def test_weights_must_be_finite(model: SmallModel) -> None:
     with pytest.raises(InputError, match="lm"):
-        model.decoder().decode("d", Weights({"lm": math.nan}))
+        model.decoder().forest("d", Weights({"lm": math.nan}))
 
 
 def test_a_model_without_language_model(model: SmallModel) -> None:
@@ -340,14 +340,14 @@ def test_words_of_any_bytes(model: SmallModel, weights: Weights) -> None:
     words = ["d", "\udcff\udcfe", "é", "a" * 5000]
     assert sorted(best(model.decoder(), words, weights).words)[-1] == "\udcff\udcfe"
     with pytest.raises(InputError, match="white space"):
-        model.decoder().decode(["d", "two words"], weights)
+        model.decoder().forest(["d", "two words"], weights)
 
 
 def test_forests_are_sound_and_can_be_saved(weights: Weights, tmp_path: Path) -> None:
     model = SmallModel(PAIRS, templates=(TargetBigrams(), PhraseLength()))
     decoder = model.decoder(PhraseOptions(beam=20, pop_limit=50))
     sentences = ["", "d", "neu", "d e u d neu e d", "e " * 80]
-    forests = [decoder.decode(sentence, weights) for sentence in sentences]
+    forests = [decoder.forest(sentence, weights) for sentence in sentences]
     save_pool(tmp_path / "pool", forests)
     read = Pool(tmp_path / "pool")  # checks every array
     for ours, theirs in zip(forests, read, strict=True):
@@ -363,24 +363,23 @@ def test_features_are_named_on_demand() -> None:
     templates = tuple(make_feature(name) for name in ("rule-id", "target-bigrams", "word-pairs"))
     model = random_model(4, templates=templates)
     named, later = model.decoder(EXACT), model.decoder(EXACT)
-    later.name_features = False
     weights = random_weights(1, model)
     for sentence in ("d e f", "u neu f d e d"):
-        forest = later.decode(sentence, weights)
+        forest = later.decode(Request(sentence, weights, named=False)).forest
         every = kbest(forest, weights, 20)
         for derivation, other in zip(
-            every, kbest(named.decode(sentence, weights), weights, 20), strict=True
+            every, kbest(named.forest(sentence, weights), weights, 20), strict=True
         ):
             ids = derivation.features.ids.tolist()
             assert ids == other.features.ids.tolist()
             half = SparseVector(np.array(ids[::2], np.uint64), np.ones(len(ids[::2]), np.float32))
-            later.name(sentence, derivation, half)
+            later.name_features(sentence, derivation, half)
             for id in ids[::2]:
                 assert later.names.name(id) == named.names.name(id) is not None
     # Parts of derivations, too.
-    forest = later.decode("e d f u d", weights)
+    forest = later.decode(Request("e d f u d", weights, named=False)).forest
     for node in range(1, forest.nodes):
         part = viterbi(forest, weights, roots=[node])
         assert part is not None
-        later.name("e d f u d", part, part.features)
+        later.name_features("e d f u d", part, part.features)
         assert all(later.names.name(id) is not None for id in part.features.ids.tolist())

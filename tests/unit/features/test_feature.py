@@ -33,7 +33,7 @@ class Recorder(PythonFeature):
 
 
 def decode(feature: Feature, words: str = "d e") -> None:
-    SmallModel(PAIRS, templates=(feature,)).decoder().decode(words, Weights())
+    SmallModel(PAIRS, templates=(feature,)).decoder().forest(words, Weights())
 
 
 def test_what_a_template_sees() -> None:
@@ -101,7 +101,7 @@ def test_a_decoder_that_its_feature_knows_is_collected() -> None:
     known: list[Any] = []
     feature = Recorder(known)
     decoder = SmallModel(PAIRS, templates=(feature,)).decoder()
-    assert decoder.decode("d e", Weights({"lm": 1.0})).nodes > 1
+    assert decoder.forest("d e", Weights({"lm": 1.0})).nodes > 1
     assert known
     known.append(decoder)
     gone = weakref.ref(decoder)

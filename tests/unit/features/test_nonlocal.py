@@ -47,7 +47,7 @@ def test_rule_bigrams_of_phrases() -> None:
     decoder, weights = model.decoder(OPTIONS), random_weights(1, model)
     seen: Counter[str] = Counter()
     for sentence in SENTENCES:
-        for derivation in kbest(decoder.decode(sentence, weights), weights, 40):
+        for derivation in kbest(decoder.forest(sentence, weights), weights, 40):
             texts: list[str | None] = ["<s>", *(rule for rule, _ in rules_of(sentence, derivation))]
             texts.append("</s>")
             expected = Counter(
@@ -64,7 +64,7 @@ def test_rule_bigrams_are_search_state() -> None:
     """A weight on a pair of rules changes which one is best, whatever was recombined."""
     model = model_with("rule-bigrams")
     decoder, weights = model.decoder(OPTIONS), random_weights(1, model)
-    forest = decoder.decode("d e f", weights)
+    forest = decoder.forest("d e f", weights)
     names = {
         name
         for derivation in kbest(forest, weights, 40)
@@ -74,7 +74,7 @@ def test_rule_bigrams_are_search_state() -> None:
     for name in sorted(names):
         liked = Weights(dict(weights.items()))
         liked[name] = 100.0
-        best = viterbi(decoder.decode("d e f", liked), liked)
+        best = viterbi(decoder.forest("d e f", liked), liked)
         assert best is not None
         assert name in named(best.features, decoder)
 
@@ -85,7 +85,7 @@ def test_rule_bigrams_of_gaps() -> None:
     decoder, weights = hiero.decoder(features), hiero.weights()
     seen = False
     for sentence in SENTENCES:
-        for derivation in kbest(decoder.decode(sentence, weights), weights, 40):
+        for derivation in kbest(decoder.forest(sentence, weights), weights, 40):
             found = named_by(derivation.features, decoder)
             ids = fired_by(found, "rule-id")
             pairs = fired_by(found, "rule-bigrams")
@@ -117,7 +117,7 @@ def test_rule_history(levels: str | None) -> None:
         return paths.get(word, "")[: {"b": None, "6": 6, "4": 4}[level]] or "<unk>"
 
     for sentence in SENTENCES:
-        for derivation in kbest(decoder.decode(sentence, weights), weights, 40):
+        for derivation in kbest(decoder.forest(sentence, weights), weights, 40):
             expected: Counter[str] = Counter()
             words = ["<s>", "<s>"]
             for rule, target in rules_of(sentence, derivation):

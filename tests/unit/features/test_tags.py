@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from features_small import SmallHiero, fired_by
 from features_small import named as named_by
-from phrase_small import SmallModel, named, random_weights
+from phrase_small import SmallModel, gold, named, random_weights
 
 from hopefear.base.errors import InputError
 from hopefear.decode.chart import HieroDecoder
-from hopefear.decode.contract import Decoder, Sentence
+from hopefear.decode.contract import Decoder, Request, Sentence
 from hopefear.decode.phrase import PhraseDecoder
 from hopefear.features.feature import Feature, PythonFeature, RuleUse
 from hopefear.features.sparse.word_edges import WordEdges
@@ -59,7 +59,7 @@ def phrase_decoder(features: Iterable[Feature], tagger: Tagger) -> PhraseDecoder
 
 def fired(decoder: PhraseDecoder, text: str | Sentence, label: str) -> set[str]:
     weights = random_weights(1, SmallModel(PAIRS))
-    forest = decoder.decode(text, weights)
+    forest = decoder.forest(text, weights)
     return {
         name
         for derivation in kbest(forest, weights, 50)
@@ -88,8 +88,8 @@ def test_hierarchical_search_asks_too() -> None:
         small.rules, {"lm": small.lm}, templates=[Tagged()], tagger=lambda: SentenceTags(tagger)
     )
     weights = small.weights()
-    forests = [decoder.decode("d e", weights), decoder.parse("d e", weights)]
-    forests.append(decoder.decode("d e", weights, "a b"))
+    forests = [decoder.forest("d e", weights), decoder.parse("d e", weights)]
+    forests.append(decoder.forest("d e", weights, "a b"))
     for forest in forests:
         (best, *_) = kbest(forest, weights, 5)
         names = fired_by(named_by(best.features, decoder), "tagged")
@@ -105,23 +105,25 @@ def test_nobody_is_asked_for_tags_that_no_template_wants(
     tagger = Numbers()
     decoder = make([WordEdges(levels="wcy")], tagger)
     assert decoder.tagger is None
-    decoder.decode("d e", random_weights(1, SmallModel(PAIRS)))
+    decoder.forest("d e", random_weights(1, SmallModel(PAIRS)))
     assert tagger.asked == []
 
 
 def test_a_prefix_knows_what_follows() -> None:
     decoder = phrase_decoder([Tagged(), WordEdges(levels="wt")], Numbers())
-    part = decoder.prefix("d e d", 2)
+    part = decoder.tagged("d e d").prefix(2)
     assert (part.words, part.after, part.tags) == (("d", "e"), ("d",), ("d3", "e2", "d1"))
     found = fired(decoder, part, "word-edges")
     assert {"s1.t+sn.t|e2|d1", "s1.w+sn.w|e|d"} <= found
     assert not any("</s>" in name for name in found)
     assert fired(decoder, part, "tagged") == {"d3", "e2"}, "it is not translated"
     # The reference lacks the last word: the gold derivations are of the first two.
-    pair = decoder.gold("d e x", "a b y", prefixes=1)
+    decoded = gold(decoder, "d e x", "a b y", prefixes=1)
+    pair = decoded.gold
+    assert pair is not None
     assert not pair.complete
     assert pair.sentence == Sentence(("d", "e"), after=("x",), tags=("d3", "e2", "x1"))
-    vector = next(iter(kbest(pair.forest, random_weights(1, SmallModel(PAIRS)), 1))).features
+    vector = next(iter(kbest(decoded.forest, random_weights(1, SmallModel(PAIRS)), 1))).features
     assert set(fired_by(named(vector, decoder), "tagged")) == {"d3", "e2"}
 
 
@@ -130,10 +132,9 @@ def test_derivations_are_scored_and_named_with_tags() -> None:
     vector = decoder.score_derivation("d e", [(0, 1, "a"), (1, 2, "b")])
     assert set(fired_by(named(vector, decoder), "tagged")) == {"d2", "e1"}
     quiet = phrase_decoder([Tagged()], Numbers())
-    quiet.name_features = False
     weights = random_weights(1, SmallModel(PAIRS))
-    (best, *_) = kbest(quiet.decode("d e", weights), weights, 1)
-    quiet.name("d e", best, best.features)
+    (best, *_) = kbest(quiet.decode(Request("d e", weights, named=False)).forest, weights, 1)
+    quiet.name_features("d e", best, best.features)
     assert set(fired_by(named(best.features, quiet), "tagged")) == {"d2", "e1"}
 
 

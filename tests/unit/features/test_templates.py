@@ -50,7 +50,7 @@ def test_hierarchical_search(
     decoder, weights = hiero.decoder(templates), hiero.weights()
     seen: Counter[str] = Counter()
     for sentence in SENTENCES:
-        for derivation in kbest(decoder.decode(sentence, weights), weights, 50):
+        for derivation in kbest(decoder.forest(sentence, weights), weights, 50):
             found = named_by(derivation.features, decoder)
             assert fired_by(found, name) == pytest.approx(fired_by(found, "defined"))
             seen.update(fired_by(found, name).keys())
@@ -68,7 +68,7 @@ def test_phrase_search(
         model = random_model(seed, templates=templates, lists=hiero.lists)
         decoder, weights = model.decoder(OPTIONS), random_weights(seed, model)
         for sentence in SENTENCES:
-            for derivation in kbest(decoder.decode(sentence, weights), weights, 20):
+            for derivation in kbest(decoder.forest(sentence, weights), weights, 20):
                 found = named(derivation.features, decoder)
                 assert fired_by(found, name) == pytest.approx(fired_by(found, "defined"))
                 fired |= fired_by(found, name).keys()
@@ -83,10 +83,10 @@ def test_target_bigrams(size: int, hiero: SmallHiero) -> None:
     model = random_model(4, templates=(feature,), lists=hiero.lists)
     phrase, phrase_weights = model.decoder(OPTIONS), random_weights(1, model)
     for sentence in ["", *SENTENCES]:
-        for derivation in kbest(decoder.decode(sentence, weights), weights, 30):
+        for derivation in kbest(decoder.forest(sentence, weights), weights, 30):
             found = fired_by(named_by(derivation.features, decoder), "target-bigrams")
             assert found == bigrams(derivation, known)
-        for derivation in kbest(phrase.decode(sentence, phrase_weights), phrase_weights, 30):
+        for derivation in kbest(phrase.forest(sentence, phrase_weights), phrase_weights, 30):
             found = fired_by(named(derivation.features, phrase), "target-bigrams")
             assert found == bigrams(derivation, known)
 
@@ -98,14 +98,14 @@ def test_all_templates_at_once_change_nothing_of_each(hiero: SmallHiero) -> None
     together = hiero.decoder(features)
     all_of = {
         tuple(d.edges.tolist()): named_by(d.features, together)
-        for d in kbest(together.decode("e d f u d", weights), weights, 20)
+        for d in kbest(together.forest("e d f u d", weights), weights, 20)
     }
     assert all(fired_by(found, name) for found in all_of.values() for name in ("rule-id",))
     for name, feature in zip(names, features, strict=True):
         if name == "target-bigrams":  # splits states
             continue
         alone = hiero.decoder([feature, features[-1]])
-        for derivation in kbest(alone.decode("e d f u d", weights), weights, 20):
+        for derivation in kbest(alone.forest("e d f u d", weights), weights, 20):
             found = named_by(derivation.features, alone)
             other = all_of[tuple(derivation.edges.tolist())]
             assert fired_by(found, name) == fired_by(other, name)

@@ -83,7 +83,7 @@ def test_rare_features_of_a_pool(least: int) -> None:
     builder = CandidateBuilder(create("bleu"), data.references, names=decoder.names)
     lists = []
     for number, sentence in enumerate(data.sentences):
-        lists.append(kbest(decoder.decode(sentence, weights), weights, 4, distinct=True))
+        lists.append(kbest(decoder.forest(sentence, weights), weights, 4, distinct=True))
         builder.add(number, lists[-1])
     counts = Counter(
         name
@@ -106,7 +106,7 @@ def test_rare_features_of_a_pool(least: int) -> None:
 
 def test_rare_features_of_forests() -> None:
     decoder = ToyDecoder(sparse=True)
-    forests = [[decoder.decode(text, Weights(NEAR))] for text in ("1 2", "2 3", "2")]
+    forests = [[decoder.forest(text, Weights(NEAR))] for text in ("1 2", "2 3", "2")]
     pool = Pool(create("bleu"), forests=forests)
     rare = {decoder.names.name(id) for id in rare_features(pool, 2, ())}
     assert rare == {f"word:{kind}{n}" for kind in "RLX" for n in (1, 3)}
@@ -289,11 +289,11 @@ class Stopping(ToyDecoder):
 
     left = 0
 
-    def decode(self, *arguments: Any) -> Any:
+    def answer(self, request: Any) -> Any:
         if not self.left:
             raise Stops
         self.left -= 1
-        return super().decode(*arguments)
+        return super().answer(request)
 
 
 def test_an_interrupted_run_selects_the_same(tmp_path: Path) -> None:

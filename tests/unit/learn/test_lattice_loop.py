@@ -12,7 +12,8 @@ from loop_toy import NEAR, ToyDecoder, toy_set
 
 from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
-from hopefear.forest import Forest, Pool, viterbi
+from hopefear.decode.contract import Decoded, Request
+from hopefear.forest import Pool, viterbi
 from hopefear.learn.loop.base import TuningSet
 from hopefear.learn.loop.lattice import LatticeLoop
 from hopefear.learn.loop.options import LoopOptions
@@ -33,14 +34,12 @@ class Counting(ToyDecoder):
         self.asked: list[tuple[Any, float]] = []
         self.dies_after = dies_after
 
-    def decode_all(
-        self, sentences: Iterable[Any], weights: Weights, **more: Any
-    ) -> Iterator[Forest]:
-        for sentence in sentences:
+    def decode_all(self, requests: Iterable[Request], **more: Any) -> Iterator[Decoded]:
+        for request in requests:
             if len(self.asked) >= self.dies_after:
                 raise KeyboardInterrupt
-            self.asked.append((sentence, weights["right"]))
-            yield self.decode(sentence, weights)
+            self.asked.append((request.sentence, request.weights["right"]))
+            yield self.decode(request)
 
 
 @pytest.fixture
@@ -134,7 +133,7 @@ def test_a_start_that_is_better_stays(run: Run, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(LatticeSvm, "optimize", worse)
     data = toy_set(60)
-    forests = [ToyDecoder().decode(s, Weights(NEAR)) for s in data.sentences]
+    forests = [ToyDecoder().forest(s, Weights(NEAR)) for s in data.sentences]
     liked = [[viterbi(forest, Weights(NEAR)).text] for forest in forests]
     report, where = run(data=TuningSet(data.sentences, liked))
     records = read_metrics(where / "metrics.jsonl")

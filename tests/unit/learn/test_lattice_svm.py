@@ -25,7 +25,7 @@ pytestmark = pytest.mark.engine
 def pool(sentences: int = 12, *, sparse: bool = False, empty: tuple[int, ...] = ()) -> Pool:
     data, decoder = toy_set(sentences), ToyDecoder(sparse=sparse)
     forests = [
-        [Forest() if number in empty else decoder.decode(sentence, Weights(NEAR))]
+        [Forest() if number in empty else decoder.forest(sentence, Weights(NEAR))]
         for number, sentence in enumerate(data.sentences)
     ]
     return Pool(create("bleu"), forests=forests, references=data.references)

@@ -13,7 +13,7 @@ from loop_toy import Climber, ToyDecoder, start_weights, toy_set
 from phrase_small import random_model, random_weights
 
 from hopefear.base.errors import InputError, OptionError
-from hopefear.base.weights import REST, FeatureNames, Weights
+from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.decode.phrase import PhraseOptions
 from hopefear.features.feature import make_feature
 from hopefear.forest import viterbi
@@ -136,7 +136,7 @@ def test_scores_are_those_of_a_search_with_the_weights(run: Make) -> None:
     data, metric, decoder = toy_set(), create("bleu"), ToyDecoder()
     for record in read_metrics(directory / "metrics.jsonl"):
         weights = Weights.load(directory / "iterations" / f"{record['iteration']:02d}.tsv")
-        texts = [viterbi(decoder.decode(s, weights), weights).text for s in data.sentences]
+        texts = [viterbi(decoder.forest(s, weights), weights).text for s in data.sentences]
         rows = metric.statistics(texts, data.references)
         assert record["score"] == float(metric.shown(rows.sum(axis=0)))
     assert report["best_iteration"] == 1
@@ -286,7 +286,7 @@ def test_the_mean_is_the_result(run: Make) -> None:
     records = read_metrics(directory / "metrics.jsonl")
     assert [record["iteration"] for record in records] == [0, 1, 2, 3, 4, 5]
     data, metric, decoder = toy_set(), create("bleu"), ToyDecoder()
-    texts = [viterbi(decoder.decode(s, chosen), chosen).text for s in data.sentences]
+    texts = [viterbi(decoder.forest(s, chosen), chosen).text for s in data.sentences]
     rows = metric.statistics(texts, data.references)
     assert records[5]["score"] == report["dev_bleu"] == float(metric.shown(rows.sum(axis=0)))
     assert "new_candidates" not in records[5]
@@ -410,11 +410,11 @@ def test_sparse_features_that_stay_are_one_number_in_the_pool(
         return Weights.load(directory / "weights.tsv"), known, scores
 
     ours, known, scores = found("rest")
-    assert REST in known <= {REST, *ToyDecoder().dense}
-    assert REST not in ours
+    assert SPARSE_SCORE in known <= {SPARSE_SCORE, *ToyDecoder().dense}
+    assert SPARSE_SCORE not in ours
     assert all(ours[name] == start[name] for name in sparse)
     assert ours["right"] != start["right"]
-    monkeypatch.setattr(Loop, "_has_rest", False)
+    monkeypatch.setattr(Loop, "_collapses", False)
     theirs, known, others = found("all")
     assert sum(name.startswith("word:") for name in known) > 2
     assert scores == others
@@ -422,7 +422,7 @@ def test_sparse_features_that_stay_are_one_number_in_the_pool(
         assert ours[name] == pytest.approx(value, rel=1e-4), name
 
 
-def test_a_decoder_that_sums_them_gives_the_same(
+def test_a_decoder_that_collapses_them_gives_the_same(
     run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hopefear.learn.loop.batch.DENSE_LIMIT", 1)
@@ -432,13 +432,13 @@ def test_a_decoder_that_sums_them_gives_the_same(
     sentences = ["d e u d", "e e neu d f d", "f d e", "d d e f u", "u e d neu"]
 
     decoder, start = model.decoder(options), random_weights(1, model)
-    for forest in decoder.decode_all(sentences, start):
+    for forest in decoder.forests(sentences, start):
         for id in forest.feature_ids.tolist():
             name = decoder.names.name(id)
             if name not in decoder.dense:
                 start[name] = (id % 21 - 10) / 20
     goal = random_weights(2, model)
-    texts = [viterbi(forest, goal).text for forest in decoder.decode_all(sentences, goal)]
+    texts = [viterbi(forest, goal).text for forest in decoder.forests(sentences, goal)]
     data = TuningSet(sentences, [[text] for text in texts])
 
     def found(name: str, **more: Any) -> tuple[Weights, list[float]]:
@@ -452,7 +452,7 @@ def test_a_decoder_that_sums_them_gives_the_same(
 
     ours, scores = found("sums")
     assert scores[-1] > scores[0]
-    monkeypatch.setattr(Loop, "_sums", lambda self: False)
+    monkeypatch.setattr(Loop, "_wants_collapsed", lambda self: False)
     theirs, others = found("all")
     assert scores == pytest.approx(others)
     for name, value in theirs.items():

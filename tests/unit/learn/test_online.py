@@ -236,7 +236,7 @@ def test_the_spread_is_from_what_is_learned_down_to_the_worst() -> None:
     decoder, weights = ToyDecoder(), Weights(NEAR)
     learner = Mira(towards="local")
     learner.begin(Share([0], [["R1 R2"]], create("bleu"), 30))
-    example = Example(0, decoder.decode("1 2", weights), ["R1 R2"])
+    example = Example(0, decoder.forest("1 2", weights), ["R1 R2"])
     scores = {one.text: one.score for one in kbest(example.forest, weights, 30, distinct=True)}
     found = learner.update(weights, [example], Task(np.random.default_rng(1)))
     (text,) = found.texts["towards"]
@@ -248,7 +248,7 @@ def test_the_spread_is_from_what_is_learned_down_to_the_worst() -> None:
 def test_the_spread_is_bounded_among_equally_translated_hypotheses(step: Any) -> None:
     """With C = 0 the bound alone moves weights; `words` is taken for the untranslated ones."""
     decoder, weights = ToyDecoder(), Weights(NEAR)
-    example = Example(0, decoder.decode("1 2", weights), ["R1 R2"])
+    example = Example(0, decoder.forest("1 2", weights), ["R1 R2"])
     moved = []
     for names in ([], ["words"]):
         learner = Rm(towards="model-best", step=step, C=0, B=0, D=1)
@@ -361,7 +361,7 @@ def test_a_sentence_without_translation(tmp_path: Path) -> None:
 
     examples = [
         Example(0, ForestBuilder(names=decoder.names).finish(), ["R1"]),
-        Example(1, decoder.decode("2", Weights(NEAR)), ["R2"]),
+        Example(1, decoder.forest("2", Weights(NEAR)), ["R2"]),
     ]
     found = learner.update(Weights(NEAR), examples, Task(np.random.default_rng(1)))
     assert list(found.sentences) == [1]
@@ -388,9 +388,9 @@ from hopefear.learn.loop.runs import tune
 from hopefear.base.weights import Weights
 
 class Slow(ToyDecoder):
-    def decode(self, *arguments):
+    def answer(self, request):
         time.sleep(0.001)
-        return super().decode(*arguments)
+        return super().answer(request)
 
 def loop(directory, options):
     make = lambda: Mira(learners=3, rate="adagrad", C=0.003, mixing=sys.argv[4])

@@ -37,9 +37,9 @@ from hopefear.learn.loop.options import LoopOptions
 from hopefear.learn.loop.runs import tune
 
 class Slow(ToyDecoder):
-    def decode(self, *arguments):
+    def answer(self, request):
         time.sleep(0.002)
-        return super().decode(*arguments)
+        return super().answer(request)
 
 def loop(directory, options):
     return Loop(decoder=Slow(sparse=True), tuner=Climber(trials=30), metric=create("bleu"),

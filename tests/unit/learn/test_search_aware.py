@@ -15,6 +15,7 @@ from phrase_small import SmallModel
 
 from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
+from hopefear.decode.contract import Decoded, Request
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.sparse.word_pairs import WordPairs
 from hopefear.forest import viterbi
@@ -68,7 +69,7 @@ def small_set(model: SmallModel, count: int = 8) -> TuningSet:
     rng = random.Random(5)
     lines = [" ".join(rng.choice("defu") for _ in range(2 + i % 4)) for i in range(count)]
     decoder = model.decoder()
-    best = [viterbi(decoder.decode(line, Weights(GOOD)), Weights(GOOD)) for line in lines]
+    best = [viterbi(decoder.forest(line, Weights(GOOD)), Weights(GOOD)) for line in lines]
     return TuningSet(lines, [[one.text] for one in best if one is not None])
 
 
@@ -116,6 +117,12 @@ def last_weights(directory: Path) -> bytes:
 # -- what the pool holds --
 
 
+def decoded(
+    decoder: PhraseDecoder, data: TuningSet, weights: Weights, *, spans: bool
+) -> Iterator[Decoded]:
+    return decoder.decode_all(Request(s, weights, spans=spans) for s in data.sentences)
+
+
 def filled(model: SmallModel, how: Any, folder: Path, **more: Any) -> tuple[Any, Candidates]:
     decoder, data = model.decoder(BEAM), small_set(model)
     shared: dict[str, Any] = {
@@ -129,12 +136,15 @@ def filled(model: SmallModel, how: Any, folder: Path, **more: Any) -> tuple[Any,
         KbestStore(**shared)
         if how == "off"
         else BinStore(
-            tuner=Mert(search_aware=how), decoder=decoder, sentences=data.sentences, **shared
+            tuner=Mert(search_aware=how),
+            untranslated=decoder.untranslated,
+            words=sum(len(line.split()) for line in data.sentences),
+            **shared,
         )
     )
     folder.mkdir(parents=True)
     weights = Weights(START)
-    made.add(0, decoder.decode_all(data.sentences, weights), weights)
+    made.add(0, decoded(decoder, data, weights, spans=how != "off"), weights)
     candidates = made.pool().candidates
     assert candidates is not None
     return made, candidates
@@ -173,7 +183,7 @@ def test_candidates_keep_the_statistics_they_came_with(model: SmallModel, tmp_pa
     decoder, data = model.decoder(BEAM), small_set(model)
     for number in (1, 2):
         weights = Weights({**START, "lm": 0.1 + 0.3 * number, "p(f|e)": 0.5})
-        added = made.add(number, decoder.decode_all(data.sentences, weights), weights)
+        added = made.add(number, decoded(decoder, data, weights, spans=True), weights)
         assert added.total == len(made.builder)
     after = made.pool().candidates
     assert after.rows > before.rows
@@ -191,7 +201,8 @@ def test_counting_in_the_engine_or_not(model: SmallModel) -> None:
             metric = pool_metric(create(name, options), how)  # type: ignore[arg-type]
             lower = pool_metric(create(name, {**options, "lowercase": True}), how)  # type: ignore[arg-type]
             for number, line in enumerate(data.sentences):
-                forest, spans = decoder.decode_with_spans(line, weights)
+                decoded = decoder.decode(Request(line, weights, spans=True))
+                forest, spans = decoded.forest, decoded.spans
                 rows = [
                     bins.counted(forest, weights, spans, one.prepare(data.references), number)
                     for one in (metric, lower)
@@ -270,11 +281,11 @@ def test_a_killed_run_goes_on(
         left = 8 + 3 if name == "mert" else 8 + 8 + 8 + 3
 
         def decode_all(self, *args: Any, **more: Any) -> Iterator[Any]:
-            for forest in super().decode_all(*args, **more):
+            for decoded in super().decode_all(*args, **more):
                 self.left -= 1
                 if self.left < 0:
                     raise KeyboardInterrupt
-                yield forest
+                yield decoded
 
     dies = Dies(model.rules, {"lm": model.lm}, options=BEAM)
     with pytest.raises(KeyboardInterrupt):
@@ -328,7 +339,7 @@ def test_partial_strings_need_a_length(name: str, model: SmallModel, tmp_path: P
 @pytest.mark.parametrize("name", ["mert", "mira"])
 def test_decoders_without_bins(name: str, model: SmallModel, tmp_path: Path) -> None:
     decoder = ToyDecoder()
-    with pytest.raises(OptionError, match="needs the bins of phrase search"):
+    with pytest.raises(OptionError, match="needs bins and the best translations of spans"):
         run(tmp_path / "run", model, name, decoder=decoder, search_aware="potential")
     assert decoder.decoded == 0
 

@@ -327,12 +327,10 @@ def test_threads_change_nothing(minibatch: int, tmp_path: Path) -> None:
     assert one.read_bytes() == other.read_bytes()
 
 
-class NoForce:
+class NoForce(ToyDecoder):
     """A decoder of another kind."""
 
-    def __init__(self) -> None:
-        self.names = ToyDecoder().names
-        self.dense: list[str] = []
+    can = frozenset()
 
 
 @pytest.mark.parametrize(
@@ -341,7 +339,7 @@ class NoForce:
         (lambda: Violation(update_="standard", phrase_limit=3), {}, OptionError, "belongs to upda"),
         (lambda: Violation(update_="local", future=True), {}, OptionError, "future: update local"),
         (lambda: MaxForce(sparse_rate=0.1), {}, OptionError, "belongs to rate adagrad"),
-        (MaxForce, {"decoder": NoForce}, OptionError, "only the phrase-based decoder has"),
+        (MaxForce, {"decoder": NoForce}, OptionError, "needs forced decoding of sentence pairs"),
         (Mira, {"training_options": TrainingOptions(prefixes=5)}, OptionError, "--prefixes: mira"),
         (
             Mira,
@@ -376,9 +374,9 @@ from hopefear.learn.online.violation import MaxForce
 from hopefear.base.weights import Weights
 
 class Slow(ToyDecoder):
-    def decode(self, *arguments):
+    def answer(self, request):
         time.sleep(0.001)
-        return super().decode(*arguments)
+        return super().answer(request)
 
 def loop(directory, options):
     return OnlineLoop(decoder=Slow(sparse=True), make_tuner=lambda: MaxForce(minibatch=5),

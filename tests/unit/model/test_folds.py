@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from phrase_small import gold
 
 from hopefear.base.errors import InputError
 from hopefear.cli import main
@@ -105,7 +106,7 @@ def test_decoding_is_that_of_a_model_trained_without_the_fold(folder: Path) -> N
         hand = by_hand[sentence.fold]
         assert isinstance(hand, PhraseDecoder)
         plain = Sentence(sentence.words)
-        mine, other = decoder.decode(sentence, weights), hand.decode(plain, weights)
+        mine, other = decoder.forest(sentence, weights), hand.forest(plain, weights)
         best, expected = viterbi(mine, weights), viterbi(other, weights)
         assert best is not None
         assert expected is not None
@@ -115,11 +116,13 @@ def test_decoding_is_that_of_a_model_trained_without_the_fold(folder: Path) -> N
         assert best.score == expected.score
         assert (mine.nodes, mine.edges) == (other.nodes, other.edges)
         uses = ((decoder, sentence), (hand, plain))
-        golds = [one.gold(text, target[1], prefixes=2) for one, text in uses]
-        assert golds[0].target == golds[1].target
+        golds = [gold(one, text, target[1], prefixes=2) for one, text in uses]
+        pair, other_pair = golds[0].gold, golds[1].gold
+        assert pair is not None
+        assert other_pair is not None
+        assert pair.target == other_pair.target
         assert golds[0].forest.edges == golds[1].forest.edges
-        assert isinstance(golds[0].sentence, Sentence)
-        assert golds[0].sentence.fold == sentence.fold, "a prefix is of the same fold"
+        assert pair.sentence.fold == sentence.fold, "a prefix is of the same fold"
         forced += golds[0].forest.edges > 0
     assert forced > 5
 
@@ -149,19 +152,21 @@ def test_minibatches_of_several_folds_and_resuming(
 ) -> None:
     words = ("--tuner", "maxforce", "--prefixes", "3", "--templates", "rule-id", "--folds")
     assert tune(folder, "model", tmp_path / "whole", "train", *words) == 0
-    decode = PhraseDecoder.decode_with_spans
+    decode = PhraseDecoder.answer
     folds_seen: set[int | None] = set()
     for left in (8, 40, 10_000):
 
-        def stopping(self: Any, sentence: Any, *more: Any) -> Any:
+        def stopping(self: Any, request: Any) -> Any:
             nonlocal left
+            if request.gold is not None:
+                return decode(self, request)
             left -= 1
             if left < 0:
                 raise KeyboardInterrupt
-            folds_seen.add(sentence.fold)
-            return decode(self, sentence, *more)
+            folds_seen.add(request.sentence.fold)
+            return decode(self, request)
 
-        monkeypatch.setattr(PhraseDecoder, "decode_with_spans", stopping)
+        monkeypatch.setattr(PhraseDecoder, "answer", stopping)
         code = tune(folder, "model", tmp_path / "broken", "train", *words, "--resume")
         assert code == (0 if left >= 0 else 130)
     assert folds_seen == {None, 0, 1}, "the development set is of no fold"
@@ -194,8 +199,8 @@ def test_hierarchical_models_have_folds_too(folder: Path, tmp_path: Path) -> Non
     model, hand = Model.load(tmp_path / "model"), Model.load(tmp_path / "hand").decoder()
     decoder, weights = model.decoder(folds=True), model.weights()
     for sentence in in_folds(model, pairs(tmp_path), Path("x"))[:20:4]:
-        mine = decoder.decode(sentence, weights)
-        other = hand.decode(sentence.words, weights)
+        mine = decoder.forest(sentence, weights)
+        other = hand.forest(sentence.words, weights)
         best, expected = viterbi(mine, weights), viterbi(other, weights)
         assert best is not None
         assert expected is not None

@@ -100,7 +100,7 @@ def _scale(
     low: float, high: float, begin: float, end: float, log: bool
 ) -> Callable[[float], float]:
     if high <= low:
-        low, high = low - 1, high + 1
+        low, high = (low / 2, high * 2) if log else (low - 1, high + 1)
     by: Callable[[float], float] = math.log if log else float
     return lambda value: begin + (by(value) - by(low)) / (by(high) - by(low)) * (end - begin)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopefear.analysis.report.runs import Run, System
+from hopefear.analysis.report.runs import System
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.progress import Display
 from hopefear.base.threads import in_order
@@ -32,6 +32,7 @@ from hopefear.metrics.significance import (
     summarize,
 )
 from hopefear.model.directory import MODEL_FILE, Model
+from hopefear.model.run import Run
 from hopefear.model.translate import TranslateOptions, Translator
 from hopefear.text.lines import read_lines, read_parallel
 
@@ -268,7 +269,7 @@ class _Decode:
         if not sentence.words:
             return Translation([])
         try:
-            forest = translator.decoder.decode(sentence, translator.weights)
+            forest = translator.decoder.forest(sentence, translator.weights)
         except InputError:  # too long, for instance: it stays empty, as in 'hopefear translate'
             return Translation([])
         best = translator.choose(forest, number)

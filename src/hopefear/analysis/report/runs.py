@@ -7,134 +7,14 @@ that differ in their seed only: a directory made with `tune --runs N` is such a 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from hopefear.base.errors import InputError, OptionError
+from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
-from hopefear.learn.loop.run import (
-    CHECKPOINT,
-    CONFIG_FILE,
-    METRICS_FILE,
-    STATE_FILE,
-    WEIGHTS_FILE,
-    Record,
-    RunDirectory,
-    read_config,
-    read_metrics,
-)
-from hopefear.metrics import Metric, create
-
-_SCORES = ("score", "bleu", "length_ratio")
-_MORE_NUMBERS = ("heldout_score", "decode_seconds", "optimise_seconds")
-
-
-@dataclass
-class Run:
-    """One run: its configuration and its finished iterations."""
-
-    path: Path
-    config: dict[str, Any]
-    records: list[Record]  # those that were decoded, so that they have a score
-    finished: bool
-    chosen_iteration: int | None = None  # of a finished run
-
-    @classmethod
-    def read(cls, path: Path) -> Run:
-        if not (path / CONFIG_FILE).is_file():
-            raise InputError(
-                f"{path}: no {CONFIG_FILE} in it; expected the directory of a run, as "
-                "'hopefear tune -o RUN' makes it"
-            )
-        config = read_config(path / CONFIG_FILE)
-        records = read_metrics(path / METRICS_FILE) if (path / METRICS_FILE).is_file() else []
-        for number, record in enumerate(records, 1):
-            # The last iteration may have been learned and not been decoded yet.
-            wanted = ("iteration", *(_SCORES if "score" in record else ()))
-            for key in (*wanted, *(key for key in _MORE_NUMBERS if key in record)):
-                value = record.get(key)
-                if value is None or not math.isfinite(value):
-                    raise InputError(
-                        f"{path / METRICS_FILE}:{number}: {key} is {value!r}, expected a number; "
-                        "is this what 'hopefear tune' wrote?"
-                    )
-        decoded = [record for record in records if "score" in record]
-        if not decoded:
-            raise InputError(f"{path}: no iteration is finished yet; wait, or tune with --resume")
-        state = (
-            RunDirectory(path).read_state() if (path / CHECKPOINT / STATE_FILE).is_file() else {}
-        )
-        finished = (state or {}).get("phase") == "finished"
-        chosen = (state or {}).get("chosen") if finished else None
-        if all(record["iteration"] != chosen for record in decoded):
-            chosen = None
-        return cls(path, config, decoded, finished, chosen)
-
-    @cached_property
-    def metric(self) -> Metric:
-        """What it was tuned for."""
-        options = dict(self.config.get("metric", {"name": "bleu"}))
-        return create(options.pop("name"), options)
-
-    @property
-    def tuner(self) -> str:
-        return str(self.config.get("tuner", {}).get("name", "?"))
-
-    @cached_property
-    def best(self) -> Record:
-        """The record whose weights were chosen, as the run says; while it goes on, the best one."""
-        if self.chosen_iteration is not None:
-            return next(r for r in self.records if r["iteration"] == self.chosen_iteration)
-        heldout = any("heldout_score" in record for record in self.records)
-        return max((r for r in self.records if not heldout or "heldout_score" in r), key=self._gain)
-
-    def _gain(self, record: Record) -> float:
-        """What iterations are compared by; higher is better."""
-        value = float(record["heldout_score"] if "heldout_score" in record else record["score"])
-        return self.metric.quality(value)
-
-    @property
-    def which(self) -> str:
-        """The chosen iteration in words."""
-        own = [record for record in self.records if "mean_of" not in record] or self.records
-        last = max(record["iteration"] for record in own)
-        parts = self.best.get("mean_of")
-        if parts:
-            return f"mean of {parts[0]} to {parts[-1]}"
-        return f"{self.best['iteration']} of {last}"
-
-    @property
-    def chosen(self) -> int:
-        """Its place among the records."""
-        return self.records.index(self.best)
-
-    @property
-    def quality(self) -> float:
-        """What runs of a group are compared by; higher is better."""
-        return self._gain(self.best)
-
-    @property
-    def seconds(self) -> list[float]:
-        """Time of learning and decoding up to the end of each iteration."""
-        total, found = 0.0, []
-        for record in self.records:
-            total += record.get("decode_seconds", 0.0) + record.get("optimise_seconds", 0.0)
-            found.append(total)
-        return found
-
-    @cached_property
-    def weights(self) -> Weights:
-        """The chosen ones."""
-        return Weights.load(self.path / WEIGHTS_FILE)
-
-    def file(self, key: str) -> list[Path]:
-        """Files that the run was made with, where they were then."""
-        places = self.config.get("files", {}).get(key, [])
-        return [Path(places)] if isinstance(places, str) else [Path(place) for place in places]
+from hopefear.learn.loop.run import RunDirectory
+from hopefear.model.run import Run
 
 
 @dataclass
@@ -170,24 +50,10 @@ def read_systems(
         raise OptionError(
             f"--names: {len(names)} names for {len(parts)} systems; give one for each"
         )
-    members = [[run for path in some for run in _members(path)] for some in parts]
     return [
-        System(name, [Run.read(path) for path in some])
-        for name, some in zip(names or unique_names(parts), members, strict=True)
+        System(name, [run for path in some for run in Run(path).members])
+        for name, some in zip(names or unique_names(parts), parts, strict=True)
     ]
-
-
-def _members(path: Path) -> list[Path]:
-    """The runs of a directory that `tune --runs N` made; else the directory itself."""
-    config = path / CONFIG_FILE
-    runs = read_config(config).get("runs", 1) if config.is_file() else 1
-    if runs == 1:
-        return [path]
-    found = [path / f"run-{number}" for number in range(1, runs + 1)]
-    missing = [run for run in found if not (run / CONFIG_FILE).is_file()]
-    if missing:
-        raise InputError(f"{missing[0]}: this run has not begun yet; wait, or tune with --resume")
-    return found
 
 
 def unique_names(groups: Sequence[Sequence[Path]]) -> list[str]:

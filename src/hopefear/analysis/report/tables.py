@@ -14,10 +14,11 @@ from typing import Any
 from hopefear.analysis.report.charts import key, sparkline
 from hopefear.analysis.report.html import Child, Markup, element
 from hopefear.analysis.report.outputs import TUNING_SET, Outputs
-from hopefear.analysis.report.runs import Feature, Run, System
+from hopefear.analysis.report.runs import Feature, System
 from hopefear.base.progress import duration
 from hopefear.learn.loop.run import flat
 from hopefear.metrics.significance import Outcome
+from hopefear.model.run import Run
 
 #: p-values of each pair of systems; None where there is no test.
 Comparisons = dict[tuple[int, int], Outcome | None]

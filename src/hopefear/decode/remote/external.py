@@ -2,7 +2,7 @@
 
     options = ExternalOptions(command="moses -f {config} -i {input} -n-best-list {nbest} {k}",
                               config=Path("moses.ini"))
-    forests = ExternalDecoder(options).decode_all(sentences, weights)
+    forests = ExternalDecoder(options).forests(sentences, weights)
 
 The command runs in a shell, once for all sentences of a call, in the current directory. In it stand
 
@@ -32,7 +32,7 @@ from hopefear._engine import Forest
 from hopefear.base.config import option
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import FeatureNames, Weights
-from hopefear.decode.contract import Decoder, Sentence, Tokens
+from hopefear.decode.contract import Decoded, Decoder, Request, Sentence
 from hopefear.decode.remote.moses_ini import MosesIni
 from hopefear.decode.remote.process import (
     WeightsFormat,
@@ -91,9 +91,11 @@ class ExternalDecoder(Decoder):
     """A decoder in another process."""
 
     options_class = ExternalOptions
+    can = frozenset({"grammar"})
 
     def __init__(self, options: ExternalOptions) -> None:
         self.options = options
+        self.title = f"decoder {options.command!r}"
         self.names = FeatureNames()
         self.vocabulary = Vocabulary()
         self._ini = MosesIni.read(options.config) if options.config is not None else None
@@ -107,46 +109,27 @@ class ExternalDecoder(Decoder):
         """Those of the moses.ini; without one there are none."""
         return Weights({} if self._ini is None else self._ini.weights, names=self.names)
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
-        targets = None if target is None else [target]
-        return next(self.decode_all([sentence], weights, targets=targets))
+    def answer(self, request: Request) -> Decoded:
+        return next(self.decode_all([request]))
 
-    def decode_all(
-        self,
-        sentences: Iterable[Sentence | Tokens],
-        weights: Weights,
-        *,
-        targets: Iterable[Tokens] | None = None,
-        threads: int = 1,
-    ) -> Iterator[Forest]:
-        """One run of the command; forests come when it is done."""
-        if targets is not None:
-            raise InputError(
-                f"decoder {self.options.command!r}: cannot be told what to translate into; "
-                "use a model of our own for forced decoding"
-            )
-        lines = [self._line(i, Sentence.of(sentence)) for i, sentence in enumerate(sentences)]
-        if not lines:
+    def decode_all(self, requests: Iterable[Request], *, threads: int = 1) -> Iterator[Decoded]:
+        """One run of the command for all requests, with the weights that they share."""
+        every = list(requests)
+        if not every:
             return
+        weights = every[0].weights
+        for request in every:
+            self.check(request)
+            if request.weights is not weights:
+                raise ValueError("one run of a decoder has one set of weights")
+        lines = [self._line(i, Sentence.of(request.sentence)) for i, request in enumerate(every)]
         with tempfile.TemporaryDirectory(prefix="hopefear.") as folder:
             call = _Call(self.options, Path(folder))
             call.write(lines, weights, self._ini, threads)
             call.run()
-            yield from self._forests(call, len(lines))
+            yield from map(Decoded, self._forests(call, len(lines)))
 
     def _line(self, number: int, sentence: Sentence) -> str:
-        if sentence.options:
-            raise InputError(
-                f"sentence {number + 1}: its markup gives translations, which decoder "
-                f"{self.options.command!r} would not understand; take the markup out"
-            )
-        if sentence.leave_out is not None:
-            raise InputError(
-                f"sentence {number + 1}: decoder {self.options.command!r} cannot be told to leave "
-                "out a pair's own rules"
-            )
         text = " ".join(sentence.words)
         if sentence.grammar is None:
             return text

@@ -3,7 +3,7 @@
 
     options = StreamOptions(command="cdec -c cdec.ini -w {weights} --mr_mira_compat -k {k} -r")
     with StreamDecoder(options, start) as decoder:
-        forest = decoder.decode("das haus", weights)
+        forest = decoder.forest("das haus", weights)
 
 The command runs in a shell, in the current directory, for as long as the decoder is open, and
 speaks Mr. MIRA's protocol (`stream_wire.py`; thesis, 3.6). In it stand
@@ -26,7 +26,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count, repeat
 from pathlib import Path
 from types import TracebackType
 
@@ -38,7 +37,7 @@ from hopefear.base.config import option
 from hopefear.base.errors import InputError
 from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
-from hopefear.decode.contract import Decoder, Sentence, Tokens
+from hopefear.decode.contract import Decoded, Decoder, Request, Sentence
 from hopefear.decode.remote.peer import Deadline, Peer
 from hopefear.decode.remote.process import WeightsFormat, filled, placeholders, write_weights
 from hopefear.decode.remote.stream_wire import (
@@ -119,8 +118,10 @@ class Stream(Decoder):
     """One process. Threads take turns."""
 
     options_class = StreamOptions
+    can = frozenset({"grammar"})
 
     def __init__(self, shared: Shared) -> None:
+        self.title = f"decoder {shared.options.command!r}"
         self.options, self.names, self._shared = shared.options, shared.names, shared
         self.vocabulary = Vocabulary()
         self._lock = threading.Lock()
@@ -133,37 +134,23 @@ class Stream(Decoder):
         """None is known before it answers."""
         return []
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
-        if target is not None:
-            raise InputError(
-                f"decoder {self.options.command!r}: cannot be told what to translate into; "
-                "use a model of our own for forced decoding"
-            )
-        sentence = Sentence.of(sentence)
+    def answer(self, request: Request) -> Decoded:
+        sentence = Sentence.of(request.sentence)
         with self._lock:
             if self._shared.failure is not None:
                 raise self._shared.failure
             try:
-                return self._exchange(sentence, self._id(sentence), weights)
+                return Decoded(self._exchange(sentence, self._id(sentence), request.weights))
             except InputError as error:
                 self._shared.failure = error
                 raise
 
-    def decode_all(
-        self,
-        sentences: Iterable[Sentence | Tokens],
-        weights: Weights,
-        *,
-        targets: Iterable[Tokens] | None = None,
-        threads: int = 1,
-    ) -> Iterator[Forest]:
+    def decode_all(self, requests: Iterable[Request], *, threads: int = 1) -> Iterator[Decoded]:
         """One after the other, whatever the threads."""
         missing = Missing()
-        for forest in super().decode_all(sentences, weights, targets=targets):
-            missing.look(forest)
-            yield forest
+        for decoded in super().decode_all(requests):
+            missing.look(decoded.forest)
+            yield decoded
         self._shared.warn_missing(missing)
 
     def none_at_all(self, sentences: int) -> InputError:
@@ -186,19 +173,19 @@ class Stream(Decoder):
         deadline = Deadline(self.options.timeout if self._asked else self.options.start_timeout)
         peer = self._peer or self._begin(weights)
         grammar = None if sentence.grammar is None else str(sentence.grammar)
-        delta = encode(self._told.change(weights, self.names))
+        delta = encode(self._sent.change(weights, self.names))
         peer.send(request_line(sentence.words, id=id, grammar=grammar, delta=delta), deadline)
         self._asked += 1
         return self._forest(peer, id, weights, deadline)
 
     def _begin(self, weights: Weights) -> Peer:
         command = self.options.command
-        self._told = Told(self._shared.start)
+        self._sent = SentWeights(self._shared.start)
         if self.options.used & {"weights", ""}:
             self._folder = tempfile.TemporaryDirectory(prefix="hopefear.")
             path = Path(self._folder.name) / "weights"
             write_weights(path, weights, self.options.weights_format)
-            self._told = Told(weights)
+            self._sent = SentWeights(weights)
             command = filled(command, {"weights": path, "": path, "k": self.options.k})
         else:
             command = filled(command, {"k": self.options.k})
@@ -206,11 +193,6 @@ class Stream(Decoder):
         return self._peer
 
     def _id(self, sentence: Sentence) -> str:
-        if sentence.options:
-            raise InputError(
-                f"sentence {sentence.id or self._asked}: its markup gives translations, which "
-                f"decoder {self.options.command!r} would not understand; take the markup out"
-            )
         id = sentence.id or str(self._asked)
         if not _ID.fullmatch(id):
             raise InputError(
@@ -271,7 +253,7 @@ class Stream(Decoder):
         return values if whole is None else {**values, cut.name: whole}
 
 
-class Told:
+class SentWeights:
     """The weights that a process has: those of its start, and all changes since.
 
     In doubles, added up as the other side does it, so that no error of rounding grows; if a weight
@@ -304,6 +286,7 @@ class StreamDecoder(Decoder):
     """One or several processes."""
 
     options_class = StreamOptions
+    can = Stream.can
 
     def __init__(
         self,
@@ -320,6 +303,7 @@ class StreamDecoder(Decoder):
         self._shared = Shared(options, start, warn)
         self.names = self._shared.names
         self.streams = [Stream(self._shared) for _ in range(options.processes or learners)]
+        self.title = self.streams[0].title
 
     @property
     def dense(self) -> list[str]:
@@ -329,31 +313,21 @@ class StreamDecoder(Decoder):
     def for_learner(self, number: int) -> Stream:
         return self.streams[number % len(self.streams)]
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
-        return self.streams[0].decode(sentence, weights, target)
+    def answer(self, request: Request) -> Decoded:
+        return self.streams[0].decode(request)
 
-    def decode_all(
-        self,
-        sentences: Iterable[Sentence | Tokens],
-        weights: Weights,
-        *,
-        targets: Iterable[Tokens] | None = None,
-        threads: int = 1,
-    ) -> Iterator[Forest]:
+    def decode_all(self, requests: Iterable[Request], *, threads: int = 1) -> Iterator[Decoded]:
         """As many at once as there are processes; if none has a translation, nothing works."""
         many = self.streams[: max(1, threads)]
-        wanted: Iterable[Tokens | None] = repeat(None) if targets is None else targets
 
-        def one(item: tuple[int, Sentence | Tokens, Tokens | None]) -> Forest:
-            number, sentence, target = item
-            return many[number % len(many)].decode(sentence, weights, target)
+        def answer(numbered: tuple[int, Request]) -> Decoded:
+            number, request = numbered
+            return many[number % len(many)].decode(request)
 
         missing = Missing()
-        for forest in in_order(one, zip(count(), sentences, wanted, strict=False), len(many)):
-            missing.look(forest)
-            yield forest
+        for decoded in in_order(answer, enumerate(requests), len(many)):
+            missing.look(decoded.forest)
+            yield decoded
         if missing.asked and len(missing.ids) == missing.asked:
             raise many[0].none_at_all(missing.asked)
         self._shared.warn_missing(missing)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -42,23 +42,26 @@ def read_nbest(
     *,
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
+    entries: Iterable[Mapping[str, Any]] | None = None,
 ) -> Iterator[NbestList]:
     """The lists of a file; without a format, `.jsonl` and `.json` (also .gz) are JSON lines.
 
-    Vocabulary and names are shared by all lists, and with other files if given.
+    Vocabulary and names are shared by all lists, and with other files if given. `entries`: what
+    JSON lines would say, in memory instead of in the file.
     """
     if format is None:
         bare = str(path).removesuffix(".gz")
         format = "jsonl" if bare.endswith((".jsonl", ".json")) else "moses"
     vocabulary = vocabulary if vocabulary is not None else Vocabulary()
     names = names if names is not None else FeatureNames()
-    if format == "jsonl":
-        yield from _read_jsonl(path, ForestBuilder(vocabulary=vocabulary, names=names))
+    if format == "jsonl" or entries is not None:
+        found = _entries(path) if entries is None else _given(entries, display_name(path))
+        yield from _lists(found, ForestBuilder(vocabulary=vocabulary, names=names))
         return
     with open_input(path) as file:
         stream = NbestStream(file, display_name(path), vocabulary, names)
-        while (found := stream.next()) is not None:
-            yield NbestList(found[0].id, *found)
+        while (read := stream.next()) is not None:
+            yield NbestList(read[0].id, *read)
 
 
 class _Entry(NamedTuple):
@@ -69,8 +72,8 @@ class _Entry(NamedTuple):
     place: str
 
 
-def _read_jsonl(path: PathLike, builder: ForestBuilder) -> Iterator[NbestList]:
-    for id, entries in groupby(_entries(path), key=lambda entry: entry.id):
+def _lists(found: Iterable[_Entry], builder: ForestBuilder) -> Iterator[NbestList]:
+    for id, entries in groupby(found, key=lambda entry: entry.id):
         scores = []
         builder.node()
         for entry in entries:
@@ -100,9 +103,14 @@ def _entries(path: PathLike) -> Iterator[_Entry]:
             yield entry
 
 
+def _given(records: Iterable[Mapping[str, Any]], place: str) -> Iterator[_Entry]:
+    for number, record in enumerate(records, 1):
+        yield _entry(record, f"{place}:{number}")
+
+
 def _entry(record: Any, place: str) -> _Entry:
     def refuse(what: str, value: object, expected: str) -> InputError:
-        shown = json.dumps(value)[:60]
+        shown = json.dumps(value, default=repr)[:60]
         return InputError(f"{place}: {what} is {shown}, expected {expected}")
 
     if not isinstance(record, dict):

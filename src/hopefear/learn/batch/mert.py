@@ -93,7 +93,7 @@ class Mert(SearchAware, BatchTuner):
     ) -> Optimized:
         vector = candidates.vector(weights)
         before = candidates.corpus_score(metric, vector)
-        problem = Problem(metric, candidates, vector, candidates.fixed(task.fixed), task.has_rest)
+        problem = Problem(metric, candidates, vector, candidates.fixed(task.fixed), task.collapsed)
         notes = {
             "before": before,
             "moving_features": len(problem.moving),
@@ -191,7 +191,7 @@ class Problem:
         candidates: Candidates,
         vector: FloatArray,
         fixed: NDArray[np.bool_],
-        has_rest: bool = False,
+        collapsed: bool = False,
     ) -> None:
         columns = candidates.features.columns
         self.constant = constant_columns(candidates)
@@ -201,7 +201,7 @@ class Problem:
         rest[self.moving] = 0.0
         rest[:columns][self.constant] = 0.0
         # Where nothing but the moving weights counts, their length is free, and set to 1.
-        self.free = not has_rest and not rest.any()
+        self.free = not collapsed and not rest.any()
         self._base = candidates.scores(rest) if not self.free else np.zeros(candidates.rows)
         self._line = Line(
             metric,

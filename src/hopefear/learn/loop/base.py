@@ -18,23 +18,23 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
-from hopefear._engine import Forest
 from hopefear.base.errors import InputError
 from hopefear.base.progress import Display, Progress, duration
 from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
+from hopefear.decode.contract import Decoded, Decoder, Request, Sentence, Tokens
 from hopefear.forest import ForestBuilder, viterbi
 from hopefear.learn.loop.judge import Judge, TuningSet
 from hopefear.learn.loop.mean import last_iterations, mean_weights
-from hopefear.learn.loop.options import LoopOptions
+from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.restrict import Restriction, check_held
 from hopefear.learn.loop.run import Record, RunDirectory
 from hopefear.learn.pool.sanity import check_finite, nearly_zero
@@ -43,26 +43,6 @@ from hopefear.learn.tuner import Tuner
 from hopefear.metrics import Metric
 
 Tell = Callable[[str], None]
-
-
-class Decodes(Protocol):
-    """What the loop needs of a decoder (`decode.Decoder` has it)."""
-
-    names: FeatureNames
-    untranslated: frozenset[str]
-
-    @property
-    def dense(self) -> list[str]: ...
-
-    def decode_all(
-        self, sentences: Iterable[Any], weights: Weights, *, threads: int = 1
-    ) -> Iterator[Forest]: ...
-
-    def for_learner(self, number: int) -> Decodes: ...
-
-    def summed(self) -> Decodes | None: ...
-
-    def summed_weights(self, weights: Weights) -> Weights: ...
 
 
 @dataclass(frozen=True)
@@ -86,7 +66,7 @@ class BaseLoop(ABC):
     def __init__(
         self,
         *,
-        decoder: Decodes,
+        decoder: Decoder,
         tuner: Tuner,
         metric: Metric,
         data: TuningSet,
@@ -122,7 +102,7 @@ class BaseLoop(ABC):
         self.weights = self.start
         self.useless: dict[str, list[str]] = {"never_fired": [], "constant": []}
         self._warnings: list[str] = []  # of the phase that runs
-        self._weights_of_sums: tuple[Weights, Weights] | None = None  # and which they are of
+        self._collapsed_weights: tuple[Weights, Weights] | None = None  # of which weights, they
 
     def run(self) -> Outcome:
         """Run to the end, from the beginning or from the last finished phase."""
@@ -151,14 +131,36 @@ class BaseLoop(ABC):
 
     # -- what differs between batch and online learning --
 
+    @classmethod
+    @abstractmethod
+    def make(
+        cls,
+        make_tuner: Callable[[], Any],
+        *,
+        training: TuningSet | None,
+        training_options: TrainingOptions,
+        **shared: Any,
+    ) -> BaseLoop:
+        """The loop of tuners like this one; `training`: what is learned from, if not `data`."""
+
     def _check(self) -> None:  # noqa: B027 (may be left as it is)
         """Refuse what cannot be, before anything is said or written."""
 
     def _open(self) -> None:  # noqa: B027 (may be left as it is)
         """What takes long and must be there before the first phase."""
 
-    def _sums(self) -> bool:
-        """Whether the sets are decoded for their translations, whatever templates fire."""
+    def _wants_collapsed(self) -> bool:
+        """Whether nobody looks at the sparse features of the sets' forests one by one."""
+        return False
+
+    @property
+    def _named(self) -> bool:
+        """Whether sparse features are named while sentences are decoded."""
+        return True
+
+    @property
+    def _spans(self) -> bool:
+        """Whether the tuning set is decoded with the best translations of spans."""
         return False
 
     @abstractmethod
@@ -170,7 +172,7 @@ class BaseLoop(ABC):
         """Take up a state, after so many decodings."""
 
     @abstractmethod
-    def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
+    def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
         """What a decoding gave, and what there is to say about it."""
 
     @abstractmethod
@@ -195,8 +197,7 @@ class BaseLoop(ABC):
         clock = _Clock()
         label = f"iteration {self.iteration}: decode"
         with self._step(label, len(self.judge.data.sentences)) as step:
-            forests = self._forests(self.judge.data, step)
-            added, more = self._take(forests)
+            added, more = self._take(self._decoded(self.judge.data, step, spans=self._spans))
         record = {"iteration": self.iteration, **self.judge.scores(added.texts), **record}
         record |= more
         if added.failed:
@@ -221,45 +222,52 @@ class BaseLoop(ABC):
     def _scores(self, judge: Judge, label: str) -> Record:
         """Of a search with the present weights that adds nothing to what is learned from."""
         with self._step(label, len(judge.data.sentences)) as step:
-            forests = self._forests(judge.data, step)
-            return judge.scores(list(in_order(self._best_text, forests, self.threads)))
+            decoded = self._decoded(judge.data, step)
+            return judge.scores(list(in_order(self._best_text, decoded, self.threads)))
 
-    def _best_text(self, forest: Forest) -> str:
-        best = viterbi(forest, self._forest_weights)
+    def _best_text(self, decoded: Decoded) -> str:
+        best = viterbi(decoded.forest, self._forest_weights)
         return "" if best is None else best.text
 
     @cached_property
-    def _summed(self) -> Decodes | None:
-        """What decodes the sets, if features of templates are not looked at one by one."""
-        return self.decoder.summed() if self._sums() else None
+    def _sparse(self) -> Literal["full", "collapsed"]:
+        """How the forests of the sets have sparse features."""
+        collapsed = self._wants_collapsed() and "collapse" in self.decoder.can
+        return "collapsed" if collapsed else "full"
 
     @property
     def _forest_weights(self) -> Weights:
-        """For the features of the sets' forests."""
-        if self._summed is None:
+        """The weights for the features of the sets' forests."""
+        if self._sparse == "full":
             return self.weights
-        known = self._weights_of_sums
+        known = self._collapsed_weights
         if known is None or known[0] is not self.weights:
-            known = (self.weights, self._summed.summed_weights(self.weights))
-            self._weights_of_sums = known
+            known = (self.weights, self.decoder.collapsed_weights(self.weights))
+            self._collapsed_weights = known
         return known[1]
 
-    def _forests(self, data: TuningSet, step: Progress) -> Iterator[Forest]:
-        """One for each sentence; those without words are not decoded."""
+    def _decoded(
+        self, data: TuningSet, step: Progress, *, spans: bool = False
+    ) -> Iterator[Decoded]:
+        """An answer for each sentence; those without words are not decoded."""
         full = [sentence for sentence in data.sentences if not is_empty(sentence)]
-        decoder = self._summed or self.decoder
-        decoded = decoder.decode_all(full, self.weights, threads=self.threads)
+        requests = (
+            Request(s, self.weights, sparse=self._sparse, named=self._named, spans=spans)
+            for s in full
+        )
+        answers = self.decoder.decode_all(requests, threads=self.threads)
         for sentence in data.sentences:
-            forest = ForestBuilder().finish() if is_empty(sentence) else next(decoded, None)
-            if forest is None:
+            empty = is_empty(sentence)
+            decoded = Decoded(ForestBuilder().finish()) if empty else next(answers, None)
+            if decoded is None:
                 raise InputError(
                     f"the decoder gave fewer than {len(full)} translations; run it by itself on "
                     "the same text"
                 )
-            yield forest
+            yield decoded
             step.advance()
         # To its end, where a decoder says that nothing had a translation.
-        if next(decoded, None) is not None:
+        if next(answers, None) is not None:
             raise InputError(f"the decoder gave more than {len(full)} translations")
 
     def _optimise(self) -> None:
@@ -435,8 +443,12 @@ def without_rise(values: Sequence[float], patience: int) -> bool:
     return max(values[-patience:]) <= values[-patience - 1]
 
 
-def is_empty(sentence: Any) -> bool:
-    return not (sentence.split() if isinstance(sentence, str) else sentence.words)
+def word_count(sentence: Sentence | Tokens) -> int:
+    return len(Sentence.of(sentence).words)
+
+
+def is_empty(sentence: Sentence | Tokens) -> bool:
+    return word_count(sentence) == 0
 
 
 class _Clock:

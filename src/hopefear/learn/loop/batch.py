@@ -8,29 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from hopefear._engine import Forest
-from hopefear.base.weights import REST, FeatureNames, Weights
-from hopefear.learn.loop.base import BaseLoop, Decodes, Outcome, summary, without_rise
+from hopefear.base.errors import OptionError
+from hopefear.base.registry import register
+from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
+from hopefear.decode.contract import Decoded
+from hopefear.learn.loop.base import BaseLoop, Outcome, summary, without_rise, word_count
 from hopefear.learn.loop.judge import Judge, TuningSet
+from hopefear.learn.loop.options import TrainingOptions
 from hopefear.learn.loop.run import Record
-from hopefear.learn.loop.training import Names
 from hopefear.learn.pool.candidate_builder import DENSE_LIMIT
 from hopefear.learn.pool.candidates import FeatureTable
 from hopefear.learn.pool.feature_selection import rare_features
 from hopefear.learn.pool.sanity import in_words, useless_features
-from hopefear.learn.pool.search_aware import DecodesBins, SearchAware, check_search_aware
+from hopefear.learn.pool.search_aware import SearchAware, check_search_aware
 from hopefear.learn.pool.store import STORES, Added, BinStore, Store
 from hopefear.learn.tuner import BatchTuner, Pool, Task
 
-__all__ = ["Decodes", "Judge", "Loop", "Outcome", "TuningSet", "summary", "without_rise"]
+__all__ = ["Judge", "Loop", "Outcome", "TuningSet", "summary", "without_rise"]
 
 
+@register("loop", "batch")
 class Loop(BaseLoop):
     """One run of a batch tuner."""
+
+    @classmethod
+    def make(
+        cls,
+        make_tuner: Callable[[], Any],
+        *,
+        training: TuningSet | None,
+        training_options: TrainingOptions,
+        **shared: Any,
+    ) -> Loop:
+        tuner = make_tuner()
+        for name in (*(["train"] if training is not None else []), *training_options.given()):
+            raise OptionError(
+                f"--{name.replace('_', '-')}: {tuner.name} learns from the development set; leave "
+                "it out or take an online tuner, as mira or violation"
+            )
+        return cls(tuner=tuner, **shared)
 
     def __init__(self, *, tuner: BatchTuner, **more: Any) -> None:
         self.tuner = tuner
@@ -46,8 +66,6 @@ class Loop(BaseLoop):
         return self.tuner.state()
 
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
-        if self._has_rest and self._summed is None and isinstance(self.decoder, Names):
-            self.decoder.name_features = False
         self.store = self._open_store()
         self.tuner.restore(state)
         self.store.reload(decodings)
@@ -56,9 +74,12 @@ class Loop(BaseLoop):
         kind: Callable[..., Store] = STORES[self.tuner.pool_space]
         tuner = self._search_aware
         if tuner is not None:
-            sentences = self.judge.data.sentences
-            decoder = cast(DecodesBins, self.decoder)  # check_search_aware
-            kind = partial(BinStore, tuner=tuner, decoder=decoder, sentences=sentences)
+            kind = partial(
+                BinStore,
+                tuner=tuner,
+                untranslated=self.decoder.untranslated,
+                words=sum(map(word_count, self.judge.data.sentences)),
+            )
         return kind(
             directory=self.directory.pool,
             metric=self.metric,
@@ -72,13 +93,21 @@ class Loop(BaseLoop):
         )
 
     def _moved(self) -> dict[str, Any]:
-        """What a store must know where sparse features are one number: which features move."""
-        if self._summed is not None:
-            return {"dense": [*self.dense, REST]}
-        return {"dense": self.dense, "rest": self.start} if self._has_rest else {}
+        """What a store must know where sparse features are collapsed: which features move."""
+        if self._sparse == "collapsed":
+            return {"dense": [*self.dense, SPARSE_SCORE]}
+        return {"dense": self.dense, "collapse": self.start} if self._collapses else {}
 
-    def _sums(self) -> bool:
-        return self._has_rest and self._search_aware is None
+    def _wants_collapsed(self) -> bool:
+        return self._collapses and self._search_aware is None
+
+    @property
+    def _named(self) -> bool:
+        return not self._collapses  # the names of features that never move are not needed
+
+    @property
+    def _spans(self) -> bool:
+        return self._search_aware is not None and self._search_aware.needs_spans
 
     @property
     def _search_aware(self) -> SearchAware | None:
@@ -87,8 +116,8 @@ class Loop(BaseLoop):
         return tuner if isinstance(tuner, SearchAware) and tuner.search_aware != "off" else None
 
     @cached_property
-    def _has_rest(self) -> bool:
-        """Whether the sparse features of candidates are one number.
+    def _collapses(self) -> bool:
+        """Whether the sparse features of candidates are collapsed into one score.
 
         For a tuner of dense features that begins with many sparse weights. They stay, and each
         candidate has hundreds of them: 42,000 of MAXFORCE's take half a GB.
@@ -102,8 +131,8 @@ class Loop(BaseLoop):
             and len(self.start) - known > DENSE_LIMIT
         )
 
-    def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
-        added = self.store.add(self.iteration, forests, self._forest_weights)
+    def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
+        added = self.store.add(self.iteration, decoded, self._forest_weights)
         return added, {"new_candidates": added.new, "candidates": added.total}
 
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
@@ -117,17 +146,17 @@ class Loop(BaseLoop):
                 iteration=self.iteration,
                 fixed=held,
                 searching=True,
-                has_rest=self._has_rest,
+                collapsed=self._collapses,
                 progress=step.update,
             )
             begin = seen.copy()
-            if self._has_rest:
-                begin[REST] = 1.0
+            if self._collapses:
+                begin[SPARSE_SCORE] = 1.0
             found = self.tuner.optimize(pool, begin, task)
         record: Record = {"objective": float(found.objective)}
         if found.notes:
             record["notes"] = dict(found.notes)
-        if self._has_rest:
+        if self._collapses:
             new = self.weights.copy()
             moved = [name for name in self.dense if name in found.weights]
             new.update({name: found.weights[name] for name in moved})
@@ -151,8 +180,8 @@ class Loop(BaseLoop):
         own = {intern(name) for name in self.dense}
         if self.tuner.dense_only and self.decoder.dense and pool.candidates is not None:
             held |= _of_templates(pool.candidates.features, own)
-        if self._has_rest:
-            held |= {intern(REST)}
+        if self._collapses:
+            held |= {intern(SPARSE_SCORE)}
         return held | rare_features(
             pool, self.options.min_sentences, own, self.options.most_frequent
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 from hopefear.base.errors import InputError
+from hopefear.decode.contract import Sentence, Tokens
 from hopefear.learn.loop.run import Record
 from hopefear.metrics import Metric, create
 from hopefear.metrics.bleu import Bleu
@@ -18,7 +18,7 @@ from hopefear.metrics.metric import total
 class TuningSet:
     """Sentences as the decoder takes them, and the references of each."""
 
-    sentences: Sequence[Any]
+    sentences: Sequence[Sentence | Tokens]
     references: Sequence[Sequence[str]]
 
     def __post_init__(self) -> None:

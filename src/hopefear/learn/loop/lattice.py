@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from hopefear._engine import Forest
 from hopefear.base.errors import OptionError
 from hopefear.base.progress import Progress
+from hopefear.base.registry import register
 from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
+from hopefear.decode.contract import Decoded
 from hopefear.forest import Pool as ForestFile
 from hopefear.forest import save_pool, trim
 from hopefear.learn.loop.base import is_empty
@@ -39,6 +40,7 @@ from hopefear.learn.tuner import Pool
 LAST_DECODING = 1  # iteration
 
 
+@register("loop", "lattice")
 class LatticeLoop(Loop):
     """One run of `lattice-svm`."""
 
@@ -58,30 +60,32 @@ class LatticeLoop(Loop):
 
     # -- decoding, or not --
 
-    def _forests(self, data: TuningSet, step: Progress) -> Iterator[Forest]:
+    def _decoded(
+        self, data: TuningSet, step: Progress, *, spans: bool = False
+    ) -> Iterator[Decoded]:
         tuned = data is self.judge.data
         if self.iteration > LAST_DECODING:
             for forest in self._newest if tuned else ForestFile(self._heldout_path):
-                yield forest
+                yield Decoded(forest)
                 step.advance()
             return
         if tuned and self.iteration == 0:
             drawn = set(self.drawn.tolist())
             chosen = [s if i in drawn else "" for i, s in enumerate(data.sentences)]
             data = replace(data, sentences=chosen)  # what is empty is not decoded
-        yield from super()._forests(data, step)
+        yield from super()._decoded(data, step, spans=spans)
 
     @property
     def _newest(self) -> ForestFile:
         assert isinstance(self.store, ForestStore)
         return self.store.files[-1]
 
-    def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
+    def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
         record: Record = {"judged": "search", "decodings": self._decodings()}
         if self.iteration > LAST_DECODING:
-            texts = list(in_order(self._best_text, forests, self.threads))
+            texts = list(in_order(self._best_text, decoded, self.threads))
             return Added(texts=texts), record | {"judged": "lattices"}
-        added = self.store.add(self.iteration, forests, self.weights)
+        added = self.store.add(self.iteration, decoded, self.weights)
         if len(self.drawn) < len(added.texts):
             scores = self._scores_of_drawn(added.texts)
             if self.iteration == 0:
@@ -137,8 +141,9 @@ class LatticeLoop(Loop):
         if judge is not self.heldout or self.iteration != LAST_DECODING:
             return super()._scores(judge, label)
         with self._step(label, len(judge.data.sentences)) as step:
-            save_pool(self._heldout_path, map(trim, self._forests(judge.data, step)))
-        kept = ForestFile(self._heldout_path)
+            decoded = self._decoded(judge.data, step)
+            save_pool(self._heldout_path, (trim(one.forest) for one in decoded))
+        kept = map(Decoded, ForestFile(self._heldout_path))
         return judge.scores(list(in_order(self._best_text, kept, self.threads)))
 
     # -- learning --

@@ -41,25 +41,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from hopefear._engine import Derivation, Forest, count_by_template
+from hopefear._engine import Forest, count_by_template
 from hopefear.base.errors import OptionError
 from hopefear.base.progress import Progress
+from hopefear.base.registry import register
 from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, SparseVector, Weights
+from hopefear.decode.contract import Decoded, Decoder, Request
 from hopefear.forest import kbest
-from hopefear.learn.loop.base import BaseLoop, Decodes, is_empty
+from hopefear.learn.loop.base import BaseLoop, is_empty
 from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.run import Record
-from hopefear.learn.loop.training import Forces, Lessons, Names, in_words, reachable, sample
+from hopefear.learn.loop.training import TrainingExamples, describe, reachable, sample
 from hopefear.learn.pool.feature_selection import FiredIn, fired_in, only, restricted, strongest
-from hopefear.learn.pool.search_aware import DecodesBins, check_search_aware
+from hopefear.learn.pool.search_aware import check_search_aware
 from hopefear.learn.pool.store import Added
 from hopefear.learn.tuner import Example, OnlineTuner, Share, Task
 
@@ -80,8 +82,13 @@ class Pass:
     texts: dict[str, dict[int, str]] = field(default_factory=dict)  # kind -> sentence -> string
 
 
+@register("loop", "online")
 class OnlineLoop(BaseLoop):
     """One run of an online tuner; `make_tuner` makes a learner."""
+
+    @classmethod
+    def make(cls, make_tuner: Callable[[], Any], **more: Any) -> OnlineLoop:
+        return cls(make_tuner=make_tuner, **more)
 
     def __init__(
         self,
@@ -113,9 +120,9 @@ class OnlineLoop(BaseLoop):
         if self.start.names is not None:
             self.decoder.names.add(self.start.names)
         self.learners = [first, *(make_tuner() for _ in range(first.learners - 1))]
-        self.lessons = Lessons((), ())
+        self.examples = TrainingExamples((), ())
         self.shares: list[list[int]] = []
-        self.decoders: list[Decodes] = []
+        self.decoders: list[Decoder] = []
         self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
         if not first.wants_gold:
             for name in ("prefixes", "gold_phrases", "max_states"):
@@ -126,18 +133,10 @@ class OnlineLoop(BaseLoop):
                     )
             size = self.training_options.max_examples
             self.training = sample(self.training, size, self.options.seed)
-            self._deal(Lessons.of(self.training))
-        elif not hasattr(self.decoder, "gold"):
-            raise OptionError(
-                f"{first.name}: learns from forced decoding, which only the phrase-based decoder "
-                "has; take a phrase-based model or another tuner"
-            )
-        # Of the features in gold forests and beams few are learned: those are named. The names of
-        # all would take a quarter of the time.
-        self.names_wanted: Callable[[Any, Derivation, SparseVector], None] | None = None
-        if first.names_later and isinstance(self.decoder, Names):
-            self.decoder.name_features = False
-            self.names_wanted = self.decoder.name
+            self._deal(TrainingExamples.of(self.training))
+        else:
+            remedy = "take a phrase-based model or another tuner"
+            self.decoder.require("gold", first.name, remedy)
         self.current = [self._known(self.start) for _ in self.learners]  # weights of each
         self.mean: Weights | None = None
         self.counted = 0.0  # what the mean is over
@@ -149,23 +148,24 @@ class OnlineLoop(BaseLoop):
             return
         count = sum(map(len, self.training.references))
         with self._step("forced decoding", count) as step:
-            lessons = reachable(
-                cast(Forces, self.decoder),
+            examples = reachable(
+                self.decoder,
                 self.training,
                 self.directory.pool,
                 self.training_options,
                 self.start,
                 seed=self.options.seed,
+                named=self._named,
                 threads=self.threads,
                 advance=step.advance,
             )
-        self.tell(in_words(lessons.statistics))
-        self._deal(lessons)
+        self.tell(describe(examples.statistics))
+        self._deal(examples)
 
-    def _deal(self, lessons: Lessons) -> None:
+    def _deal(self, examples: TrainingExamples) -> None:
         """Give every learner its share."""
-        self.lessons = lessons
-        count, sentences = len(self.learners), len(lessons.sentences)
+        self.examples = examples
+        count, sentences = len(self.learners), len(examples.sentences)
         if count > sentences:
             raise OptionError(
                 f"learners: {count} for {sentences} sentences; give no more than one for each"
@@ -177,7 +177,7 @@ class OnlineLoop(BaseLoop):
             learner.begin(
                 Share(
                     share,
-                    [lessons.references[number] for number in share],
+                    [examples.references[number] for number in share],
                     self.metric,
                     self.options.kbest or learner.kbest,
                     self.options.distinct,
@@ -254,12 +254,18 @@ class OnlineLoop(BaseLoop):
 
     # -- the phases --
 
-    def _sums(self) -> bool:
+    def _wants_collapsed(self) -> bool:
         return self.fired is None
 
-    def _take(self, forests: Iterator[Forest]) -> tuple[Added, Record]:
+    @property
+    def _named(self) -> bool:
+        # Of the features in gold forests and beams few are learned: those are named afterwards. The
+        # names of all would take a quarter of the time.
+        return not self.tuner.names_later
+
+    def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
         added = Added()
-        for number, (text, ids) in enumerate(in_order(self._look, forests, self.threads)):
+        for number, (text, ids) in enumerate(in_order(self._look, decoded, self.threads)):
             added.texts.append(text)
             if self.fired is not None:
                 self.fired.add(number, ids)
@@ -270,13 +276,13 @@ class OnlineLoop(BaseLoop):
         templates = active_by_template(self.weights, self.dense)
         return added, {"active_by_template": templates}
 
-    def _look(self, forest: Forest) -> tuple[str, Any]:
+    def _look(self, decoded: Decoded) -> tuple[str, Any]:
         """The best translation, and which features its rivals have, if they are counted."""
         if self.fired is None:
-            return self._best_text(forest), None
+            return self._best_text(decoded), None
         k = self.options.kbest or COUNTED
-        return self._best_text(forest), fired_in(
-            kbest(forest, self.weights, k, distinct=self.options.distinct)
+        return self._best_text(decoded), fired_in(
+            kbest(decoded.forest, self.weights, k, distinct=self.options.distinct)
         )
 
     def _fired_path(self, decoding: int) -> Path:
@@ -341,9 +347,10 @@ class OnlineLoop(BaseLoop):
                 step = update.step if learnable is None else only(update.step, learnable)
                 weights.add(step)
                 late.add(step, float(found.steps))
-                if self.names_wanted is not None:
+                if learner.names_later:
                     for sentence, derivation in update.derivations:
-                        self.names_wanted(self.lessons.sentences[sentence], derivation, step)
+                        text = self.examples.sentences[sentence]
+                        self.decoder.name_features(text, derivation, step)
                 found.steps += len(batch)
                 found.updates += update.updates
                 for name, count in update.counts.items():
@@ -364,28 +371,36 @@ class OnlineLoop(BaseLoop):
         self, number: int, batch: Sequence[int], weights: Weights, threads: int
     ) -> list[Example]:
         """Sentences of a learner, decoded with its weights."""
-        data = self.lessons
-        sentences = [data.sentences[sentence] for sentence in batch]
-        decoder, threads = self.decoders[number], min(threads, len(batch))
-        forests = decoder.decode_all(sentences, weights, threads=threads)
-        examples = [
-            Example(sentence, forest, data.references[sentence], *self._gold(sentence))
-            for sentence, forest in zip(batch, forests, strict=True)
+        data = self.examples
+        requests = (
+            Request(
+                data.sentences[sentence],
+                weights,
+                named=self._named,
+                spans=self.tuner.needs_spans,
+            )
+            for sentence in batch
+        )
+        answers = self.decoders[number].decode_all(requests, threads=min(threads, len(batch)))
+        return [
+            Example(
+                sentence,
+                decoded.forest,
+                data.references[sentence],
+                *self._gold(sentence),
+                decoded.spans,
+            )
+            for sentence, decoded in zip(batch, answers, strict=True)
         ]
-        if not getattr(self.tuner, "needs_spans", False):
-            return examples
-        finder = cast(DecodesBins, decoder)
-        spans = in_order(lambda one: finder.best_spans(one, weights), sentences, threads)
-        return [replace(one, spans=found) for one, found in zip(examples, spans, strict=True)]
 
     def _gold(self, number: int) -> tuple[Forest | None, bool]:
         """Its gold forest, and whether it is of the whole sentence."""
-        if self.lessons.gold is None:
+        if self.examples.gold is None:
             return None, True
-        return self.lessons.gold[number], self.lessons.complete[number]
+        return self.examples.gold[number], self.examples.complete[number]
 
     def _is_empty(self, sentence: int) -> bool:
-        return is_empty(self.lessons.sentences[sentence])
+        return is_empty(self.examples.sentences[sentence])
 
     def _mix(self, passes: Sequence[Pass]) -> Weights:
         """The learners' weights for the next iteration, and the mean; returns the mixed weights."""
@@ -424,9 +439,9 @@ class OnlineLoop(BaseLoop):
     def _record(self, passes: Sequence[Pass]) -> Record:
         """What metrics.jsonl says of a pass."""
         record: Record = {"objective": 0.0, "updates": sum(one.updates for one in passes)}
-        if self.lessons.statistics:
-            record["examples"] = self.lessons.statistics["examples"]
-            record["example_words"] = self.lessons.statistics["words"]
+        if self.examples.statistics:
+            record["examples"] = self.examples.statistics["examples"]
+            record["example_words"] = self.examples.statistics["words"]
         for name in sorted({name for one in passes for name in one.counts}):
             record[name] = np.sum([one.counts.get(name, 0) for one in passes], axis=0).tolist()
         for name in sorted({name for one in passes for name in one.measures}):

@@ -75,7 +75,11 @@ def _together(directory: Path, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     ]
     write_metrics(directory / METRICS_FILE, records)
     outcomes[best].weights.save(directory / WEIGHTS_FILE)
-    reports = [summary(outcome) for outcome in outcomes]
+    return together([summary(outcome) for outcome in outcomes], best)
+
+
+def together(reports: Sequence[Mapping[str, Any]], best: int) -> dict[str, Any]:
+    """The report of several runs; `best` is the place of the chosen one."""
     report = {"best_run": best + 1, **reports[best]}
     for key in ("seconds", "decode_seconds", "optimise_seconds"):
         report[key] = round(sum(one[key] for one in reports), 3)
@@ -84,5 +88,5 @@ def _together(directory: Path, outcomes: Sequence[Outcome]) -> dict[str, Any]:
             values = [one[key] for one in reports]
             report[f"{key}_mean"] = statistics.mean(values)
             report[f"{key}_deviation"] = statistics.stdev(values)
-    report["runs"] = reports
+    report["runs"] = list(reports)
     return report

@@ -1,9 +1,9 @@
 """What an online tuner learns from: sentences and references, perhaps gold forests.  [yu2013]
 
-Goes in: a set of sentences with references (a bitext, or the development set itself), a decoder
-that can decode by force. Comes out: `Lessons`, the sentence pairs that have a derivation, each with
-all of its derivations; a sentence with several references is several pairs. Pairs without any are
-left out, or (`prefixes`) their longest beginning takes their place.
+Takes a set of sentences with references (a bitext, or the development set itself) and a decoder
+that offers gold derivations. Returns `TrainingExamples`, the sentence pairs that have a derivation,
+each with all of its derivations; a sentence with several references is several pairs. Pairs without
+any are left out, or (`prefixes`) their longest prefix takes their place.
 
 Gold forests do not depend on weights. They are made once and kept in the folder of the run's pool;
 a run that goes on finds them there.
@@ -15,83 +15,37 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
-from hopefear._engine import Derivation, Forest, SparseVector
+from hopefear._engine import Forest
 from hopefear.base.errors import InputError
 from hopefear.base.files import write_text
-from hopefear.base.threads import in_order
-from hopefear.base.weights import FeatureNames, Weights
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import MAX_STATES, Decoder, GoldOptions, Request, Sentence, Tokens
 from hopefear.forest import Pool, save_pool
-from hopefear.learn.loop.base import is_empty
+from hopefear.learn.loop.base import is_empty, word_count
 from hopefear.learn.loop.judge import TuningSet
 from hopefear.learn.loop.options import TrainingOptions
 from hopefear.learn.pool.arrays import damaged
 
 FORESTS = "gold.bin"
 PAIRS = "gold.json"  # written last
-MAX_STATES = 1_000_000
-
-
-class GoldPair(Protocol):
-    """What forced decoding makes of a sentence pair (`decode.GoldPair` is one)."""
-
-    @property
-    def sentence(
-        self,
-    ) -> Any: ...  # as the decoder takes it; of a prefix its words, what follows beside them
-    @property
-    def target(self) -> str: ...
-    @property
-    def forest(self) -> Forest: ...  # no nodes: there is no derivation
-    @property
-    def complete(self) -> bool: ...  # False: a prefix
-    @property
-    def gave_up(self) -> bool: ...  # there may be derivations, but search took too long
-
-
-class Forces(Protocol):
-    """A decoder that can decode by force (`decode.PhraseDecoder` can)."""
-
-    names: FeatureNames
-
-    def gold(
-        self,
-        sentence: Any,
-        target: str,
-        *,
-        prefixes: int | None,
-        max_states: int,
-        table_limit: int,
-        weights: Weights,
-    ) -> GoldPair: ...
-
-    def prefix(self, sentence: Any, words: int) -> Any: ...
-
-
-@runtime_checkable
-class Names(Protocol):
-    """A decoder that can name features later (`decode.PhraseDecoder` can)."""
-
-    name_features: bool
-
-    def name(self, sentence: Any, derivation: Derivation, wanted: SparseVector) -> None: ...
 
 
 @dataclass(frozen=True)
-class Lessons:
+class TrainingExamples:
     """Examples before they are decoded."""
 
-    sentences: Sequence[Any]
+    sentences: Sequence[Sentence | Tokens]
     references: Sequence[Sequence[str]]
     gold: Sequence[Forest] | None = None
     complete: Sequence[bool] = ()
     statistics: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, data: TuningSet) -> Lessons:
+    def of(cls, data: TuningSet) -> TrainingExamples:
         return cls(data.sentences, data.references)
 
 
@@ -105,22 +59,24 @@ class _Kept(NamedTuple):
 
 
 def reachable(
-    decoder: Forces,
+    decoder: Decoder,
     data: TuningSet,
     folder: Path,
     options: TrainingOptions,
     weights: Weights,
     *,
     seed: int,
+    named: bool = True,
     threads: int = 1,
     advance: Callable[[], None] = lambda: None,
-) -> Lessons:
+) -> TrainingExamples:
     """The pairs with a derivation, in random order; taken up from the folder if they are there.
 
-    `weights` say which phrases of the table are the best, where not all are taken.
+    `weights` say which phrases of the table are the best, where not all are taken; `named`: as in
+    `Request`.
     """
     if not (folder / PAIRS).is_file():
-        _select(decoder, data, folder, options, weights, seed, threads, advance)
+        _select(decoder, data, folder, options, weights, seed, named, threads, advance)
     try:
         state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
         kept = [_Kept(*line) for line in state["pairs"]]
@@ -131,9 +87,9 @@ def reachable(
     forests = Pool(folder / FORESTS)
     # A step may have features that no beam of this process had.
     decoder.names.add(forests.names)
-    return Lessons(
+    return TrainingExamples(
         [
-            source if one.complete else decoder.prefix(source, one.source_words)
+            source if one.complete else decoder.tagged(source).prefix(one.source_words)
             for source, one in zip(sources, kept, strict=True)
         ],
         [[one.target] for one in kept],
@@ -144,12 +100,13 @@ def reachable(
 
 
 def _select(
-    decoder: Forces,
+    decoder: Decoder,
     data: TuningSet,
     folder: Path,
     options: TrainingOptions,
     weights: Weights,
     seed: int,
+    named: bool,
     threads: int,
     advance: Callable[[], None],
 ) -> None:
@@ -166,30 +123,32 @@ def _select(
         ("pairs", "pair_words", "examples", "words", "prefixes", "gave_up"), 0
     )
 
-    def force(at: int) -> tuple[int, GoldPair]:
-        number, text = pairs[at]
-        return number, decoder.gold(
-            data.sentences[number],
-            text,
-            prefixes=options.prefixes,
-            max_states=options.max_states or MAX_STATES,
-            table_limit=options.gold_phrases or 0,
-            weights=weights,
-        )
+    gold = GoldOptions(
+        prefixes=options.prefixes,
+        max_states=options.max_states or MAX_STATES,
+        table_limit=options.gold_phrases or 0,
+    )
+
+    def requests() -> Iterator[Request]:
+        for at in order:
+            number, text = pairs[at]
+            yield Request(data.sentences[number], weights, text, named=named, gold=gold)
 
     def forests() -> Iterator[Forest]:
-        for number, pair in in_order(force, order, threads):
+        for at, decoded in zip(order, decoder.decode_all(requests(), threads=threads), strict=True):
+            number, pair = pairs[at][0], decoded.gold
+            assert pair is not None, "gold was asked for"
             advance()
             statistics["pairs"] += 1
-            statistics["pair_words"] += _words(data.sentences[number])
+            statistics["pair_words"] += word_count(data.sentences[number])
             statistics["gave_up"] += pair.gave_up
-            if not pair.forest.nodes:
+            if not decoded.forest.nodes:
                 continue
-            kept.append(_Kept(number, _words(pair.sentence), pair.target, pair.complete))
+            kept.append(_Kept(number, word_count(pair.sentence), pair.target, pair.complete))
             statistics["examples"] += 1
             statistics["words"] += kept[-1].source_words
             statistics["prefixes"] += not pair.complete
-            yield pair.forest
+            yield decoded.forest
             if len(kept) == limit:
                 return
 
@@ -213,7 +172,7 @@ def sample(data: TuningSet, size: int | None, seed: int) -> TuningSet:
     return TuningSet([data.sentences[n] for n in kept], [data.references[n] for n in kept])
 
 
-def in_words(statistics: dict[str, int]) -> str:
+def describe(statistics: dict[str, int]) -> str:
     """What a person should know about the pairs."""
     parts = [
         f"learns from {statistics['examples']:,} of {statistics['pairs']:,} sentence pairs, "
@@ -224,7 +183,3 @@ def in_words(statistics: dict[str, int]) -> str:
     if statistics["gave_up"]:
         parts.append(f"{statistics['gave_up']:,} had too many states")
     return "; ".join(parts)
-
-
-def _words(sentence: Any) -> int:
-    return len(sentence.split() if isinstance(sentence, str) else sentence.words)

@@ -49,6 +49,7 @@ class LatticeSvm(BatchTuner):
     """Large margins in lattices, which are decoded little more than once."""
 
     name: ClassVar[str] = "lattice-svm"
+    loop: ClassVar[str] = "lattice"
     spaces: ClassVar[tuple[Space, ...]] = ("forest",)
 
     order: int = option(4, min=1, max=4, help="longest n-gram of the loss")

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from hopefear._engine import Derivation, Forest, KeySet, collect_rows, gather_weights
 from hopefear.base.errors import InputError
 from hopefear.base.files import PathLike, atomic_path
-from hopefear.base.weights import REST, FeatureNames, Weights
+from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.learn.pool.arrays import damaged, load_arrays
 from hopefear.learn.pool.candidates import Candidates, FeatureTable, grouped
 from hopefear.metrics.metric import Metric, References
@@ -43,8 +43,9 @@ class CandidateBuilder:
     Features that a share of at least `dense_share` of the rows has become columns, the others are
     sparse; so do all if there are no more than `dense_limit`, and in any case those of `dense`.
 
-    With `rest`, all others are one feature, `REST`: their score under these weights. For tuners
-    that move dense features only, whose pool would be many times as large.
+    With `collapse`, all others are collapsed into one feature, `SPARSE_SCORE`: their score under
+    these weights. For tuners that move dense features only, whose pool would be many times as
+    large.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class CandidateBuilder:
         dense: Iterable[int] = (),
         dense_share: float = 0.25,
         dense_limit: int = DENSE_LIMIT,
-        rest: Weights | None = None,
+        collapse: Weights | None = None,
         directory: PathLike | None = None,
         threads: int = 1,
     ) -> None:
@@ -65,8 +66,8 @@ class CandidateBuilder:
         self.prepared = metric.prepare(references) if len(references) else None
         self._dense = frozenset(dense)
         self._share, self._limit = dense_share, dense_limit
-        self._rest = rest
-        self._rest_id = self.names.intern(REST) if rest is not None else 0
+        self._collapse = collapse
+        self._score_id = self.names.intern(SPARSE_SCORE) if collapse is not None else 0
         self._directory = None if directory is None else Path(directory)
         self._seen = KeySet()
         self._groups: dict[tuple[int, int], None] = {}  # sentence and bin, empty ones too
@@ -247,8 +248,8 @@ class CandidateBuilder:
                 "expected a finite number; mend the feature or the list"
             )
         features = ids[entries]
-        if self._rest is not None:
-            sizes, features, chosen = self._with_rest(self._rest, sizes, features, chosen)
+        if self._collapse is not None:
+            sizes, features, chosen = self._collapsed(self._collapse, sizes, features, chosen)
         unique, inverse = np.unique(features, return_inverse=True)
         known = self._features
         local = np.array([known.setdefault(id, len(known)) for id in unique.tolist()], np.int32)
@@ -261,9 +262,9 @@ class CandidateBuilder:
         self._statistics.append(np.asarray(statistics).astype(np.int32))
         self._count += len(rows)
 
-    def _with_rest(
+    def _collapsed(
         self,
-        rest: Weights,
+        score_weights: Weights,
         sizes: NDArray[Any],
         ids: NDArray[np.uint64],
         values: NDArray[np.float32],
@@ -272,11 +273,11 @@ class CandidateBuilder:
         count = len(sizes)
         rows = np.repeat(np.arange(count), sizes)
         kept = np.isin(ids, np.array(list(self._dense), np.uint64))
-        weights = gather_weights(rest.table, np.ascontiguousarray(ids[~kept]))
+        weights = gather_weights(score_weights.table, np.ascontiguousarray(ids[~kept]))
         scores = np.bincount(rows[~kept], weights * values[~kept], minlength=count)
         rows = np.concatenate([rows[kept], np.arange(count)])
         order = np.argsort(rows, kind="stable")
-        features = np.concatenate([ids[kept], np.full(count, self._rest_id, np.uint64)])
+        features = np.concatenate([ids[kept], np.full(count, self._score_id, np.uint64)])
         both = np.concatenate([values[kept], scores.astype(np.float32)])
         return np.bincount(rows, minlength=count), features[order], both[order]
 

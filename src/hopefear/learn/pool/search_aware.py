@@ -24,7 +24,7 @@ of a bin's candidates can only learn that leaving words as they are is good.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,13 @@ from hopefear._engine import BestSpans, Forest
 from hopefear.base.config import option
 from hopefear.base.errors import OptionError
 from hopefear.base.weights import FeatureNames, Weights
+from hopefear.decode.contract import Decoder, refusal
 from hopefear.metrics.metric import FloatArray, IntArray, Metric, Prepared
 from hopefear.metrics.ngram_metric import NgramMetric
 from hopefear.metrics.prepared import PreparedReferences
+
+if TYPE_CHECKING:
+    from hopefear.learn.tuner import Tuner
 
 How = Literal["off", "partial", "potential"]
 M = TypeVar("M", bound=Metric)
@@ -61,14 +65,6 @@ class SearchAware:
         return self.search_aware == "potential" or (self.search_aware != "off" and self.future)
 
 
-class DecodesBins(Protocol):
-    """What is asked of a decoder."""
-
-    untranslated: frozenset[str]
-
-    def best_spans(self, sentence: Any, weights: Weights) -> BestSpans: ...
-
-
 class BinRows(NamedTuple):
     """Candidates of the bins of a sentence, best first in each by all features."""
 
@@ -83,20 +79,19 @@ class BinRows(NamedTuple):
     texts: list[str] | None  # … else the strings
 
 
-def check_search_aware(tuner: object, decoder: object, metric: Metric) -> None:
-    """Refuse what cannot be, before anything is decoded."""
-    how = getattr(tuner, "search_aware", None)
-    if how is None:
+def check_search_aware(tuner: Tuner, decoder: Decoder | None, metric: Metric) -> None:
+    """Refuse what cannot be, before anything is decoded. No decoder: lists are learned from."""
+    if not isinstance(tuner, SearchAware):
         return
+    how = tuner.search_aware
     if how == "off":
-        if getattr(tuner, "future", False):
+        if tuner.future:
             raise OptionError("future: belongs to search_aware; set search_aware=potential or omit")
         return
-    if not getattr(decoder, "has_bins", False):
-        raise OptionError(
-            f"search_aware: {how} needs the bins of phrase search, which this decoder has not; "
-            "tune a phrase-based model of our own or set search_aware=off"
-        )
+    who, remedy = f"search_aware: {how}", "tune a phrase-based model or set search_aware=off"
+    if decoder is None:
+        raise OptionError(f"{who}: {refusal('spans', 'a file of lists')}; {remedy}")
+    decoder.require("spans", who, remedy)
     if getattr(tuner, "space", "kbest") != "kbest":
         raise OptionError(
             f"search_aware: {how} learns from lists of partial derivations; set space=kbest"

@@ -12,22 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 from hopefear._engine import Derivation, Forest
 from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
+from hopefear.decode.contract import Decoded
 from hopefear.forest import Pool as ForestFile
 from hopefear.forest import kbest, save_pool, trim, viterbi
 from hopefear.learn.pool.candidate_builder import CandidateBuilder
-from hopefear.learn.pool.search_aware import (
-    BinRows,
-    Bins,
-    DecodesBins,
-    SearchAware,
-    pool_metric,
-    words_of,
-)
+from hopefear.learn.pool.search_aware import BinRows, Bins, SearchAware, pool_metric, words_of
 from hopefear.learn.tuner import Pool, Space
 from hopefear.metrics import Metric
 
@@ -58,13 +52,13 @@ class Store(ABC):
     threads: int = 1
     decodings: int = 10  # how many to expect
     # Of k-best lists: features that are columns in any case; the weights of all others, if these
-    # never move.
+    # never move and are to be collapsed into one score.
     dense: Sequence[str] = ()
-    rest: Weights | None = None
+    collapse: Weights | None = None
 
     @abstractmethod
-    def add(self, iteration: int, forests: Iterator[Forest], weights: Weights) -> Added:
-        """Take the forests of a decoding, in the order of the sentences, and keep them."""
+    def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
+        """Take what was decoded, in the order of the sentences, and keep it."""
 
     @abstractmethod
     def reload(self, decodings: int) -> None:
@@ -87,7 +81,7 @@ class KbestStore(Store):
             self.references,
             names=self.names,
             dense=map(self.names.intern, self.dense),
-            rest=self.rest,
+            collapse=self.collapse,
             directory=mapped if in_files else None,
             threads=self.threads,
         )
@@ -96,15 +90,15 @@ class KbestStore(Store):
         """Candidates to expect, at most."""
         return self.k * len(self.references) * self.decodings
 
-    def add(self, iteration: int, forests: Iterator[Forest], weights: Weights) -> Added:
-        def best(forest: Forest) -> list[Derivation]:
-            return kbest(forest, weights, self.k, distinct=self.distinct)
+    def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
+        def best(one: Decoded) -> list[Derivation]:
+            return kbest(one.forest, weights, self.k, distinct=self.distinct)
 
         added, new = Added(), 0
-        for sentence, found in enumerate(in_order(best, forests, self.threads)):
-            new += self.builder.add(sentence, found)
-            added.texts.append(found[0].text if found else "")
-            added.failed += not found
+        for sentence, derivations in enumerate(in_order(best, decoded, self.threads)):
+            new += self.builder.add(sentence, derivations)
+            added.texts.append(derivations[0].text if derivations else "")
+            added.failed += not derivations
         return self._added(iteration, added, new)
 
     def _added(self, iteration: int, added: Added, new: int) -> Added:
@@ -147,33 +141,28 @@ class BinStore(KbestStore):
     """k-best lists, and before each the beams of the bins that lead to it, each a group."""
 
     tuner: SearchAware
-    decoder: DecodesBins
-    sentences: Sequence[Any]  # as the decoder takes them
+    untranslated: frozenset[str]  # names of the features that count copied words
+    words: int  # of the whole set
 
     def __post_init__(self) -> None:
         self.metric = pool_metric(self.metric, self.tuner.search_aware)
-        untranslated = frozenset(map(self.names.intern, self.decoder.untranslated))
+        untranslated = frozenset(map(self.names.intern, self.untranslated))
         self.bins = Bins(self.tuner.search_aware, self.tuner.future, self.names, untranslated)
 
     def _rows(self) -> int:
-        words = sum(len(sentence.split() if isinstance(sentence, str) else sentence.words)
-                    for sentence in self.sentences)  # fmt: skip
-        return self.k * words * self.decodings
+        return self.k * self.words * self.decodings
 
-    def add(self, iteration: int, forests: Iterator[Forest], weights: Weights) -> Added:
-        def look(pair: tuple[int, Forest]) -> tuple[BinRows, int, list[Derivation]]:
-            number, forest = pair
+    def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
+        def look(pair: tuple[int, Decoded]) -> tuple[BinRows, int, list[Derivation]]:
+            number, (forest, spans) = pair[0], (pair[1].forest, pair[1].spans)
             words = words_of(forest)
-            spans = None
-            if self.tuner.needs_spans and words:
-                spans = self.decoder.best_spans(self.sentences[number], weights)
             prepared = self.builder.prepared
             assert prepared is not None, "a store has references"
             found = self.bins.counted(forest, weights, spans, prepared, number)
             return found, words, kbest(forest, weights, self.k, distinct=self.distinct)
 
         added, new = Added(), 0
-        everything = in_order(look, enumerate(forests), self.threads)
+        everything = in_order(look, enumerate(decoded), self.threads)
         for sentence, (found, words, best) in enumerate(everything):
             assert found.statistics is not None, "they were counted"
             new += self.builder.add_bins(
@@ -193,15 +182,15 @@ class ForestStore(Store):
     def files(self) -> list[ForestFile]:
         return []
 
-    def add(self, iteration: int, forests: Iterator[Forest], weights: Weights) -> Added:
+    def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
         added = Added()
 
         def kept() -> Iterator[Forest]:
-            for forest in forests:
-                best = viterbi(forest, weights)
+            for one in decoded:
+                best = viterbi(one.forest, weights)
                 added.texts.append("" if best is None else best.text)
                 added.failed += best is None
-                yield trim(forest)
+                yield trim(one.forest)
 
         save_pool(self._path(iteration), kept())
         self.files.append(ForestFile(self._path(iteration)))

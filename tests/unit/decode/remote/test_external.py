@@ -49,7 +49,7 @@ def decoder(command: str, **options: Any) -> ExternalDecoder:
 def test_lists_become_forests(tmp_path: Path, arguments: str) -> None:
     external = decoder(f"{script(tmp_path, GOOD)} {arguments}", k=3)
     weights = Weights({"Words0": 1.0})
-    found = list(external.decode_all(["das haus ist klein", "é"], weights))
+    found = list(external.forests(["das haus ist klein", "é"], weights))
     assert [forest.edges for forest in found] == [3, 2]
     assert [d.text for d in kbest(found[0], weights, 9)] == [
         "DAS HAUS IST KLEIN",
@@ -68,7 +68,7 @@ def test_it_is_given_the_new_weights_each_time(tmp_path: Path) -> None:
     texts = []
     for weight in (1.0, -1.0):
         weights = Weights({"Words0": weight})
-        best = viterbi(external.decode("ein wort", weights), weights)
+        best = viterbi(external.forest("ein wort", weights), weights)
         assert best is not None
         texts.append(best.text)
     assert texts == ["EIN WORT", ""]
@@ -76,7 +76,7 @@ def test_it_is_given_the_new_weights_each_time(tmp_path: Path) -> None:
 
 def test_no_sentences_no_call(tmp_path: Path) -> None:
     external = decoder("exit 3 # {weights}")
-    assert list(external.decode_all([], Weights())) == []
+    assert list(external.forests([], Weights())) == []
 
 
 def test_the_config_has_the_new_weights(tmp_path: Path) -> None:
@@ -89,13 +89,13 @@ def test_the_config_has_the_new_weights(tmp_path: Path) -> None:
     external = decoder(f"{script(tmp_path, good)} {{config}} {{k}} {{input}}", config=ini)
     assert external.dense == ["Words0", "Two0_1", "Two0_2"]
     assert dict(external.start_weights().items()) == {"Words0": 0.5, "Two0_1": 1.0, "Two0_2": 2.0}
-    forest = external.decode("ein wort", Weights({"Words0": -2.0}))
+    forest = external.forest("ein wort", Weights({"Words0": -2.0}))
     assert kbest(forest, Weights({"Words0": -2.0}), 1)[0].text == ""
 
 
 def test_a_grammar_of_a_sentence_is_said_as_cdec_has_it(tmp_path: Path) -> None:
     external = decoder(f"cat > {tmp_path}/seen; echo '0 ||| a ||| b=1 ||| 1' # {{weights}}")
-    external.decode(Sentence(("x", "y"), grammar=Path("g.gz")), Weights())
+    external.forest(Sentence(("x", "y"), grammar=Path("g.gz")), Weights())
     seen = (tmp_path / "seen").read_text(encoding="utf-8")
     assert seen == '<seg grammar="g.gz" id="0">x y</seg>\n'
 
@@ -106,7 +106,7 @@ def test_formats_of_cdec_and_json_lines(tmp_path: Path) -> None:
     json = decoder(f"echo {shlex.quote(line)} # {{weights}}", format="jsonl")
     weights = Weights({"Glue": 1.0, "LM": 2.0})
     for external in (cdec, json):
-        found = viterbi(external.decode("x", weights), weights)
+        found = viterbi(external.forest("x", weights), weights)
         assert found is not None
         assert found.text == "ein haus"
         assert found.score == pytest.approx(-1.0)
@@ -114,7 +114,7 @@ def test_formats_of_cdec_and_json_lines(tmp_path: Path) -> None:
 
 def test_weights_with_a_blank(tmp_path: Path) -> None:
     copy = f"cp {{weights}} {tmp_path}/seen; echo '0 ||| a ||| b=1 ||| 1'"
-    decoder(copy, weights_format="blank").decode("x", Weights({"b": 0.5}))
+    decoder(copy, weights_format="blank").forest("x", Weights({"b": 0.5}))
     assert (tmp_path / "seen").read_text(encoding="utf-8") == "b 0.5\n"
 
 
@@ -147,14 +147,14 @@ BAD = [
 def test_a_bad_decoder_is_named_with_its_last_line(command: str, message: str) -> None:
     external = decoder(f"{command} # {{weights}}")
     with pytest.raises(InputError, match=message) as caught:
-        list(external.decode_all(["a", "b"], Weights()))
+        list(external.forests(["a", "b"], Weights()))
     assert repr(f"{command} # {{weights}}") in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_decoder_that_forgets_the_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"wrote no file \{nbest\}"):
-        decoder("true {weights} {nbest}").decode("a", Weights())
+        decoder("true {weights} {nbest}").forest("a", Weights())
 
 
 def test_a_decoder_that_hangs_is_stopped_with_all_it_started(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_decoder_that_hangs_is_stopped_with_all_it_started(tmp_path: Path) -> 
     with pytest.raises(
         InputError, match=r"nothing for 0\.5 seconds .*last line: loading the tables"
     ):
-        decoder(command, timeout=0.5).decode("a", Weights())
+        decoder(command, timeout=0.5).forest("a", Weights())
     waited = time.monotonic() - start
     time.sleep(max(0.0, 3.5 - waited))
     assert not mark.exists()
@@ -174,23 +174,23 @@ def test_a_slow_one_that_says_something_is_waited_for() -> None:
     command = (
         "for i in 1 2 3 4 5 6 7 8; do sleep 0.25; echo $i >&2; done; echo '0 ||| a ||| b=1 ||| 1'"
     )
-    forest = decoder(f"{command} # {{weights}}", timeout=1.5).decode("a", Weights())
+    forest = decoder(f"{command} # {{weights}}", timeout=1.5).forest("a", Weights())
     assert forest.edges == 1
 
 
 def test_missing_translations_may_be_allowed() -> None:
     external = decoder("echo '1 ||| a ||| b=1 ||| 1' # {weights}", allow_missing=True)
-    found = list(external.decode_all(["a", "b"], Weights()))
+    found = list(external.forests(["a", "b"], Weights()))
     assert [viterbi(forest, Weights()) is None for forest in found] == [True, False]
 
 
 def test_what_it_cannot_be_asked() -> None:
     external = decoder("true {weights}")
-    with pytest.raises(InputError, match="cannot be told"):
-        external.decode("a", Weights(), "b")
+    with pytest.raises(InputError, match="needs all derivations of a given translation"):
+        external.forest("a", Weights(), "b")
     markup = Sentence(("a",), options=(ForcedOption(0, 1, ("b",)),))
-    with pytest.raises(InputError, match="sentence 1: its markup"):
-        external.decode(markup, Weights())
+    with pytest.raises(InputError, match="needs translations given by markup"):
+        external.forest(markup, Weights())
 
 
 @pytest.mark.parametrize(
@@ -209,4 +209,4 @@ def test_templates_that_cannot_work(options: dict[str, Any], message: str) -> No
 
 def test_braces_of_other_programs_stay() -> None:
     command = "awk '{print}' {weights} >&2; echo '0 ||| a ||| b=1 ||| 1'"
-    assert decoder(command).decode("a", Weights()).edges == 1
+    assert decoder(command).forest("a", Weights()).edges == 1

@@ -19,7 +19,7 @@ import pytest
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import ForcedOption, Sentence
-from hopefear.decode.remote.stream import StreamDecoder, StreamOptions, Told, restored
+from hopefear.decode.remote.stream import SentWeights, StreamDecoder, StreamOptions, restored
 from hopefear.decode.remote.stream_wire import decode, encode, read_request
 from hopefear.forest import kbest, viterbi
 
@@ -65,7 +65,7 @@ def stream(command: str, **options: Any) -> StreamDecoder:
 
 
 def best(decoder: StreamDecoder, sentence: Any, weights: Weights) -> str:
-    found = viterbi(decoder.decode(sentence, weights), weights)
+    found = viterbi(decoder.forest(sentence, weights), weights)
     assert found is not None
     return found.text
 
@@ -76,7 +76,7 @@ def test_weights_change_with_each_sentence(tmp_path: Path) -> None:
         weights = Weights({"words": 0.1})
         assert best(decoder, "ein haus é", weights) == "ein haus é"
         weights["words"] = -0.1
-        forest = decoder.decode(Sentence(("ein", "haus"), "x7", Path("g.gz")), weights)
+        forest = decoder.forest(Sentence(("ein", "haus"), "x7", Path("g.gz")), weights)
         assert [d.text for d in kbest(forest, weights, 9)] == ["", "ein", "ein haus"]
         assert forest.id == "x7"
         weights["half"] = 2.0
@@ -101,7 +101,7 @@ def test_a_process_each_or_one_for_all(tmp_path: Path) -> None:
     for processes, several in ((0, 3), (1, 1), (2, 2)):
         with stream(command, learners=3, processes=processes) as decoder:
             assert len({id(decoder.for_learner(number)) for number in range(3)}) == several
-            found = list(decoder.decode_all(["a b", "c", "d e f", "g"], weights, threads=2))
+            found = list(decoder.forests(["a b", "c", "d e f", "g"], weights, threads=2))
             texts = [kbest(forest, weights, 1)[0].text for forest in found]
             assert texts == ["a b", "c", "d e f", "g"]
             assert decoder.for_learner(2).names is decoder.names
@@ -110,7 +110,7 @@ def test_a_process_each_or_one_for_all(tmp_path: Path) -> None:
 def test_what_is_told_adds_up() -> None:
     """To the learner's own numbers, whatever they were before."""
     random = np.random.default_rng(3)
-    names, told, weights = FeatureNames(), Told(Weights()), Weights()
+    names, told, weights = FeatureNames(), SentWeights(Weights()), Weights()
     there: dict[str, float] = {}
     for _ in range(200):
         for name in random.choice(list("abcdefgh"), 3):
@@ -176,7 +176,7 @@ def test_a_bad_decoder_is_named_with_its_last_line(command: str, message: str) -
         stream(command) as decoder,
         pytest.raises(InputError, match=message) as caught,
     ):
-        list(decoder.decode_all(["a"], Weights()))
+        list(decoder.forests(["a"], Weights()))
     assert repr(command) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 1200
@@ -190,9 +190,9 @@ def test_what_a_decoder_wrote_before_it_ended_counts() -> None:
         f"yes a | head -n 200000 | tr '\\n' ' '; printf ' ||| {VECTOR} ||| 1\\n'"
     )
     with stream(command) as decoder:
-        assert decoder.decode("a", Weights()).edges == 1
+        assert decoder.forest("a", Weights()).edges == 1
         with pytest.raises(InputError, match="ended with exit code 0 in the middle"):
-            decoder.decode("a", Weights())
+            decoder.forest("a", Weights())
 
 
 def test_sentences_without_translation_are_counted_once() -> None:
@@ -202,21 +202,19 @@ def test_sentences_without_translation_are_counted_once() -> None:
     with stream(command, warn=warnings.append) as decoder:
         sentences = [Sentence((word,), id) for word, id in (("a", "0"), ("b", "7"), ("b", "9"))]
         for _ in range(2):
-            found = [
-                forest.edges for forest in decoder.decode_all(sentences, Weights({"words": 1}))
-            ]
+            found = [forest.edges for forest in decoder.forests(sentences, Weights({"words": 1}))]
             assert found == [1, 0, 0]
-        list(decoder.for_learner(0).decode_all(sentences[1:2], Weights({"words": 1})))
+        list(decoder.for_learner(0).forests(sentences[1:2], Weights({"words": 1})))
     assert len(warnings) == 1
     assert "gave no translation of 2 of 3 sentences (first: 7)" in warnings[0]
 
 
 def test_more_lines_than_announced() -> None:
     with stream(answering(f"1\\n{RIGHT}{RIGHT}")) as decoder:
-        decoder.decode("a", Weights())
+        decoder.forest("a", Weights())
         time.sleep(0.2)
         with pytest.raises(InputError, match=r"wrote more than it was asked for; its last line: 0"):
-            decoder.decode("a", Weights())
+            decoder.forest("a", Weights())
 
 
 def test_fewer_lines_than_announced_is_too_late() -> None:
@@ -225,7 +223,7 @@ def test_fewer_lines_than_announced_is_too_late() -> None:
         stream(command, start_timeout=0.5) as decoder,
         pytest.raises(InputError, match=r"not answered for 0\.5 seconds .* last line: 0 \|\|\| 1"),
     ):
-        decoder.decode("a", Weights())
+        decoder.forest("a", Weights())
 
 
 def test_a_line_without_end() -> None:
@@ -234,7 +232,7 @@ def test_a_line_without_end() -> None:
         stream(command) as decoder,
         pytest.raises(InputError, match=r"a line of more than 33,554,432 bytes; .* line: x{300}$"),
     ):
-        decoder.decode("a", Weights())
+        decoder.forest("a", Weights())
 
 
 def test_one_that_does_not_listen() -> None:
@@ -243,7 +241,7 @@ def test_one_that_does_not_listen() -> None:
         stream("sleep 30", start_timeout=0.5) as decoder,
         pytest.raises(InputError, match=r"has not answered for 0\.5 seconds and was stopped"),
     ):
-        decoder.decode(["word"] * 100_000, Weights())
+        decoder.forest(["word"] * 100_000, Weights())
 
 
 def test_one_that_answers_before_it_has_listened() -> None:
@@ -253,7 +251,7 @@ def test_one_that_answers_before_it_has_listened() -> None:
         f"yes a | head -n 200000 | tr '\\n' ' '; printf ' ||| {VECTOR} ||| 1\\n'; cat > /dev/null"
     )
     with stream(command) as decoder:
-        forest = decoder.decode(["word"] * 100_000, Weights())
+        forest = decoder.forest(["word"] * 100_000, Weights())
     assert forest.edges == 1
 
 
@@ -277,7 +275,7 @@ def test_nothing_is_left(tmp_path: Path, how: str) -> None:
     command = f"echo $$ >> {pids}; read line; {tail}"
     with stream(command, start_timeout=1.0) as decoder:
         try:
-            decoder.decode("a", Weights({"words": 1.0}))
+            decoder.forest("a", Weights({"words": 1.0}))
         except InputError:
             assert how in ("hangs", "fails")
     found = [int(line) for line in pids.read_text().split()]
@@ -291,11 +289,11 @@ def test_all_stop_when_one_fails() -> None:
     command = f"read line; echo $line >&2; printf '1\\n{RIGHT}'; sleep 60"
     with stream(command, learners=2, timeout=0.3) as decoder:
         one, other = decoder.for_learner(0), decoder.for_learner(1)
-        one.decode("a", Weights())
+        one.forest("a", Weights())
         with pytest.raises(InputError, match="has not answered") as caught:
-            one.decode("b", Weights())
+            one.forest("b", Weights())
         with pytest.raises(InputError) as again:
-            other.decode("c", Weights())
+            other.forest("c", Weights())
     assert str(again.value) == str(caught.value)
 
 
@@ -303,17 +301,17 @@ def test_ctrl_c_ends_the_wait() -> None:
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt), stream("sleep 60", learners=2) as decoder:
-        list(decoder.decode_all(["a", "b"], Weights(), threads=2))
+        list(decoder.forests(["a", "b"], Weights(), threads=2))
     timer.join()
 
 
 def test_other_weights_than_we_think_are_noticed_once() -> None:
     warnings: list[str] = []
     with stream(answering(f"1\\n{RIGHT}"), warn=warnings.append) as decoder:
-        decoder.decode(Sentence(("a",), "0"), Weights({"words": 1.0}))
+        decoder.forest(Sentence(("a",), "0"), Weights({"words": 1.0}))
         assert warnings == []
         for _ in range(2):
-            decoder.decode(Sentence(("a",), "0"), Weights({"words": 3.0}))
+            decoder.forest(Sentence(("a",), "0"), Weights({"words": 3.0}))
     assert len(warnings) == 1
     assert "scores 1 what its features and the weights score 3" in warnings[0]
 
@@ -323,10 +321,10 @@ def test_other_names_than_we_have_weights_for_are_noticed_once() -> None:
     vector = encode([("LanguageModel", 1.0)])
     command = answering(f"1\\n0 ||| 1 ||| a ||| {vector} ||| 0\\n")
     with stream(command, warn=warnings.append) as decoder:
-        decoder.decode(Sentence(("a",), "0"), Weights({"words": 0.0}))  # from 0 on purpose
+        decoder.forest(Sentence(("a",), "0"), Weights({"words": 0.0}))  # from 0 on purpose
         assert warnings == []
         for _ in range(2):
-            decoder.decode(Sentence(("a",), "0"), Weights({"words": 1.0}))
+            decoder.forest(Sentence(("a",), "0"), Weights({"words": 1.0}))
     assert len(warnings) == 1
     assert "none of its features ('LanguageModel' …) has a weight" in warnings[0]
 
@@ -341,10 +339,10 @@ def test_a_cut_value_is_restored_from_the_score() -> None:
     with stream(command, warn=warnings.append) as decoder:
         sentence = Sentence(("a",), "0")
         weights = Weights({"words": 2.0, "lm2": 0.5})
-        found = kbest(decoder.decode(sentence, weights), weights, 1)[0]
+        found = kbest(decoder.forest(sentence, weights), weights, 1)[0]
         assert found.score == score
         weights = Weights({"words": 2.0})  # no way to know
-        found = kbest(decoder.decode(sentence, weights), weights, 1)[0]
+        found = kbest(decoder.forest(sentence, weights), weights, 1)[0]
         assert len(found.features.ids) == 1
     assert len(warnings) == 1
     assert "cuts the last byte" in warnings[0]
@@ -357,7 +355,7 @@ def test_a_cut_value_is_restored_from_the_score() -> None:
 def test_without_a_file_it_is_told_what_differs_from_the_start(tmp_path: Path) -> None:
     command = f"read line; echo \"$line\" > {tmp_path}/seen; printf '1\\n{RIGHT}'; read line"
     with stream(command) as decoder:
-        decoder.decode("a", Weights({"words": 1.5}))
+        decoder.forest("a", Weights({"words": 1.5}))
     delta = read_request((tmp_path / "seen").read_text(), "-").delta
     assert delta is not None
     assert delta.values == {"words": 0.5}
@@ -367,7 +365,7 @@ def test_placeholders(tmp_path: Path) -> None:
     for name in ("{weights}", "{}"):
         command = f"cp {name} {tmp_path}/seen; read line; printf '1\\n{RIGHT}'; echo {{k}} >&2"
         with stream(command, k=7, weights_format="blank") as decoder:
-            decoder.decode("a", Weights({"b": 0.5}))
+            decoder.forest("a", Weights({"b": 0.5}))
         assert (tmp_path / "seen").read_text(encoding="utf-8") == "b 0.5\n"
     with pytest.raises(OptionError, match=r"unknown {wieghts}; did you mean {weights}"):
         StreamOptions(command="cdec {wieghts}")
@@ -375,11 +373,11 @@ def test_placeholders(tmp_path: Path) -> None:
 
 def test_what_it_cannot_be_asked() -> None:
     decoder = stream("exit 1")
-    with pytest.raises(InputError, match="cannot be told"):
-        decoder.decode("a", Weights(), "b")
-    with pytest.raises(InputError, match="sentence 0: its markup"):
-        decoder.decode(Sentence(("a",), options=(ForcedOption(0, 1, ("b",)),)), Weights())
+    with pytest.raises(InputError, match="needs all derivations of a given translation"):
+        decoder.forest("a", Weights(), "b")
+    with pytest.raises(InputError, match="needs translations given by markup"):
+        decoder.forest(Sentence(("a",), options=(ForcedOption(0, 1, ("b",)),)), Weights())
     decoder = stream("exit 1")
     with pytest.raises(InputError, match="sentence id 'a b'"):
-        decoder.decode(Sentence(("a",), "a b"), Weights())
-    assert list(decoder.decode_all([], Weights())) == []
+        decoder.forest(Sentence(("a",), "a b"), Weights())
+    assert list(decoder.forests([], Weights())) == []

@@ -1,0 +1,320 @@
+"""Scores of translations, and what the differences between systems mean.
+
+Takes `ScoreOptions`; returns `Scores`: BLEU, chrF, TER and length of the first system, and each
+other one compared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from hopefear.base.console import html_table, table
+from hopefear.base.errors import InputError
+from hopefear.base.files import display_name
+from hopefear.base.progress import Display
+from hopefear.metrics.metric import IntArray, Metric, Prepared, create
+from hopefear.metrics.score_options import ScoreOptions
+from hopefear.metrics.significance import (
+    Outcome,
+    Summary,
+    approximate_randomization,
+    paired_bootstrap,
+    summarize,
+)
+from hopefear.metrics.tokenizing import tokenized
+from hopefear.text.lines import read_parallel
+
+METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "length": "length"}
+
+
+@dataclass(frozen=True, repr=False)
+class SystemScores:
+    """A system's scores, means over its runs."""
+
+    name: str
+    summaries: Mapping[str, Summary]  # by the name of the metric
+
+    @property
+    def bleu(self) -> float:
+        return self.summaries["bleu"].mean
+
+    @property
+    def chrf(self) -> float:
+        return self.summaries["chrf"].mean
+
+    @property
+    def ter(self) -> float:
+        return self.summaries["ter"].mean
+
+    @property
+    def length_ratio(self) -> float:
+        """Words of the output by words of the reference."""
+        return self.summaries["length"].mean
+
+    def __repr__(self) -> str:
+        pairs = zip(METRICS.values(), self._means(), strict=True)
+        return f"{self.name}: " + ", ".join(f"{title} {value}" for title, value in pairs)
+
+    def _means(self) -> list[str]:
+        return [shown(key, self.summaries[key].mean) for key in METRICS]
+
+    def to_mapping(self) -> dict[str, Any]:
+        """What `hopefear score --json` says of the system."""
+        return {
+            "name": self.name,
+            "bleu": self.bleu,
+            "chrf": self.chrf,
+            "ter": self.ter,
+            "length_ratio": self.length_ratio,
+            "summaries": {key: summary._asdict() for key, summary in self.summaries.items()},
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(SystemScores):
+    """Another system, compared with the first one by a paired test."""
+
+    differences: Mapping[str, float]  # to the first system
+    p_values: Mapping[str, float]
+    test: str  # signature of the test
+
+    @property
+    def p_value(self) -> float:
+        """That of BLEU."""
+        return self.p_values["bleu"]
+
+    def to_mapping(self) -> dict[str, Any]:
+        return super().to_mapping() | {
+            "differences": dict(self.differences),
+            "p_values": dict(self.p_values),
+            "p_value": self.p_value,
+            "test": self.test,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(SystemScores):
+    """The scores of the first system, and the comparisons of others with it."""
+
+    runs: int  # of each system
+    signatures: Mapping[str, str]  # what exactly was computed, by the name of the metric
+    sentences: Sequence[Mapping[str, float]] | None = None  # of each, if asked for
+    versus: Sequence[Comparison] = ()
+
+    @property
+    def signature(self) -> str:
+        return "; ".join(self.signatures.values())
+
+    def to_mapping(self) -> dict[str, Any]:
+        """What `hopefear score --json` prints."""
+        sentences = {} if self.sentences is None else {"sentences": list(self.sentences)}
+        return {
+            **super().to_mapping(),
+            "signature": self.signature,
+            "signatures": dict(self.signatures),
+            **sentences,
+            "versus": [system.to_mapping() for system in self.versus],
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join([table(*self._table()), *self._notes()])
+
+    def _repr_html_(self) -> str:
+        rows, header = self._table()
+        return html_table(rows, header, self.signature)
+
+    @property
+    def _several_runs(self) -> bool:
+        return self.runs > 1
+
+    def _table(self) -> tuple[list[list[str]], list[str]]:
+        """Rows and header: a line of scores, or MultEval's table with a block for each metric."""
+        systems = [self, *self.versus]
+        if len(systems) == 1 and not self._several_runs:
+            return [[self.name, *self._means()]], ["system", *METRICS.values()]
+        rows = []
+        for key, title in METRICS.items():
+            for number, system in enumerate(systems):
+                summary = system.summaries[key]
+                row = ["" if number else title, system.name, shown(key, summary.mean)]
+                row.append(shown(key, summary.resampling_deviation))
+                if self._several_runs:
+                    row.append(shown(key, summary.run_deviation or 0.0))
+                row.append(f"{system.p_values[key]:.4f}" if isinstance(system, Comparison) else "-")
+                rows.append(row)
+        return rows, ["", "system", "mean", "s_sel", *["s_run"] * self._several_runs, "p"]
+
+    def _notes(self) -> Iterator[str]:
+        if not self.versus and not self._several_runs:
+            return
+        yield ""
+        yield "s_sel: standard deviation over resampled test sets"
+        if self._several_runs:
+            yield f"s_run: standard deviation over {self.runs} runs"
+        if self.versus:
+            yield f"p: against {self.name}, {self.versus[0].test}"
+
+
+def score(
+    options: ScoreOptions,
+    *,
+    texts: Mapping[Path, Sequence[str]] | None = None,
+    display: Display | None = None,
+) -> Scores:
+    """Score the systems that the options name.
+
+    `texts`: those in memory, by the names that the options have for them (`text.lines.Texts`).
+    """
+    systems = [(_label(files, name, texts or {}), files) for name, files in options.systems()]
+    files = [path for _, runs in systems for path in runs]
+    columns = read_columns([*files, *options.refs], texts)
+    scoring = _Scoring(options, columns[len(files) :])
+    display = display or Display()
+    statistics = []
+    with display.step("score", total=len(files), unit="files") as step:
+        for begin in range(0, len(files), options.runs):
+            runs = columns[begin : begin + options.runs]
+            statistics.append({name: scoring.counted(name, runs) for name in METRICS})
+            step.advance(len(runs))
+    (name, _), *others = systems
+    summaries = scoring.summaries(statistics[0])
+    sentences = scoring.sentences(statistics[0]) if options.sentences else None
+    versus = []
+    if others:
+        with display.step("compare", total=len(others), unit="systems") as step:
+            for (other, _), rows in zip(others, statistics[1:], strict=True):
+                versus.append(scoring.comparison(other, statistics[0], rows))
+                step.advance()
+    return Scores(name, summaries, options.runs, scoring.signatures(), sentences, versus)
+
+
+def _label(files: Sequence[Path], name: str, texts: Mapping[Path, Sequence[str]]) -> str:
+    """The name of a system; of one in memory without the brackets that make it no file's."""
+    return name.strip("<>") if files[0] in texts else name
+
+
+_Rows = Mapping[str, Sequence[IntArray]]  # by the name of the metric, statistics of each run
+
+
+class _Scoring:
+    """The metrics of the options, ready for the references."""
+
+    def __init__(self, options: ScoreOptions, references: Sequence[Sequence[str]]) -> None:
+        self.options = options
+        self.lines, self.references = len(references[0]), len(references)
+        length = {"reference_length": options.reference_length}
+        self.metrics: dict[str, Metric] = {
+            "bleu": create("bleu", length | {"lowercase": options.lowercase}),
+            "chrf": create("chrf", {"lowercase": options.lowercase}),
+            "ter": create("ter"),
+            "length": create("length", length),
+        }
+        self.prepared: dict[str, Prepared] = {
+            name: metric.prepare(
+                list(zip(*(self._tokens(name, lines) for lines in references), strict=True))
+            )
+            for name, metric in self.metrics.items()
+        }
+
+    def _tokenization(self, name: str) -> Literal["none", "13a", "zh", "char"]:
+        if name == "chrf" or (name == "ter" and self.options.tokenize == "13a"):
+            return "none"
+        return self.options.tokenize
+
+    def _tokens(self, name: str, lines: Sequence[str]) -> Sequence[str]:
+        how = self._tokenization(name)
+        if name == "bleu" and self.options.lowercase:  # sacreBLEU's order: case first, then tokens
+            lines = [line.lower() for line in lines]
+        return lines if how == "none" else tokenized(lines, how)
+
+    def counted(self, name: str, runs: Sequence[Sequence[str]]) -> list[IntArray]:
+        """The statistics of a metric, for each run of a system."""
+        prepared, threads = self.prepared[name], self.options.threads
+        return [prepared.statistics(self._tokens(name, run), threads=threads) for run in runs]
+
+    def summaries(self, rows: _Rows) -> dict[str, Summary]:
+        options = self.options
+        return {
+            name: summarize(metric, rows[name], samples=options.resamples, seed=options.seed)
+            for name, metric in self.metrics.items()
+        }
+
+    def comparison(self, name: str, first: _Rows, rows: _Rows) -> Comparison:
+        """A system's scores, and how it compares with the first."""
+        outcomes = {
+            key: self._compare(metric, first[key], rows[key])
+            for key, metric in self.metrics.items()
+        }
+        return Comparison(
+            name,
+            self.summaries(rows),
+            differences={key: outcome.difference for key, outcome in outcomes.items()},
+            p_values={key: outcome.p_value for key, outcome in outcomes.items()},
+            test=outcomes["bleu"].signature,
+        )
+
+    def _compare(
+        self, metric: Metric, first: Sequence[IntArray], second: Sequence[IntArray]
+    ) -> Outcome:
+        """The second system against the first."""
+        options = self.options
+        if options.randomization:
+            return approximate_randomization(
+                metric,
+                second,
+                first,
+                trials=options.samples or 10_000,
+                seed=options.seed,
+                coin=options.coin or "sentence",
+            )
+        return paired_bootstrap(
+            metric,
+            second,
+            first,
+            samples=options.resamples,
+            seed=options.seed,
+            form=options.form or "two-sided",
+        )
+
+    def sentences(self, rows: _Rows) -> list[dict[str, float]]:
+        """Scores of each sentence, the mean over runs."""
+        columns = {}
+        for key, metric in self.metrics.items():
+            value = metric.shown if key == "length" else metric.sentence_scores
+            scores = np.mean([value(run) for run in rows[key]], axis=0)
+            if key != "length":
+                scores = scores * (-100.0 if metric.lower_is_better else 100.0) + 0.0  # no -0.0
+            columns[key] = scores.tolist()
+        return [
+            dict(zip(columns, values, strict=True))
+            for values in zip(*columns.values(), strict=True)
+        ]
+
+    def signatures(self) -> dict[str, str]:
+        parts = {}
+        for name, metric in self.metrics.items():
+            what, _, version = metric.signature().rpartition("|version:")
+            shared = f"tok:{self._tokenization(name)}|nrefs:{self.references}|lines:{self.lines}"
+            parts[name] = f"{what}|{shared}|version:{version}"
+        return parts
+
+
+def read_columns(
+    paths: Sequence[Path], texts: Mapping[Path, Sequence[str]] | None = None
+) -> list[list[str]]:
+    """The lines of parallel files; at least one."""
+    rows = list(read_parallel(paths, texts))
+    if not rows:
+        names = ", ".join(map(display_name, paths))
+        raise InputError(f"{names}: no line in them; expected a sentence per line")
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def shown(key: str, value: float) -> str:
+    """A score as a person reads it."""
+    return f"{value:.3f}" if key == "length" else f"{value:.2f}"

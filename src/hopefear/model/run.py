@@ -1,0 +1,247 @@
+"""Tuning runs as objects: what a run directory says, while a run lasts and afterwards.
+
+Takes the directory of `hopefear tune`, of one run or of several with other seeds (`--runs N`).
+Returns a `Run`: configuration, iterations, chosen weights, and the report of the command.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hopefear.base.console import html_table
+from hopefear.base.errors import InputError
+from hopefear.base.files import PathLike
+from hopefear.base.weights import Weights
+from hopefear.learn.loop.base import Outcome, summary
+from hopefear.learn.loop.run import (
+    CHECKPOINT,
+    CONFIG_FILE,
+    METRICS_FILE,
+    STATE_FILE,
+    WEIGHTS_FILE,
+    Record,
+    RunDirectory,
+    read_config,
+    read_metrics,
+)
+from hopefear.learn.loop.runs import together
+from hopefear.metrics import Metric, create
+
+_SCORES = ("score", "bleu", "length_ratio")
+_MORE_NUMBERS = ("heldout_score", "decode_seconds", "optimise_seconds")
+
+
+class Run:
+    """A tuning run: its configuration, its finished iterations, the chosen weights.
+
+    Of several runs with other seeds in one directory, `members`, the chosen one stands for all.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+        if not (self.path / CONFIG_FILE).is_file():
+            raise InputError(
+                f"{self.path}: no {CONFIG_FILE} in it; expected the directory of a run, as "
+                "'hopefear tune -o RUN' makes it"
+            )
+        self.config: dict[str, Any] = read_config(self.path / CONFIG_FILE)
+        #: The iterations that were decoded, so that they have a score.
+        self.records: list[Record]
+        self.finished: bool
+        self._state: Mapping[str, Any] = {}
+        count = self.config.get("runs", 1)
+        self.members: list[Run] = [self]
+        if count > 1:
+            self.members = [self._member(number) for number in range(1, count + 1)]
+            self.records = [
+                {"run": number, **record}
+                for number, run in enumerate(self.members, 1)
+                for record in run.records
+            ]
+            self.finished = all(run.finished for run in self.members)
+            return
+        self.records = [record for record in self._read_records() if "score" in record]
+        if not self.records:
+            raise InputError(
+                f"{self.path}: no iteration is finished yet; wait, or tune with --resume"
+            )
+        if (self.path / CHECKPOINT / STATE_FILE).is_file():
+            self._state = RunDirectory(self.path).read_state() or {}
+        self.finished = self._state.get("phase") == "finished"
+
+    def _member(self, number: int) -> Run:
+        path = self.path / f"run-{number}"
+        if not (path / CONFIG_FILE).is_file():
+            raise InputError(f"{path}: this run has not begun yet; wait, or tune with --resume")
+        return Run(path)
+
+    def _read_records(self) -> list[Record]:
+        path = self.path / METRICS_FILE
+        records = read_metrics(path) if path.is_file() else []
+        for number, record in enumerate(records, 1):
+            # The last iteration may have been learned and not been decoded yet.
+            wanted = ("iteration", *(_SCORES if "score" in record else ()))
+            for key in (*wanted, *(key for key in _MORE_NUMBERS if key in record)):
+                value = record.get(key)
+                if value is None or not math.isfinite(value):
+                    raise InputError(
+                        f"{path}:{number}: {key} is {value!r}, expected a number; is this what "
+                        "'hopefear tune' wrote?"
+                    )
+        return records
+
+    # -- what it is --
+
+    @cached_property
+    def metric(self) -> Metric:
+        """The metric that was optimised."""
+        options = dict(self.config.get("metric", {"name": "bleu"}))
+        return create(options.pop("name"), options)
+
+    @property
+    def tuner(self) -> str:
+        """The name of the tuner."""
+        return str(self.config.get("tuner", {}).get("name", "?"))
+
+    def file(self, key: str) -> list[Path]:
+        """Files that the run was made with, where they were then."""
+        places = self.config.get("files", {}).get(key, [])
+        return [Path(places)] if isinstance(places, str) else [Path(place) for place in places]
+
+    # -- what was chosen --
+
+    @cached_property
+    def best_member(self) -> Run:
+        """The run whose weights were chosen; of one run, that run."""
+        if len(self.members) == 1:
+            return self.members[0]
+        if (self.path / WEIGHTS_FILE).is_file():
+            chosen = (self.path / WEIGHTS_FILE).read_bytes()
+            for run in self.members:
+                if (run.path / WEIGHTS_FILE).read_bytes() == chosen:
+                    return run
+        return max(self.members, key=lambda run: run.quality)  # the first of equal ones
+
+    @cached_property
+    def best(self) -> Record:
+        """The record whose weights were chosen, as the run says; while it goes on, the best one."""
+        if self.best_member is not self:
+            return self.best_member.best
+        if self.finished:
+            chosen = self._state.get("chosen")
+            for record in self.records:
+                if record["iteration"] == chosen:
+                    return record
+        heldout = any("heldout_score" in record for record in self.records)
+        return max((r for r in self.records if not heldout or "heldout_score" in r), key=self._gain)
+
+    def _gain(self, record: Record) -> float:
+        """What iterations are compared by; higher is better."""
+        value = float(record["heldout_score"] if "heldout_score" in record else record["score"])
+        return self.metric.quality(value)
+
+    @property
+    def best_iteration(self) -> int:
+        """The number of the chosen iteration; one after the last if it is the mean of several."""
+        return int(self.best["iteration"])
+
+    @property
+    def dev_bleu(self) -> float:
+        """BLEU of the chosen weights on the development set."""
+        return float(self.best["bleu"])
+
+    @property
+    def dev_score(self) -> float:
+        """The score that was optimised, of the chosen weights on the development set."""
+        return float(self.best["score"])
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The chosen weights."""
+        return Weights.load(self.path / WEIGHTS_FILE)
+
+    @property
+    def which(self) -> str:
+        """The chosen iteration in words."""
+        records = self.best_member.records
+        own = [record for record in records if "mean_of" not in record] or records
+        last = max(record["iteration"] for record in own)
+        parts = self.best.get("mean_of")
+        if parts:
+            return f"mean of {parts[0]} to {parts[-1]}"
+        return f"{self.best['iteration']} of {last}"
+
+    @property
+    def chosen(self) -> int:
+        """The place of the chosen record among the records."""
+        return self.records.index(self.best)
+
+    @property
+    def quality(self) -> float:
+        """What runs of a group are compared by; higher is better."""
+        return self._gain(self.best)
+
+    @property
+    def seconds(self) -> list[float]:
+        """Time of learning and decoding up to the end of each iteration."""
+        total, found = 0.0, []
+        for record in self.records:
+            total += record.get("decode_seconds", 0.0) + record.get("optimise_seconds", 0.0)
+            found.append(total)
+        return found
+
+    # -- in words and tables --
+
+    def report(self) -> dict[str, Any]:
+        """What `hopefear tune --json` says of the run."""
+        head = {"tuner": self.tuner, "run": str(self.path)}
+        if self.best_member is self:
+            return head | self._summary()
+        reports = [run._summary() for run in self.members]
+        return head | together(reports, self.members.index(self.best_member))
+
+    def _summary(self) -> dict[str, Any]:
+        stopped = str(self._state.get("stopped", "not finished"))
+        return summary(Outcome(self.records, self.chosen, self.quality, stopped, self.weights))
+
+    def __repr__(self) -> str:
+        several = f"{len(self.members)} runs of " if len(self.members) > 1 else ""
+        state = "" if self.finished else ", not finished"
+        return (
+            f"Run({str(self.path)!r}: {several}{self.tuner} for {self.metric.title}, "
+            f"dev {self.dev_score:.2f}, iteration {self.which}{state})"
+        )
+
+    def _repr_html_(self) -> str:
+        header, rows = iteration_table(self.config, self.records)
+        return html_table(rows, header, repr(self))
+
+
+def iteration_table(
+    config: Mapping[str, Any], records: Sequence[Record]
+) -> tuple[list[str], list[list[str]]]:
+    """The iterations of a run, as a header and rows."""
+    heldout = any("heldout_score" in record for record in records)
+    several = any("run" in record for record in records)
+    columns = [
+        *([("run", "run", "d")] if several else []),
+        ("iteration", "iteration", "d"),
+        ("score", str(config.get("metric", {}).get("name")), ".2f"),
+        *([("heldout_score", "held out", ".2f")] if heldout else []),
+        ("length_ratio", "length", ".3f"),
+        ("objective", "objective", ".4f"),
+        ("change", "change", ".4f"),
+        ("candidates", "candidates", ",d"),
+        ("active_features", "active", ",d"),
+        ("decode_seconds", "decode s", ".1f"),
+        ("optimise_seconds", "optimise s", ".1f"),
+    ]
+    rows = [
+        ["-" if record.get(key) is None else format(record[key], form) for key, _, form in columns]
+        for record in records
+    ]
+    return [title for _, title, _ in columns], rows

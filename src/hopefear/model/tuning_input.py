@@ -1,0 +1,321 @@
+"""What is tuned: a decoder of ours, another system's or given forests, and how text is read for it.
+
+Takes `TuneOptions` and returns a `TuningInput`: the decoder, the weights to start from, what of it
+belongs in the configuration of the run, and `read`, which makes a `TuningSet` of parallel texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hopefear.align import read_alignments
+from hopefear.base.config import from_mapping
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import display_name
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import Decoder, Sentence
+from hopefear.decode.forced import leaving_out
+from hopefear.decode.markup import read_segment
+from hopefear.decode.precomputed import GivenForests
+from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
+from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
+from hopefear.learn.loop.judge import TuningSet
+from hopefear.learn.loop.run import digest_of
+from hopefear.model.directory import Model
+from hopefear.model.folds import in_folds
+from hopefear.model.importing.cdec import load_weights
+from hopefear.model.overrides import chosen_templates
+from hopefear.model.translate import TranslateOptions, Translator
+from hopefear.model.tune_options import TuneOptions
+from hopefear.text.lines import read_parallel
+from hopefear.text.tokenizers.plain import split_words
+
+Warn = Callable[[str], None]
+
+
+@dataclass(kw_only=True)
+class TuningInput:
+    """What is tuned: a decoder, the weights to start from, and how text is read for it."""
+
+    decoder: Decoder
+    weights: Weights
+    config: Mapping[str, Any]
+    sentence: Callable[[str, str], Any]  # of a source line and its place
+    reference: Callable[[str], str]
+    texts: Mapping[Path, Sequence[str]]  # those that are no files, by the names that paths have
+    model: Model | None = None  # that the decoder is of
+    digests: dict[Path, str] = field(default_factory=dict)  # of the texts that were read
+    # What runs as long as there is something to decode.
+    running: AbstractContextManager[Any] = field(default_factory=nullcontext)
+
+    def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
+        """A set as the decoder and the metric take it."""
+        sentences, expected = [], []
+        for number, row in enumerate(self._rows([*sources, *references]), 1):
+            sentences.append(self.sentence(row[0], f"{sources[0]}:{number}"))
+            expected.append([self.reference(line) for line in row[1:]])
+        return TuningSet(sentences, expected)
+
+    def _rows(self, paths: Sequence[Path]) -> Sequence[Sequence[str]]:
+        """The lines of parallel texts, which are hashed now: standard input comes only once."""
+        hashes = [hashlib.sha256() for _ in paths]
+        rows = []
+        for row in read_parallel(paths, self.texts):
+            for line, digest in zip(row, hashes, strict=True):
+                digest.update(f"{line}\n".encode())
+            rows.append(row)
+        for path, digest in zip(paths, hashes, strict=True):
+            self.digests[path] = digest.hexdigest()[:16]
+        return rows
+
+    def without_own_rules(self, data: TuningSet) -> TuningSet:
+        """Training data whose sentences are decoded without what the model has from them alone."""
+        assert self.model is not None
+        if "leave-out" not in self.decoder.can:
+            raise OptionError(
+                f"--leave-out: is for phrase models, {self.model.directory} is a "
+                f"{self.model.system} model; give --folds, of a model that was trained with it"
+            )
+        pairs = zip(data.sentences, data.references, strict=True)
+        marked = [leaving_out(source, texts[0]) for source, texts in pairs]
+        return TuningSet(marked, data.references)
+
+    def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
+        """Training data whose sentences are decoded without what their folds gave the model."""
+        assert self.model is not None
+        targets = (split_words(texts[0]) for texts in data.references)
+        pairs = zip(map(Sentence.of, data.sentences), targets, strict=True)
+        return TuningSet(in_folds(self.model, pairs, place), data.references)
+
+    def aligned(self, data: TuningSet, path: Path) -> TuningSet:
+        """Training data with a word alignment."""
+        sentences = [Sentence.of(sentence) for sentence in data.sentences]
+        pairs = zip(sentences, data.references, strict=True)
+        lengths = ((len(one.words), len(split_words(texts[0]))) for one, texts in pairs)
+        links = read_alignments(path, lengths=lengths)
+        aligned = zip(sentences, links, strict=True)
+        self.digests[path] = digest_of(path)
+        return TuningSet(
+            [replace(one, links=tuple(points)) for one, points in aligned], data.references
+        )
+
+
+def tuning_input(
+    options: TuneOptions,
+    *,
+    k: int,
+    learners: int,
+    weights: Weights | None,
+    texts: Mapping[Path, Sequence[str]],
+    warn: Warn,
+) -> TuningInput:
+    """What the options name.
+
+    `k`: translations of a sentence that another system's decoder is asked for; `weights`: those to
+    start from, instead of the options'; `texts`: those in memory, by the names that paths have.
+    """
+    if options.lattices:
+        return _lattices(options, weights, texts)
+    model = None if options.model is None else Model.load(options.model)
+    if options.decoder is not None:
+        return _external(options, options.decoder, model, k, weights, texts, warn)
+    if options.stream_decoder is not None:
+        return _stream(options, options.stream_decoder, model, k, learners, weights, texts, warn)
+    assert model is not None, "see TuneOptions.check"
+    return _ours(options, model, weights, texts, warn)
+
+
+def _ours(
+    options: TuneOptions,
+    model: Model,
+    weights: Weights | None,
+    texts: Mapping[Path, Sequence[str]],
+    warn: Warn,
+) -> TuningInput:
+    """A model directory with its own decoder and text steps."""
+    overrides = options.overrides(model.decoder_class.options_class)
+    if weights is None:
+        # A model that was never tuned has default weights; this is what we are here for.
+        weights = model.weights(options.weights, warn=lambda text: None)
+    translator = Translator(
+        model,
+        weights=weights,
+        options=TranslateOptions(tokenized=options.tokenized),
+        decoder=overrides,
+        templates=chosen_templates(options.templates, model),
+        folders=_folders(options),
+        folds=options.folds,
+        warn=warn,
+    )
+    folds = {"folds": [digest_of(path) for path in model.fold_files()]} if options.folds else {}
+    return TuningInput(
+        decoder=translator.decoder,
+        weights=weights,
+        config={
+            "decoder": overrides,
+            "templates": {name: dict(values) for name, values in translator.templates.items()},
+            "model": model.contents(),
+            **folds,
+        },
+        sentence=lambda line, place: translator.read(line, place)[0],
+        reference=_reference_steps(options, model, warn),
+        texts=texts,
+        model=model,
+    )
+
+
+def _external(
+    options: TuneOptions,
+    line: str,
+    model: Model | None,
+    k: int,
+    weights: Weights | None,
+    texts: Mapping[Path, Sequence[str]],
+    warn: Warn,
+) -> TuningInput:
+    """Another system's decoder; a model, if given, has the text steps only."""
+    given = options.overrides(ExternalOptions)
+    decoder = ExternalDecoder(from_mapping(ExternalOptions, {"k": k, **given, "command": line}))
+    if weights is None and options.weights is not None:
+        weights = Weights.load(options.weights)
+    elif weights is None:
+        weights = decoder.start_weights()
+        if not weights.active:
+            raise OptionError(
+                "--decoder: no weights to start from; give --weights FILE, or the decoder's "
+                "moses.ini with --options config=FILE"
+            )
+    source = None if options.tokenized or model is None else model.text("source", warn)
+
+    def sentence(text: str, place: str) -> Sentence:
+        return Sentence.of(text if source is None else source.prepare(text))
+
+    return TuningInput(
+        decoder=decoder,
+        weights=weights,
+        config=_remote_config("command", line, given, model),
+        sentence=sentence,
+        reference=_reference_steps(options, model, warn),
+        texts=texts,
+    )
+
+
+def _stream(
+    options: TuneOptions,
+    line: str,
+    model: Model | None,
+    k: int,
+    learners: int,
+    weights: Weights | None,
+    texts: Mapping[Path, Sequence[str]],
+    warn: Warn,
+) -> TuningInput:
+    """A decoder that serves learners; a model, if given, has the text steps and the weights."""
+    given = options.overrides(StreamOptions)
+    stream_options = from_mapping(StreamOptions, {"k": k, **given, "command": line})
+    if weights is None and options.weights is not None:
+        weights = load_weights(options.weights)
+    elif weights is None and model is not None:
+        weights = model.weights(warn=lambda text: None)
+    elif weights is None:
+        raise OptionError("--stream-decoder: no weights to start from; give --weights FILE")
+    decoder = StreamDecoder(stream_options, weights, learners=learners, warn=warn)
+    source = None if options.tokenized or model is None else model.text("source", warn)
+    words = split_words if source is None else source.prepare
+    folders, numbers = _folders(options), itertools.count()
+
+    def sentence(text: str, place: str) -> Sentence:
+        found, target = read_segment(text, place, folders, source_words=words)
+        if target is not None:
+            raise InputError(
+                f"{place}: has text after |||, which cannot be told to the decoder; take it out, "
+                "references are in files of their own (--refs)"
+            )
+        number = str(next(numbers))
+        return found if found.id else replace(found, id=number)
+
+    return TuningInput(
+        decoder=decoder,
+        weights=weights,
+        config=_remote_config("stream", line, given, model),
+        sentence=sentence,
+        reference=_reference_steps(options, model, warn),
+        texts=texts,
+        running=decoder,
+    )
+
+
+@dataclass(kw_only=True)
+class _LatticeInput(TuningInput):
+    """Sentences are numbers of lattices; references are words between blanks."""
+
+    decoder: GivenForests
+    format: str | None
+    known: dict[tuple[Path, ...], list[Any]]  # what was read already
+
+    def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
+        sentences = self.known.get(tuple(sources)) or self.decoder.read(sources, self.format)
+        expected = self._rows(references)
+        if len(expected) != len(sentences):
+            where = display_name(sources[0]) + (" …" if len(sources) > 1 else "")
+            raise InputError(
+                f"{where}: {len(sentences):,} lattices, but {display_name(references[0])} has "
+                f"{len(expected):,} lines; give the references of these lattices"
+            )
+        for path in sources:
+            self.digests[path] = digest_of(path)
+        return TuningSet(sentences, [list(row) for row in expected])
+
+
+def _lattices(
+    options: TuneOptions, weights: Weights | None, texts: Mapping[Path, Sequence[str]]
+) -> TuningInput:
+    """Forests of files, instead of a decoder, and weights to start from."""
+    decoder = GivenForests()
+    sentences = decoder.read(options.lattices, options.lattice_format)
+    if weights is None and options.weights is not None:
+        weights = Weights.load(options.weights)
+    elif weights is None:
+        weights = decoder.start_weights()
+        if not weights.active:
+            raise OptionError(
+                "--lattices: no weights to start from; give --weights FILE, such as those of the "
+                "system that made them"
+            )
+    return _LatticeInput(
+        decoder=decoder,
+        weights=weights,
+        config={"lattices": options.lattice_format or "by content"},
+        sentence=lambda line, place: line,
+        reference=str,
+        texts=texts,
+        format=options.lattice_format,
+        known={tuple(options.lattices): sentences},
+    )
+
+
+def _remote_config(
+    kind: str, line: str, given: Mapping[str, Any], model: Model | None
+) -> dict[str, Any]:
+    return {
+        "decoder": {kind: line, **{key: str(value) for key, value in given.items()}},
+        "model": {} if model is None else model.contents(),
+    }
+
+
+def _folders(options: TuneOptions) -> list[Path]:
+    """Where the grammars of sentences are."""
+    return [*(path.parent for path in options.sources), Path()]
+
+
+def _reference_steps(options: TuneOptions, model: Model | None, warn: Warn) -> Callable[[str], str]:
+    if options.tokenized or model is None:
+        return str
+    target = model.text("target", warn)
+    return lambda line: " ".join(target.prepare(line))

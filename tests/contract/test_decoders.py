@@ -1,0 +1,316 @@
+"""The contract of decoders: equal requests get equal answers, and `can` says what is true.
+
+One case per kind: phrase, hiero, external, stream, precomputed lattices. A new decoder is one more
+function in `CASES`.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from features_small import SmallHiero
+from phrase_small import SmallModel
+
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.weights import SPARSE_SCORE, Weights
+from hopefear.decode.chart import HieroDecoder
+from hopefear.decode.contract import (
+    CAPABILITIES,
+    Capability,
+    Decoded,
+    Decoder,
+    ForcedOption,
+    GoldOptions,
+    Request,
+    Sentence,
+    TrainingPair,
+)
+from hopefear.decode.phrase import PhraseDecoder
+from hopefear.decode.precomputed import GivenForests
+from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
+from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
+from hopefear.features.sparse.rule_id import RuleId
+from hopefear.forest import Forest, kbest, viterbi
+
+pytestmark = pytest.mark.engine
+
+HALF = (0.5,) * 10
+TABLE = {
+    ("d",): {("a",): HALF, ("b", "c"): (0.3,) * 10},
+    ("e",): {("b",): HALF, ("c",): (0.4,) * 10},
+    ("d", "e"): {("a", "b"): (0.2,) * 10},
+    ("f",): {("c",): HALF},
+}
+# Translates words by their capitals; a list has all prefixes of a line.
+LISTS = """
+import sys
+for i, line in enumerate(sys.stdin):
+    words = line.upper().split()
+    for n in range(len(words), 0, -1):
+        print(f"{i} ||| {' '.join(words[:n])} ||| length= {n} half= 0.5 ||| {n}")
+"""
+SERVER = """
+import base64, re, struct, sys
+for line in sys.stdin:
+    id, text = re.fullmatch('<seg .*?id="(.*?)".*?> (.*) </seg>\\n', line).groups()
+    words = text.split()
+    lines = []
+    for n in (len(words), 1):
+        vector = base64.b64encode(b"length\\0" + struct.pack("<d", n)).decode()
+        fields = id, str(len(words)), " ".join(words[:n]).upper(), vector, str(float(n))
+        lines.append(" ||| ".join(fields))
+    print(2, *lines, sep="\\n", flush=True)
+"""
+LATTICE = "((('a',0.4,1),('b',0.6,1),),(('c',1.0,1),),)\n"
+
+
+@dataclass
+class Case:
+    """A decoder, sentences that it can decode, and weights for them."""
+
+    decoder: Decoder
+    sentences: Sequence[Sentence]
+    weights: Weights
+    target: str = ""  # one of the translations of the first sentence
+
+
+def sentences(*texts: str) -> list[Sentence]:
+    return [Sentence(tuple(text.split()), str(number)) for number, text in enumerate(texts)]
+
+
+def phrase(folder: Path, stack: ExitStack) -> Case:
+    decoder = SmallModel(TABLE, templates=(RuleId(),)).decoder()
+    weights = Weights(dict.fromkeys(decoder.dense, 0.1) | {"unknown": -5.0})
+    for forest in decoder.forests(["d e f"], weights):
+        for id in forest.feature_ids.tolist():
+            if (name := decoder.names.name(id)) not in decoder.dense and name:
+                weights[name] = (id % 7 - 3) / 10
+    return Case(decoder, sentences("d e f", "f d", "d e neu d", "e"), weights, "a b c")
+
+
+def hiero(folder: Path, stack: ExitStack) -> Case:
+    small = SmallHiero()
+    decoder = small.decoder([])
+    return Case(decoder, sentences("d e f", "f e", "d e d", "e"), small.weights(), "a b c")
+
+
+def external(folder: Path, stack: ExitStack) -> Case:
+    command = f"{python(folder, LISTS)} # {{weights}}"
+    decoder = ExternalDecoder(ExternalOptions(command=command))
+    return Case(decoder, sentences("x y z", "z", "y y"), Weights({"length": 1.0}))
+
+
+def stream(folder: Path, stack: ExitStack) -> Case:
+    start = Weights({"length": 1.0})
+    options = StreamOptions(command=f"{python(folder, SERVER)} # {{weights}}", processes=1)
+    decoder = stack.enter_context(StreamDecoder(options, start))
+    return Case(decoder, sentences("x y z", "z", "y y"), start)
+
+
+def precomputed(folder: Path, stack: ExitStack) -> Case:
+    path = folder / "lattices.plf"
+    path.write_text(2 * LATTICE, encoding="utf-8")
+    decoder = GivenForests()
+    return Case(decoder, decoder.read([path]), decoder.start_weights())
+
+
+def python(folder: Path, text: str) -> str:
+    path = folder / "decoder.py"
+    path.write_text(text, encoding="utf-8")
+    return f"{shlex.quote(sys.executable)} {shlex.quote(str(path))}"
+
+
+CASES: list[Callable[[Path, ExitStack], Case]] = [phrase, hiero, external, stream, precomputed]
+
+
+@pytest.fixture(params=CASES, ids=lambda make: make.__name__)
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Case]:
+    with ExitStack() as stack:
+        yield request.param(tmp_path, stack)
+
+
+def content(forest: Forest) -> list[Any]:
+    """The forest's arrays; numbers of words depend on what was decoded before, so words apart."""
+    arrays = ("heads", "tails", "rules", "edge_values", "row_values", "own_values")
+    present = [getattr(forest, name).tobytes() for name in arrays if hasattr(forest, name)]
+    return [forest.nodes, forest.edges, forest.goal, *present]
+
+
+def texts(case: Case, forest: Forest, weights: Weights | None = None) -> list[tuple[str, float]]:
+    return [(d.text, d.score) for d in kbest(forest, weights or case.weights, 50)]
+
+
+def requests(case: Case) -> list[Request]:
+    return [Request(sentence, case.weights) for sentence in case.sentences]
+
+
+def test_it_says_what_it_is(case: Case) -> None:
+    assert case.decoder.title != Decoder.title
+    assert case.decoder.can <= set(CAPABILITIES)
+    assert set(get_args(Capability)) == set(CAPABILITIES)
+    assert len(set(case.decoder.dense)) == len(case.decoder.dense)
+
+
+def test_every_sentence_has_a_translation(case: Case) -> None:
+    for request in requests(case):
+        decoded = case.decoder.decode(request)
+        assert viterbi(decoded.forest, case.weights) is not None
+        assert decoded == Decoded(decoded.forest), "no more than was asked for"
+
+
+def test_equal_requests_equal_bytes(case: Case) -> None:
+    first = [content(case.decoder.decode(request).forest) for request in requests(case)]
+    again = [content(case.decoder.decode(request).forest) for request in requests(case)]
+    assert first == again
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_at_once_are_each_alone_in_order(case: Case, threads: int) -> None:
+    alone = [texts(case, case.decoder.decode(request).forest) for request in requests(case)]
+    many = case.decoder.decode_all(iter(requests(case)), threads=threads)
+    assert [texts(case, decoded.forest) for decoded in many] == alone
+    forests = case.decoder.forests(case.sentences, case.weights, threads=threads)
+    assert [texts(case, forest) for forest in forests] == alone
+
+
+def test_no_requests_no_answers(case: Case) -> None:
+    assert list(case.decoder.decode_all([])) == []
+
+
+def test_weights_are_not_changed(case: Case) -> None:
+    before = dict(case.weights.items())
+    for request in requests(case):
+        case.decoder.decode(request)
+    assert dict(case.weights.items()) == before
+
+
+def test_features_are_named(case: Case) -> None:
+    for request in requests(case):
+        forest = case.decoder.decode(request).forest
+        assert forest.names is not None
+        assert all(forest.names.name(id) for id in forest.feature_ids.tolist())
+
+
+def test_names_may_come_later(case: Case) -> None:
+    for request in requests(case):
+        forest = case.decoder.decode(replace(request, named=False)).forest
+        best = viterbi(forest, case.weights)
+        assert best is not None
+        case.decoder.name_features(request.sentence, best, best.features)
+        assert all(case.decoder.names.name(id) for id in best.features.ids.tolist())
+        whole = viterbi(case.decoder.decode(request).forest, case.weights)
+        assert whole is not None
+        assert whole.text == best.text
+        np.testing.assert_array_equal(whole.features.ids, best.features.ids)
+
+
+def asks_for(capability: Capability, case: Case) -> Request:
+    """A request that takes one capability more than a search."""
+    sentence, weights = case.sentences[0], case.weights
+    plain = Request(sentence, weights)
+    option = ForcedOption(0, 1, ("y",))
+    return {
+        "target": replace(plain, target=case.target),
+        "gold": replace(plain, target=case.target, gold=GoldOptions()),
+        "spans": replace(plain, spans=True),
+        "collapse": replace(plain, sparse="collapsed"),
+        "markup": replace(plain, sentence=replace(sentence, options=(option,))),
+        "grammar": replace(plain, sentence=replace(sentence, grammar=Path("absent.gz"))),
+        "leave-out": replace(
+            plain, sentence=replace(sentence, leave_out=TrainingPair((case.target,)))
+        ),
+        "folds": replace(plain, sentence=replace(sentence, fold=0)),
+    }[capability]
+
+
+@pytest.mark.parametrize("capability", sorted(CAPABILITIES))
+def test_what_it_cannot_do_is_refused_with_one_message(case: Case, capability: Capability) -> None:
+    request = asks_for(capability, case)
+    assert list(request.needs()) == [capability]
+    if capability in case.decoder.can:
+        case.decoder.check(request)
+        case.decoder.require(capability, "a tuner", "take another one")
+        return
+    lacks = rf"needs {CAPABILITIES[capability]}, which .* does not offer"
+    with pytest.raises(InputError, match=lacks):
+        case.decoder.decode(request)
+    with pytest.raises(InputError, match=lacks):
+        list(case.decoder.decode_all([request]))
+    with pytest.raises(OptionError, match=rf"^a tuner: {lacks}; take another one$"):
+        case.decoder.require(capability, "a tuner", "take another one")
+
+
+def able(case: Case, capability: Capability) -> Decoder:
+    if capability not in case.decoder.can:
+        pytest.skip(f"{case.decoder.title} does not offer {capability}")
+    return case.decoder
+
+
+def test_a_target_has_its_derivations_only(case: Case) -> None:
+    decoder = able(case, "target")
+    forest = decoder.decode(asks_for("target", case)).forest
+    assert {text for text, _ in texts(case, forest)} == {case.target}
+    best = viterbi(forest, case.weights)
+    every = kbest(decoder.forest(case.sentences[0], case.weights), case.weights, 1000)
+    scores = [d.score for d in every if d.text == case.target]
+    assert best is not None
+    assert best.score == pytest.approx(max(scores), abs=1e-4)
+    nothing = decoder.decode(Request(case.sentences[0], case.weights, "nobody says this"))
+    assert viterbi(nothing.forest, case.weights) is None
+
+
+def test_gold_pairs(case: Case) -> None:
+    decoder = able(case, "gold")
+    decoded = decoder.decode(asks_for("gold", case))
+    assert decoded.gold is not None
+    assert decoded.gold.complete
+    assert decoded.gold.target == case.target
+    assert {text for text, _ in texts(case, decoded.forest)} == {case.target}
+    request = Request(case.sentences[0], case.weights, f"{case.target} nobody says this")
+    none = decoder.decode(replace(request, gold=GoldOptions()))
+    assert none.forest.nodes == 0
+    prefix = decoder.decode(replace(request, gold=GoldOptions(prefixes=1)))
+    assert prefix.gold is not None
+    assert not prefix.gold.complete
+    assert case.target.startswith(prefix.gold.target)
+    gave_up = decoder.decode(replace(asks_for("gold", case), gold=GoldOptions(max_states=1)))
+    assert gave_up.gold is not None
+    assert gave_up.gold.gave_up
+
+
+def test_spans_come_with_the_same_forest(case: Case) -> None:
+    decoder = able(case, "spans")
+    for request in requests(case):
+        decoded = decoder.decode(replace(request, spans=True))
+        assert decoded.spans is not None
+        assert decoded.spans.length == len(request.sentence.words)  # type: ignore[union-attr]
+        assert content(decoded.forest) == content(decoder.decode(request).forest)
+
+
+def test_collapsed_forests_score_the_same(case: Case) -> None:
+    decoder = able(case, "collapse")
+    weights = decoder.collapsed_weights(case.weights)
+    for request in requests(case):
+        full = texts(case, decoder.decode(request).forest)
+        forest = decoder.decode(replace(request, sparse="collapsed")).forest
+        names = {decoder.names.name(id) for id in forest.feature_ids.tolist()}
+        assert names == {*decoder.dense, SPARSE_SCORE}
+        scores = [score for _, score in texts(case, forest, weights)]
+        assert scores == pytest.approx([score for _, score in full], abs=1e-3)
+
+
+def test_decoders_without_templates_or_folds_do_not_offer_them() -> None:
+    plain = SmallModel(TABLE).decoder()
+    assert isinstance(plain, PhraseDecoder)
+    assert not {"collapse", "folds"} & plain.can
+    chart = SmallHiero().decoder([])
+    assert isinstance(chart, HieroDecoder)
+    assert "folds" not in chart.can
