@@ -44,7 +44,7 @@ def measure(
     score, size = 0.0, 0
     for _ in range(repeat):
         wall, cpu, score = time.monotonic(), time.process_time(), 0.0
-        for forest in decoder.decode_all(text, weights, threads=threads):
+        for forest in decoder.forests(text, weights, threads=threads):
             best = viterbi(forest, weights)
             assert best is not None
             score += best.score

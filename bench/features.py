@@ -6,7 +6,7 @@ sentences have weights, so that no look-up is spared. Rounds go over all setting
 setting's time is the least CPU time of its rounds: the ratios are of one run. Budget: with all
 templates at most 2.5 times the time of none.
 
-'All, summed' is what `translate` and the judging of dev sets do: one number for all that fires.
+'All, collapsed' is what `translate` and the judging of dev sets do: one number for all that fires.
 
 `forest MB` and `pool MB` are the memory of 1,000 sentences: of whole forests, and of 100-best lists
 as batch tuners keep them.
@@ -15,14 +15,15 @@ as batch tuners keep them.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from support import models
 from support.figures import Figure, main
 
-from hopefear.base.weights import REST, Weights
-from hopefear.decode.contract import Decoder
-from hopefear.forest import kbest
+from hopefear.base.weights import Weights
+from hopefear.decode.contract import Decoder, Request
+from hopefear.forest import Forest, kbest
 from hopefear.learn.pool.candidate_builder import CandidateBuilder
 from hopefear.metrics.bleu import Bleu
 from hopefear.model.directory import Model
@@ -37,32 +38,47 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "hiero": {"pop_limit": 30},
 }
 BUDGET = 2.5
+COLLAPSED = "all, collapsed"
 
 
 def weights_for(decoder: Decoder, text: list[str], weights: Weights) -> None:
     """Gives a small weight to every feature that fires."""
-    for forest in decoder.decode_all(text, weights):
+    for forest in decoder.forests(text, weights):
         for id in forest.feature_ids.tolist():
             name = decoder.names.name(id)
             if name and name not in weights:
                 weights[name] = (id % 201 - 100) / 5000
 
 
-def memory(decoder: Decoder, text: list[str], weights: Weights, references: list[str]) -> list[Any]:
+def forests(
+    label: str, decoder: Decoder, text: list[str], weights: Weights
+) -> tuple[Iterator[Forest], Weights]:
+    """What a setting makes of the sentences, and the weights of that."""
+    if label != COLLAPSED:
+        return decoder.forests(text, weights), weights
+    requests = [Request(line, weights, sparse="collapsed") for line in text]
+    decoded = decoder.decode_all(requests)
+    return (one.forest for one in decoded), decoder.collapsed_weights(weights)
+
+
+def memory(
+    label: str, decoder: Decoder, text: list[str], weights: Weights, references: list[str]
+) -> list[Any]:
     """Megabytes of 1,000 forests and of 1,000 100-best lists, and features of the lists."""
     pool = CandidateBuilder(Bleu(), [[line] for line in references])
-    forests = 0
-    for number, forest in enumerate(decoder.decode_all(text, weights)):
-        forests += forest.bytes
+    made, weights = forests(label, decoder, text, weights)
+    held = 0
+    for number, forest in enumerate(made):
+        held += forest.bytes
         pool.add(number, kbest(forest, weights, 100, distinct=True))
-    made = pool.candidates()
-    table = made.features
-    size = table.dense.nbytes + table.ids.nbytes + made.statistics.nbytes
+    candidates = pool.candidates()
+    table = candidates.features
+    size = table.dense.nbytes + table.ids.nbytes + candidates.statistics.nbytes
     if table.sparse is not None:
         sparse = table.sparse
         size += sparse.data.nbytes + sparse.indices.nbytes + sparse.indptr.nbytes
     scale = 1000 / len(text) / 1e6
-    return [forests * scale, size * scale, len(table.ids)]
+    return [held * scale, size * scale, len(table.ids)]
 
 
 Timed = tuple[dict[str, Decoder], dict[str, float], Weights]
@@ -77,15 +93,13 @@ def timed(model: Model, system: str, text: list[str], rounds: int, names: list[s
     }
     weights = model.weights()
     weights_for(decoders["all"], text, weights)
-    summed = decoders["all"].summed()
-    if summed is not None:
-        decoders["all, summed"] = summed
-        weights[REST] = 1.0
+    if "collapse" in decoders["all"].can:
+        decoders[COLLAPSED] = decoders["all"]
     seconds = dict.fromkeys(decoders, float("inf"))
     for _ in range(rounds):
         for label, decoder in decoders.items():
             start = time.process_time()
-            for _forest in decoder.decode_all(text, weights):
+            for _forest in forests(label, decoder, text, weights)[0]:
                 pass
             seconds[label] = min(seconds[label], time.process_time() - start)
     return decoders, seconds, weights
@@ -97,7 +111,7 @@ def run(quick: bool) -> list[Figure]:
         model = Model.load(models.bible(system, models.QUICK if quick else None))
         text, _ = models.bible_dev(30 if quick else 100)
         _, seconds, _ = timed(model, system, text, 3, [])
-        for label in ("all", "all, summed"):
+        for label in ("all", COLLAPSED):
             if label in seconds:
                 ratio = seconds[label] / seconds["none"]
                 figures.append(Figure(f"{system}, time of none: {label}", ratio, "x", most=BUDGET))
@@ -117,7 +131,7 @@ def table(system: str, lines: int, rounds: int, names: list[str]) -> float:
     )
     for label, decoder in decoders.items():
         first = [several[0] for several in references]
-        forest_mb, pool_mb, features = memory(decoder, text, weights, first)
+        forest_mb, pool_mb, features = memory(label, decoder, text, weights, first)
         ratio = seconds[label] / seconds["none"]
         print(
             f"{label:<24}{seconds[label]:>8.3f}{words / seconds[label]:>9.0f}{ratio:>7.2f}"

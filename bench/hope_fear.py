@@ -23,7 +23,7 @@ def run(quick: bool) -> list[Figure]:
     )
     model = Model.load(models.golden())
     weights = model.weights()
-    forests = list(model.decoder().decode_all(sources, weights))
+    forests = list(model.decoder().forests(sources, weights))
     metric = BleuPlusOne()
     prepared = metric.prepare([[line] for line in references])
     goals = [hf.Objective.of(metric, prepared, i) for i in range(len(forests))]

@@ -27,8 +27,8 @@ from support.figures import Figure, main, markdown
 from support.machine import OUT, best, measured, memory
 
 from hopefear.base.weights import FeatureNames, SparseVector, Weights
-from hopefear.decode.contract import Decoder, Sentence, Tokens
-from hopefear.forest import Forest, ForestBuilder
+from hopefear.decode.contract import Decoded, Decoder, Request
+from hopefear.forest import ForestBuilder
 from hopefear.learn.loop.judge import TuningSet
 from hopefear.learn.loop.online import OnlineLoop
 from hopefear.learn.loop.options import LoopOptions
@@ -59,13 +59,11 @@ class Silent(Decoder):
     def dense(self) -> list[str]:
         return ["words"]
 
-    def decode(
-        self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
-    ) -> Forest:
+    def answer(self, request: Request) -> Decoded:
         builder = ForestBuilder(names=self.names)
-        words = TEXT.split()[: 6 + round(2 * len(weights) / self.features)]
+        words = TEXT.split()[: 6 + round(2 * len(request.weights) / self.features)]
         builder.edge(builder.node(), (), words, features={"words": 1.0})
-        return builder.finish(0)
+        return Decoded(builder.finish(0))
 
 
 @dataclass(kw_only=True)

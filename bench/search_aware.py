@@ -21,6 +21,7 @@ from support.figures import Figure, main, markdown
 
 from hopefear.base import config, registry
 from hopefear.base.weights import Weights
+from hopefear.decode.contract import Request
 from hopefear.learn.batch import mert
 from hopefear.learn.batch.lbfgs import minimize
 from hopefear.learn.pool.candidates import Candidates
@@ -69,15 +70,18 @@ def filled_store(how: str, model: Model, size: int, rounds: int, folder: Path) -
         store: Any = KbestStore(**given)
     else:
         tuner = registry.get("tuner", "mert")(search_aware=how)
-        store = BinStore(tuner=tuner, decoder=decoder, sentences=sentences, **given)
+        words = sum(len(sentence.split()) for sentence in sentences)
+        more = {"untranslated": decoder.untranslated, "words": words}
+        store = BinStore(tuner=tuner, **more, **given)
     start, random, spent = model.weights(), np.random.default_rng(1), 0.0
     for number in range(rounds):
         weights = start.copy()
         for name, value in start.items():
             weights[name] = value * float(np.exp(0.3 * number * random.normal()))
-        forests = list(decoder.decode_all(sentences, weights))
+        requests = [Request(text, weights, spans=how == "potential") for text in sentences]
+        decoded = list(decoder.decode_all(requests))
         begin = time.process_time()
-        store.add(number, iter(forests), weights)
+        store.add(number, iter(decoded), weights)
         spent += time.process_time() - begin
     return store, spent
 

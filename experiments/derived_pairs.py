@@ -22,7 +22,7 @@ from harness import (
     place,
     write_section,
 )
-from maxforce_rows import FOLDS, GOLD, MODEL, TASKS, ZERO
+from maxforce_rows import GOLD, MODEL, TASKS, ZERO
 
 from hopefear.base.files import open_input
 
@@ -37,8 +37,11 @@ def forced_report(runner: Runner, corpus: Corpus) -> Path:
         weights = report.with_suffix(".weights")
         weights.write_text(ZERO, encoding="utf-8")
         model = runner.model(corpus, "phrase", MODEL)
-        words = [*FOLDS, "--table-limit", GOLD[1], "--weights", weights, "-o", report]
-        runner.forced(corpus, model, runner.part(corpus, "train")[:2], [*words, "--threads", 1])
+        files = runner.part(corpus, "train")[:2]
+        limit = int(GOLD[1])
+        runner.forced(
+            corpus, model, files, folds=True, table_limit=limit, weights=weights, output=report
+        )
     return report
 
 

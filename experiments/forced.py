@@ -29,6 +29,7 @@ from harness import (
     write_section,
 )
 
+from hopefear.analysis.forced import draw
 from hopefear.analysis.reachability import shares
 from hopefear.base.files import open_input
 
@@ -77,26 +78,27 @@ def main() -> None:
     for name in a.corpora:
         corpus = CORPORA[name]
         model = runner.model(corpus, "phrase", ("--limit", "0"))
-        threads = ["--threads", a.threads]
         train = runner.part(corpus, "train")[:2]
         texts = a.out / "text" / f"{name}-forced"
         some = sample(train, a.sentences, texts / f"train-{a.train}-{a.sentences}")
         dev = sample(runner.part(corpus, "dev"), a.sentences, texts / f"dev-{a.sentences}")
         rows = [
-            row(label, runner.forced(corpus, model, files, [*words, *threads]))
-            for label, files, words in (
-                ("training text", some, []),
-                ("without the pair's own rules", some, ["--leave-out"]),
-                ("20 phrases for a source phrase", some, ["--table-limit", "20"]),
-                ("dev set, one reference", dev[:2], []),
-                ("dev set, a pair for each reference", dev, []),
-                ("dev set, any reference", dev, ["--union"]),
+            row(label, runner.forced(corpus, model, files, threads=a.threads, **options))
+            for label, files, options in (
+                ("training text", some, {}),
+                ("without the pair's own rules", some, {"leave_out": True}),
+                ("20 phrases for a source phrase", some, {"table_limit": 20}),
+                ("dev set, one reference", dev[:2], {}),
+                ("dev set, a pair for each reference", dev, {}),
+                ("dev set, any reference", dev, {"union": True}),
             )
         ]
         few = sample(train, a.sample, texts / f"figures-{a.train}-{a.sample}")
         plots = a.out / f"forced-{name}"
-        words = ["--max-states", a.max_states, "--figures", plots, "--limits", *LIMITS]
-        report = runner.forced(corpus, model, few, [*words, *threads])
+        report = runner.forced(
+            corpus, model, few, max_states=a.max_states, limits=LIMITS, threads=a.threads
+        )
+        draw(report, plots)
         lengths = [
             [
                 f"{here['from']}-{here['to']}",

@@ -73,7 +73,7 @@ def reachable_dev(runner: Runner, corpus: Corpus) -> list[Path]:
             return made
         folder.mkdir(parents=True, exist_ok=True)
         report = folder / "forced.tsv"
-        runner.forced(corpus, model, [source, *references], ["-o", report, "--threads", 1])
+        runner.forced(corpus, model, [source, *references], output=report)
         texts = [path.read_text(encoding="utf-8").splitlines() for path in (source, *references)]
         chosen: dict[int, int] = {}
         for line in report.read_text(encoding="utf-8").splitlines():

@@ -49,7 +49,7 @@ def show(name: str, translator: Translator, sources: list[str], refs: list[list[
     prepared = metric.prepare(refs)
     weights = translator.weights
     forests = [
-        translator.decoder.decode(translator.read(line).sentence, weights) for line in sources
+        translator.decoder.forest(translator.read(line).sentence, weights) for line in sources
     ]
     words = np.mean([len(line.split()) for line in sources])
     edges = np.mean([forest.edges for forest in forests])

@@ -22,6 +22,7 @@ from search_aware import HOWS, SIZES, STUDIES, row
 from hopefear.analysis.plot import line_plot
 from hopefear.base import registry
 from hopefear.base.weights import Weights
+from hopefear.decode.contract import Request
 from hopefear.forest import kbest
 from hopefear.learn.pool.store import BinStore
 from hopefear.metrics import create
@@ -50,9 +51,11 @@ def all_bins(decoder: Any, weights: Weights, data: tuple[list[str], list[Any]]) 
     with TemporaryDirectory() as folder:
         store = BinStore(
             directory=Path(folder), metric=create("bleu"), references=references,
-            names=decoder.names, k=100, tuner=tuner, decoder=decoder, sentences=sentences,
+            names=decoder.names, k=100, tuner=tuner, untranslated=decoder.untranslated,
+            words=sum(len(sentence.split()) for sentence in sentences),
         )  # fmt: skip
-        store.add(0, decoder.decode_all(sentences, weights), weights)
+        requests = (Request(sentence, weights, spans=True) for sentence in sentences)
+        store.add(0, decoder.decode_all(requests), weights)
         found = store.pool().candidates
         assert found is not None
         return 100 * found.corpus_score(store.metric, found.vector(weights))
@@ -78,7 +81,7 @@ def analyses(runner: Runner, write: bool) -> None:
         weights = Weights.load(run / "weights.tsv")
         best: dict[str, list[list[str]]] = {}
         for part, (sentences, _) in parts.items():
-            forests = decoder.decode_all(sentences, weights)
+            forests = decoder.forests(sentences, weights)
             best[part] = [
                 [d.text for d in kbest(forest, weights, 100, distinct=True)] or [""]
                 for forest in forests
@@ -100,7 +103,7 @@ def analyses(runner: Runner, write: bool) -> None:
             other = model.decoder(beam=beam, pop_limit=max(30, 3 * beam))
             sentences, references = parts["test"]
             texts = []
-            for forest in other.decode_all(sentences, weights):
+            for forest in other.forests(sentences, weights):
                 one = kbest(forest, weights, 1)
                 texts.append(one[0].text if one else "")
             curves[label].append((float(beam), bleu(texts, references)))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import hopefear.cli
+import hopefear
 from support.machine import OUT, Cost, first_lines, measured, shared
 
 QUICK = 5_000  # sentence pairs of the models that quick runs use
@@ -39,15 +38,13 @@ def bible_text(pairs: int | None) -> list[Path]:
 
 def bible(system: str = "phrase", pairs: int | None = None, **options: object) -> Path:
     """A model of Bible zh-en, its alignment given; it has default weights."""
-    from hopefear.model.train import TrainOptions, train
-
     source, target, align = bible_text(pairs)
     named = "".join(f"-{name}-{value}" for name, value in options.items())
     model = source.parent / f"{system}{named}"
     if not (model / "model.toml").is_file():
         print(f"training a {system} model on Bible zh-en, once …", file=sys.stderr)
         given = {"align": align, "tokenized": True, "order": 3, "system": system, **options}
-        train(source, target, model, TrainOptions(**given))  # type: ignore[arg-type]
+        hopefear.train(source, target, model=model, display="off", **given)
     return model
 
 
@@ -59,6 +56,11 @@ def bible_dev(count: int, part: str = "dev") -> tuple[list[str], list[tuple[str,
         (folder / name).read_text(encoding="utf-8").splitlines()[:count] for name in names
     )
     return source, list(zip(*references, strict=True))
+
+
+def tune(model: Path, **options: Any) -> dict[str, Any]:
+    """The record of the last iteration."""
+    return dict(hopefear.tune(model, display="off", **options).records[-1])
 
 
 def learned(
@@ -74,18 +76,10 @@ def learned(
     source, target, _ = bible_text(pairs)
     text, references = bible_dev(10)  # hardly anything: not what is measured
     with tempfile.TemporaryDirectory(dir=OUT) as folder:
-        dev = [Path(folder) / f"dev.{i}" for i in range(5)]
-        for path, lines in zip(dev, (text, *zip(*references, strict=True)), strict=True):
-            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        run = Path(folder) / "run"
-        words = [
-            *("tune", "--model", model, "--tokenized", "--train", source, target),
-            *("--dev", dev[0], "--refs", *dev[1:], "--tuner", tuner, "--prefixes", 5),
-            *("--max-examples", examples, "--beam", 30, "--pop-limit", 60, "--iterations", 1),
-            *("--threads", 1, "-o", run, "--json", "--progress", "off"),
-            *(["--templates", *templates] if templates else []),
-            *(["--folds"] if folds else []),
-        ]
-        cost = measured(hopefear.cli.main, [str(word) for word in words])
-        lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        return json.loads(lines[1]), cost
+        cost = measured(
+            tune, model, dev=text, refs=list(zip(*references, strict=True)), tuner=tuner,
+            train=[source, target], output=Path(folder) / "run", tokenized=True, prefixes=5,
+            max_examples=examples, beam=30, pop_limit=60, iterations=1, threads=1,
+            templates=templates, folds=folds,
+        )  # fmt: skip
+        return cost.result, cost

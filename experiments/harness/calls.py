@@ -1,23 +1,32 @@
-"""The one place where studies call Hopefear.
+"""The one place where studies call Hopefear: its Python API, each call in a process of its own.
 
-Each call is a process of its own: a study is stopped when its time is over, and two calls go on at
-a time. What is asked for is written as in a command line (`--kbest 100`), since a run's folder is
-named by it.
+So a study is stopped when its time is over, and two calls go on at a time. What varies from row to
+row is written as on a command line (`--kbest 100`, `stretch=4`): a run's folder is named by it.
 """
 
 from __future__ import annotations
 
-import json
-import shlex
-import subprocess
+import argparse
+import os
+import signal
 import sys
 import time
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import hopefear
 from harness.corpora import Corpus
+from hopefear.analysis.forced import ForcedOptions, force_bitext
+from hopefear.base import config, registry
+from hopefear.model.train_options import TrainOptions
+from hopefear.model.translations import TranslationOptions
+from hopefear.model.tune_options import TuneOptions
 
 Words = Sequence[str | Path | int]
 
@@ -34,33 +43,16 @@ class Calls:
     jobs: int = 2
     began: float = field(default_factory=time.monotonic)
 
-    def hopefear(self, *words: str | Path | int, log: Path | None = None) -> dict[str, Any]:
-        """Run a command; what it says, if it is JSON. It is stopped when the time is over."""
-        passed = time.monotonic() - self.began
-        left = 60 * self.minutes - passed
-        if left <= 0:
-            raise OutOfTimeError
-        command = [sys.executable, "-m", "hopefear", *map(str, words), "--progress", "off"]
-        print(f"{passed / 60:5.1f} min  {shlex.join(command[2:])}", flush=True)
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=left)
-        except subprocess.TimeoutExpired:
-            raise OutOfTimeError from None
-        if done.returncode:
-            raise RuntimeError(f"{shlex.join(command)}: exit {done.returncode}\n{done.stderr}")
-        if log is not None:
-            log.write_text(done.stderr, encoding="utf-8")
-        return dict(json.loads(done.stdout)) if done.stdout.startswith("{") else {}
-
     def train(
         self, corpus: Corpus, files: Sequence[Path], model: Path, system: str, words: Words = ()
     ) -> dict[str, Any]:
-        """A model of SRC TGT [ALIGN]."""
+        """A model of SRC TGT [ALIGN]; what is known of it."""
         source, target, *align = files
-        return self.hopefear(
-            "train", source, target, "--model", model, "--system", system, *_plain(corpus),
-            *(["--align", align[0]] if align else []), *words, "--threads", self.jobs, "--json",
-        )  # fmt: skip
+        given = {"align": align[0]} if align else {}
+        given |= {"system": system, "threads": self.jobs, **_options(TrainOptions, words)}
+        return self._call(
+            _train, model, source, target, model=model, tokenized=corpus.tokenized, **given
+        )
 
     def tune(
         self,
@@ -70,23 +62,20 @@ class Calls:
         run: Path,
         tuner: str,
         words: Words = (),
-        options: Sequence[str] = (),
+        pairs: Sequence[str] = (),
         *,
-        train: Sequence[Path] | None = None,
-        weights: Path | None = None,
-        seed: int = 1,
-        iterations: int = 15,
-        threads: int = 1,
         log: Path | None = None,
+        **options: Any,
     ) -> dict[str, Any]:
         """The report of a run; it goes on where it was stopped."""
-        return self.hopefear(
-            "tune", "--model", model, "--dev", dev[0], "--refs", *dev[1:], *_plain(corpus),
-            "--tuner", tuner, "-o", run, "--seed", seed, "--iterations", iterations,
-            "--threads", threads, "--json", *words,
-            *(["--weights", weights] if weights else []), *(["--train", *train] if train else []),
-            *(["--set", *options] if options else []), *(["--resume"] if run.exists() else []),
-            log=log,
+        own = [pair for pair in pairs if not pair.startswith("metric.")]
+        metric = [pair.removeprefix("metric.") for pair in pairs if pair not in own]
+        return self._call(
+            _tune, run, model, dev=dev[0], refs=dev[1:], tuner=tuner, output=run, log=log,
+            tuner_options=config.parse_pairs(registry.get("tuner", tuner), own),
+            metric_options=config.parse_pairs(registry.get("metric", "bleu"), metric),
+            resume=run.exists(), tokenized=corpus.tokenized,
+            **{**_options(TuneOptions, words), **options},
         )  # fmt: skip
 
     def translate(
@@ -99,17 +88,100 @@ class Calls:
         words: Words = (),
         threads: int = 1,
     ) -> None:
-        self.hopefear(
-            "translate", "--model", model, "--weights", weights, *_plain(corpus), "-i", source,
-            "-o", output, *words, "--threads", threads,
+        """A file of translations."""
+        self._call(
+            _translate, output, model, source, output, weights=weights, threads=threads,
+            tokenized=corpus.tokenized, **_options(TranslationOptions, words),
         )  # fmt: skip
 
     def forced(
-        self, corpus: Corpus, model: Path, files: Sequence[Path], words: Words = ()
+        self, corpus: Corpus, model: Path, files: Sequence[Path], **options: Any
     ) -> dict[str, Any]:
         """The report of forced decoding."""
-        return self.hopefear("forced", "--model", model, *files, *_plain(corpus), *words, "--json")
+        return self._call(
+            _forced, files[0], model, files[0], files[1:], tokenized=corpus.tokenized, **options
+        )
+
+    def _call(
+        self, work: Callable[..., Any], what: Path, *args: Any, log: Path | None = None, **more: Any
+    ) -> Any:
+        """What a function gives in a new process, which is stopped when the time is over."""
+        passed = time.monotonic() - self.began
+        left = 60 * self.minutes - passed
+        if left <= 0:
+            raise OutOfTimeError
+        print(f"{passed / 60:5.1f} min  {work.__name__[1:]} {what}", flush=True)
+        context = get_context("spawn")
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_child, args=(sender, log, work, args, more))
+        process.start()
+        sender.close()
+        try:
+            if not receiver.poll(left):
+                raise OutOfTimeError
+            done, answer = receiver.recv()
+        except EOFError:
+            process.join()
+            done, answer = False, f"ended with {process.exitcode}"
+        finally:
+            process.terminate()
+            process.join()
+        if not done:
+            raise RuntimeError(f"{work.__name__[1:]} {what}: {answer}")
+        return answer
 
 
-def _plain(corpus: Corpus) -> list[str]:
-    return ["--tokenized"] if corpus.tokenized else []
+def _options(cls: type, words: Words) -> dict[str, Any]:
+    """Keywords of the API from words of a command line."""
+    parser = argparse.ArgumentParser()
+    config.add_arguments(parser, cls)
+    return vars(parser.parse_args([str(word) for word in words]))
+
+
+# -- in a process of its own --
+
+
+def _child(sender: Connection, log: Path | None, work: Callable[..., Any], *given: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's affair
+    args, options = given
+    with Path(log or os.devnull).open("a", encoding="utf-8") as file, redirect_stderr(file):
+        try:
+            sender.send((True, work(*args, **options)))
+        except Exception:
+            sender.send((False, traceback.format_exc()))
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _train(source: Path, target: Path, **options: Any) -> dict[str, Any]:
+    model = hopefear.train(source, target, display="off", tell=_tell, **options)
+    return {"model": str(model.directory)}
+
+
+def _tune(model: Path, **options: Any) -> dict[str, Any]:
+    return hopefear.tune(model, display="off", tell=_tell, **options).report()
+
+
+def _translate(model: Path, source: Path, output: Path, **options: Any) -> None:
+    hopefear.translate(model, source, display="off", **options).save(output)
+
+
+def _forced(
+    model: Path,
+    source: Path,
+    targets: Sequence[Path],
+    *,
+    weights: Path | None = None,
+    table_limit: int = 0,
+    leave_out: bool = False,
+    max_states: int | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    loaded = hopefear.Model.load(model)
+    given: dict[str, Any] = {"max_states": max_states} if max_states else {}
+    if table_limit:
+        given["weights"] = loaded.weights(weights, warn=_tell)
+    forced = ForcedOptions(table_limit=table_limit, leave_out=leave_out, **given)
+    return force_bitext(loaded, source, targets, forced, warn=_tell, **options)

@@ -102,19 +102,19 @@ class Runner(Calls):
             result = _beside(run, "json")
             if result.exists():
                 return run
+            run.parent.mkdir(parents=True, exist_ok=True)
             weights = None
             if setting.start is not None:
                 weights = self.run(corpus, system, setting.start, seed) / "weights.tsv"
             elif setting.weights is not None:
                 weights = _beside(run, "weights.tsv")
-                weights.parent.mkdir(parents=True, exist_ok=True)
                 weights.write_text(setting.weights, encoding="utf-8")
             train = setting.learn_from and self.part(corpus, setting.learn_from)[:2]
             model = self.model(corpus, system, setting.train)
             search = setting.searching(corpus, system)
             said = self.tune(
                 corpus, model, self.part(corpus, setting.dev), run, setting.tuner,
-                [*setting.tune, *search], setting.options, train=train or None, weights=weights,
+                [*setting.tune, *search], setting.options, train=train or (), weights=weights,
                 seed=seed, iterations=setting.iterations or self.study.iterations,
                 threads=setting.threads, log=_beside(run, "log"),
             )  # fmt: skip
