@@ -162,7 +162,7 @@ def measure(
 
 
 def run(quick: bool) -> list[Figure]:
-    size = (models.QUICK, 20, 4, 2) if quick else (20_000, 30, 6, 3)
+    size = (models.QUICK, 30, 6, 1) if quick else (20_000, 30, 6, 3)
     line = measure(*size, ["mert"])[2]
     cost = {name: line["potential"] / line[name] for name in POOLS[:2]}
     return [
