@@ -22,6 +22,7 @@ from harness import (
     place,
     write_section,
 )
+from harness.calls import forced
 from maxforce_rows import GOLD, MODEL, TASKS, ZERO
 
 from hopefear.base.files import open_input
@@ -37,11 +38,8 @@ def forced_report(runner: Runner, corpus: Corpus) -> Path:
         weights = report.with_suffix(".weights")
         weights.write_text(ZERO, encoding="utf-8")
         model = runner.model(corpus, "phrase", MODEL)
-        files = runner.part(corpus, "train")[:2]
-        limit = int(GOLD[1])
-        runner.forced(
-            corpus, model, files, folds=True, table_limit=limit, weights=weights, output=report
-        )
+        files, limit = runner.part(corpus, "train")[:2], {"table_limit": int(GOLD[1])}
+        runner.call(forced, model, corpus, files, limit, weights, folds=True, output=report)
     return report
 
 

@@ -28,6 +28,7 @@ from harness import (
     place,
     write_section,
 )
+from harness.calls import forced
 
 from hopefear.analysis.forced import draw
 from hopefear.analysis.reachability import shares
@@ -83,21 +84,20 @@ def main() -> None:
         some = sample(train, a.sentences, texts / f"train-{a.train}-{a.sentences}")
         dev = sample(runner.part(corpus, "dev"), a.sentences, texts / f"dev-{a.sentences}")
         rows = [
-            row(label, runner.forced(corpus, model, files, threads=a.threads, **options))
-            for label, files, options in (
-                ("training text", some, {}),
-                ("without the pair's own rules", some, {"leave_out": True}),
-                ("20 phrases for a source phrase", some, {"table_limit": 20}),
-                ("dev set, one reference", dev[:2], {}),
-                ("dev set, a pair for each reference", dev, {}),
-                ("dev set, any reference", dev, {"union": True}),
+            row(label, runner.call(forced, model, corpus, files, limits, threads=a.threads, **more))
+            for label, files, limits, more in (
+                ("training text", some, {}, {}),
+                ("without the pair's own rules", some, {"leave_out": True}, {}),
+                ("20 phrases for a source phrase", some, {"table_limit": 20}, {}),
+                ("dev set, one reference", dev[:2], {}, {}),
+                ("dev set, a pair for each reference", dev, {}, {}),
+                ("dev set, any reference", dev, {}, {"union": True}),
             )
         ]
         few = sample(train, a.sample, texts / f"figures-{a.train}-{a.sample}")
         plots = a.out / f"forced-{name}"
-        report = runner.forced(
-            corpus, model, few, max_states=a.max_states, limits=LIMITS, threads=a.threads
-        )
+        limits = {"max_states": a.max_states}
+        report = runner.call(forced, model, corpus, few, limits, limits=LIMITS, threads=a.threads)
         draw(report, plots)
         lengths = [
             [

@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 from harness import COLUMNS, RESULTS, Corpus, Finished, Runner, Scores, Setting, Sizes, Study, main
+from harness.calls import translate
 
 from hopefear.analysis.plot import Series, line_plot
 from hopefear.base.threads import in_order
@@ -139,7 +140,7 @@ class Curve:
             if not output.exists():
                 model = self.runner.model(self.corpus, "phrase", self.setting.train)
                 weights = self.run.path / "iterations" / f"{i:02d}.tsv"
-                self.runner.translate(self.corpus, model, weights, source, output)
+                self.runner.call(translate, output, self.corpus, model, weights, source)
             lines = output.read_text("utf-8").splitlines()
             run = Finished(output, self.run.said, lines)
             found.append((self.updates(i), score.shown("bleu", run)))

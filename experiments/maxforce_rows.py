@@ -21,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness import BEST_ITERATION, DERIVED, Corpus, Runner, Setting
+from harness.calls import forced
 
 # -- how they learn, in all tables --
 
@@ -73,7 +74,7 @@ def reachable_dev(runner: Runner, corpus: Corpus) -> list[Path]:
             return made
         folder.mkdir(parents=True, exist_ok=True)
         report = folder / "forced.tsv"
-        runner.forced(corpus, model, [source, *references], output=report)
+        runner.call(forced, model, corpus, [source, *references], output=report)
         texts = [path.read_text(encoding="utf-8").splitlines() for path in (source, *references)]
         chosen: dict[int, int] = {}
         for line in report.read_text(encoding="utf-8").splitlines():

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from harness import CORPORA, markdown, parser, place, write_section
-from harness.calls import Calls
+from harness.calls import Calls, train
 
 from hopefear import forest as hf
 from hopefear.metrics.bleu import Bleu
@@ -93,7 +93,7 @@ def hiero_model(data: Path, scratch: Path) -> Path:
     for name, plain in zip(files, made, strict=True):
         with gzip.open(data / name, "rt", encoding="utf-8") as packed:
             plain.write_text("".join(islice(packed, 10_000)), encoding="utf-8")
-    Calls().train(corpus, made, scratch / "hiero", "hiero")
+    Calls().call(train, scratch / "hiero", corpus, made, "hiero")
     return scratch / "hiero"
 
 

@@ -29,6 +29,7 @@ from harness import (
     place,
     write_section,
 )
+from harness.calls import translate
 
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.learn.loop.mean import last_iterations, mean_weights
@@ -65,7 +66,7 @@ def translated(runner: Runner, corpus: Corpus, run: Path, label: str, weights: W
         weights.save(file)
         source = runner.part(corpus, "test")[0]
         model = runner.model(corpus, "phrase", ())
-        runner.translate(corpus, model, file, source, text, threads=runner.jobs)
+        runner.call(translate, text, corpus, model, file, source, threads=runner.jobs)
     lines = text.read_text(encoding="utf-8").splitlines()
     return Finished(place, {}, list(tokenized(lines, corpus.tokenize)))
 

@@ -19,7 +19,7 @@ import json
 from typing import Any
 
 from harness import RESULTS, Corpus, markdown, parser, write_section
-from harness.calls import Calls
+from harness.calls import Calls, train, tune
 
 from hopefear.analysis.plot import line_plot
 from hopefear.text.world import generate, write
@@ -42,7 +42,7 @@ class World:
         self.bitext = [self.folder / "train.zh", self.folder / "train.en"]
         if not (self.folder / "ready").exists():
             write(generate(train=a.train, dev=a.dev, test=1), self.folder)
-            self.calls.train(WORLD, self.bitext, self.model, "phrase")
+            self.calls.call(train, self.model, WORLD, self.bitext, "phrase")
             (self.folder / "ready").touch()
 
     def run(self, update: str, beam: int, iterations: int) -> Records:
@@ -53,8 +53,9 @@ class World:
             "--max-examples", a.examples, "--leave-out", "--templates", "rule-id", "--beam", beam,
             "--pop-limit", max(60, 2 * beam), "--patience", 0, "--tolerance", 0,
         ]  # fmt: skip
-        self.calls.tune(
-            WORLD, self.model, self.dev, run, "violation", words, [f"update={update}", "eta=1"],
+        self.calls.call(
+            tune, run, WORLD, self.model, self.dev, "violation", words,
+            [f"update={update}", "eta=1"],
             train=self.bitext, seed=a.seed, iterations=iterations, threads=0,
         )  # fmt: skip
         lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()

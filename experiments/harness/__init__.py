@@ -23,26 +23,3 @@ from harness.results import RESULTS, markdown, tables_of, write_section
 from harness.runner import DERIVED, OutOfTimeError, Runner
 from harness.settings import BEST_ITERATION, Setting, Sizes, Study
 from harness.tables import COLUMNS, Finished, Scores, title_of
-
-__all__ = [
-    "BEST_ITERATION",
-    "COLUMNS",
-    "CORPORA",
-    "DERIVED",
-    "RESULTS",
-    "Corpus",
-    "Finished",
-    "OutOfTimeError",
-    "Runner",
-    "Scores",
-    "Setting",
-    "Sizes",
-    "Study",
-    "main",
-    "markdown",
-    "parser",
-    "place",
-    "tables_of",
-    "title_of",
-    "write_section",
-]

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from harness.calls import Calls, OutOfTimeError
+from harness.calls import Calls, OutOfTimeError, train, translate, tune
 from harness.corpora import CORPORA, Corpus
 from harness.settings import Setting, Study
 from harness.tables import Finished
@@ -30,6 +30,7 @@ class Runner(Calls):
     study: Study
     data: Path
     out: Path
+    jobs: int = 2
     locks: dict[Path, threading.Lock] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -83,8 +84,9 @@ class Runner(Calls):
         with self.once(path):
             if not ready.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
-                said = self.train(corpus, self.part(corpus, "train"), path, system, words)
-                ready.write_text(json.dumps(said), encoding="utf-8")
+                files = self.part(corpus, "train")
+                self.call(train, path, corpus, files, system, words, threads=self.jobs)
+                ready.write_text("{}", encoding="utf-8")
         return path
 
     # -- runs --
@@ -109,17 +111,17 @@ class Runner(Calls):
             elif setting.weights is not None:
                 weights = _beside(run, "weights.tsv")
                 weights.write_text(setting.weights, encoding="utf-8")
-            train = setting.learn_from and self.part(corpus, setting.learn_from)[:2]
+            bitext = setting.learn_from and self.part(corpus, setting.learn_from)[:2]
             model = self.model(corpus, system, setting.train)
             search = setting.searching(corpus, system)
-            said = self.tune(
-                corpus, model, self.part(corpus, setting.dev), run, setting.tuner,
-                [*setting.tune, *search], setting.options, train=train or (), weights=weights,
+            said = self.call(
+                tune, run, corpus, model, self.part(corpus, setting.dev), setting.tuner,
+                [*setting.tune, *search], setting.options, train=bitext or (), weights=weights,
                 seed=seed, iterations=setting.iterations or self.study.iterations,
                 threads=setting.threads, log=_beside(run, "log"),
             )  # fmt: skip
-            source = self.part(corpus, "test")[0]
-            self.translate(corpus, model, run / "weights.tsv", source, _beside(run, "txt"), search)
+            texts = run / "weights.tsv", self.part(corpus, "test")[0]
+            self.call(translate, _beside(run, "txt"), corpus, model, *texts, search)
             result.write_text(json.dumps(said), encoding="utf-8")
         return run
 
