@@ -131,7 +131,7 @@ def measure(edges: int = 100_000, repeat: int = 15) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         path, size = Path(folder) / "pool", 5 * forest.bytes / 1e6
         saved = best(3, lambda: hf.save_pool(path, [forest] * 5))
-        loaded = best(3, lambda: list(hf.Pool(path)))
+        loaded = best(3, lambda: list(hf.ForestFile(path)))
         names = " ".join(f"F{i}= {i}.5" for i in range(14))
         words = " ".join(f"w{i}" for i in range(20))
         text = "".join(f"{i // 100} ||| {words} ||| {names} ||| -1\n" for i in range(50_000))

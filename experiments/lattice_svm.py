@@ -22,7 +22,7 @@ from harness.calls import translate
 from hopefear.analysis.plot import Series, line_plot
 from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
-from hopefear.forest import Pool, viterbi
+from hopefear.forest import ForestFile, viterbi
 from hopefear.learn.online.lattice_svm import LatticeSvm, objective
 from hopefear.learn.online.margin import LinearLoss
 from hopefear.metrics import create
@@ -91,7 +91,7 @@ class Curve:
     def __init__(self, runner: Runner, corpus: Corpus, setting: Setting, run: Finished) -> None:
         self.runner, self.corpus, self.setting, self.run = runner, corpus, setting, run
         self.count = len(run.records())
-        self.forests = Pool(run.path / "checkpoint" / "pool" / "01.forests")
+        self.forests = ForestFile(run.path / "checkpoint" / "pool" / "01.forests")
         columns = [path.read_text("utf-8").splitlines() for path in runner.part(corpus, "dev")[1:]]
         self.references = [list(row) for row in zip(*columns, strict=True)]
 

@@ -15,7 +15,7 @@ import numpy as np
 from harness import parser, place
 
 from hopefear.base.weights import Weights
-from hopefear.learn.batch.mert import End, Line, Problem, gains_enough
+from hopefear.learn.batch.mert import End, Line, LineSearchProblem, gains_enough
 from hopefear.learn.pool.candidates import FloatArray, from_arrays
 from hopefear.learn.tuner import Pool
 from hopefear.metrics import create
@@ -30,7 +30,7 @@ def read_pool(path: Path) -> tuple[Pool, Weights]:
     return Pool(metric=create("bleu"), candidates=candidates), Weights(start)
 
 
-class Steepest(Problem):
+class Steepest(LineSearchProblem):
     """MERT's climb as Och has it: of all coordinates the one that gains most, in each step."""
 
     def climb(
@@ -70,7 +70,7 @@ def compare_steps(pool: Pool, start: Weights, seeds: range, starts: int) -> None
     print(
         f"\n{'steps':18} {'best end':>9} {'mean end':>9} {'line searches':>14}   ({starts} starts)"
     )
-    for name, kind in (("best of all", Steepest), ("each at once", Problem)):
+    for name, kind in (("best of all", Steepest), ("each at once", LineSearchProblem)):
         for seed in seeds:
             problem = kind(pool.metric, candidates, vector, candidates.fixed(frozenset()))
             problem._line = Counting(pool.metric, problem._line.search)

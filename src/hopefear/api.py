@@ -23,9 +23,9 @@ from hopefear.base.files import PathLike
 from hopefear.base.progress import Display, Mode
 from hopefear.base.progress import display as make_display
 from hopefear.base.weights import Weights
-from hopefear.learn import reranker
+from hopefear.learn import rerank as reranking
+from hopefear.learn.rerank import Reranker
 from hopefear.learn.rerank_options import RerankOptions
-from hopefear.learn.reranker import Reranker
 from hopefear.metrics import score as scoring
 from hopefear.metrics.score import Scores
 from hopefear.metrics.score_options import ScoreOptions
@@ -227,7 +227,7 @@ def rerank(
         "refs": _texts(texts, refs, "refs"),
         "weights": None if isinstance(weights, Weights) else weights,
     }
-    return reranker.rerank(
+    return reranking.rerank(
         _options(RerankOptions, given, "rerank"),
         tuner_options,
         metric_options,

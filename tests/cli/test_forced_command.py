@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.forest import Pool, count
+from hopefear.forest import ForestFile, count
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -91,7 +91,7 @@ def test_files(model: Path, hopefear: Run, pair: tuple[Path, ...], tmp_path: Pat
         ["3", "1", "prefix"], ["3", "2", "none"], ["4", "1", "full"], ["4", "2", "none"],
     ]  # fmt: skip
     assert rows[4][3:5] == ["5", "5"]
-    gold = Pool(files[1])
+    gold = ForestFile(files[1])
     assert [forest.id for forest in gold] == ["1.1", "1.2", "2.1", "2.2", "3.1", "4.1"]
     assert [str(count(forest)) for forest in gold] == [row[5] for row in rows if row[5] != "0"]
     for name in ("reachability.svg", "derivations.svg"):

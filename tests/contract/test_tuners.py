@@ -141,6 +141,7 @@ def test_it_describes_itself(name: str) -> None:
     assert issubclass(cls, Tuner)
     assert is_dataclass(cls)
     assert cls.name == name
+    assert cls.loop in registry.names("loop")
     assert cls.__doc__
     for field in config.fields_of(cls):
         assert field.option.help, field.name

@@ -26,7 +26,7 @@ from hopefear.decode.markup import read_options, read_segment
 from hopefear.decode.remote.stream_wire import read_count, read_entry, read_request
 from hopefear.features.word_classes import WordClasses, read_lexicon
 from hopefear.features.word_lists import WordLists
-from hopefear.forest import Forest, ForestBuilder, Pool, inside, kbest, save_pool, viterbi
+from hopefear.forest import Forest, ForestBuilder, ForestFile, inside, kbest, save_pool, viterbi
 from hopefear.forest.io.forests import read_forests
 from hopefear.forest.io.json import to_json
 from hopefear.forest.io.nbest import read_nbest
@@ -290,7 +290,7 @@ def pool(folder: Path) -> list[bytes]:
 
 @reader("pool", pool, binary=True)
 def read_pool(path: Path) -> None:
-    found = Pool(path)
+    found = ForestFile(path)
     use(found)
     found.by_id("tiny")
 

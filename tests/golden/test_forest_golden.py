@@ -155,7 +155,7 @@ def test_lists_as_a_pool(shared: Path, tmp_path: Path) -> None:
     folder = shared / "golden" / "moses" / "decode"
     lists = list(read_nbest(folder / "nbest10.cube300.txt.gz"))
     hf.save_pool(tmp_path / "pool", (item.forest for item in lists))
-    pool = hf.Pool(tmp_path / "pool")
+    pool = hf.ForestFile(tmp_path / "pool")
     weights = moses_weights(folder / "moses.ini")
     for item, loaded in zip(lists, pool, strict=True):
         assert loaded.id == item.id

@@ -15,7 +15,7 @@ from hopefear.decode.contract import Sentence
 from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
 from hopefear.decode.remote.stream_wire import (
     Entry,
-    Request,
+    StreamRequest,
     encode,
     read_count,
     read_entry,
@@ -54,7 +54,7 @@ def start_weights(folder: Path) -> Weights:
     return Weights({name: float(value) for name, value in map(str.split, lines)})
 
 
-def written(request: Request, delta: str) -> str:
+def written(request: StreamRequest, delta: str) -> str:
     words, id, grammar, _ = request
     assert id is not None
     return request_line(words.split(), id=id, grammar=grammar, delta=delta)

@@ -31,7 +31,7 @@ def test_pool_round_trip(graphs: list[Hypergraph]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pool"
         assert hf.save_pool(path, (g.forest for g in graphs)) == len(graphs)
-        pool = hf.Pool(path, verify=True)
+        pool = hf.ForestFile(path, verify=True)
         assert len(pool) == len(graphs)
         for graph, loaded in zip(graphs, pool, strict=True):
             assert to_json(loaded) == to_json(graph.forest)

@@ -97,7 +97,7 @@ class RerankApply(Command):
         return {"lattices": lattices, "missing": missing}
 
     def _rerank(self, nbest: Path, weights: Weights, console: Console) -> Mapping[str, Any]:
-        from hopefear.learn.reranker import Choice
+        from hopefear.learn.rerank import Choice
 
         choice = Choice(nbest, weights, self.format, self.ids)
         with console.step("rerank", unit="lists") as step, write_text(self.output) as out:

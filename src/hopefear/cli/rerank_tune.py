@@ -48,7 +48,7 @@ class RerankTune(RerankOptions, Command):
     metric_set: list[str] = option([], metavar="KEY=VALUE", help="options of the metric")
 
     def run(self, console: Console) -> Mapping[str, Any]:
-        from hopefear.learn.reranker import rerank
+        from hopefear.learn.rerank import rerank
 
         if console.json and str(self.output) == "-":
             raise OptionError("-o -: stdout belongs to the report with --json; name a file")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from hopefear.forest.envelope import Segment, best_on_lines, envelope
 from hopefear.forest.expand import Expanded, LanguageModelScorer, Scorer, expand
 from hopefear.forest.forest import Derivation, Forest, ForestBuilder, Vocabulary, bin_nodes
+from hopefear.forest.forest_file import ForestFile, save_pool
 from hopefear.forest.inference import (
     Expectation,
     Marginals,
@@ -45,7 +46,6 @@ from hopefear.forest.oracle import (
     hope_fear,
     oracle,
 )
-from hopefear.forest.pool import Pool, save_pool
 from hopefear.forest.prune import max_marginals, prune, select, trim
 from hopefear.forest.score import edge_scores
 from hopefear.forest.semiring import Semiring, count, fold
@@ -58,11 +58,11 @@ __all__ = [
     "Expectation",
     "Forest",
     "ForestBuilder",
+    "ForestFile",
     "Intersection",
     "LanguageModelScorer",
     "Marginals",
     "Objective",
-    "Pool",
     "Scorer",
     "Search",
     "Segment",

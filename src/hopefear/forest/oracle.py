@@ -93,7 +93,7 @@ class Choice(NamedTuple):
     statistics: IntArray
 
 
-class Candidates(NamedTuple):
+class OracleCandidates(NamedTuple):
     """Derivations to choose from."""
 
     derivations: Sequence[Derivation]
@@ -121,13 +121,13 @@ def choose(
     return int(np.lexsort((-by_model, -value))[0])
 
 
-def candidates_of(derivations: Sequence[Derivation], objective: Objective) -> Candidates:
+def candidates_of(derivations: Sequence[Derivation], objective: Objective) -> OracleCandidates:
     """A list of derivations (k-best, samples) with what they gain."""
     rows = objective.prepared.statistics(
         [derivation.text for derivation in derivations],
         np.full(len(derivations), objective.sentence, np.int32),
     )
-    return Candidates(derivations, np.asarray(objective.gains(rows)), rows)
+    return OracleCandidates(derivations, np.asarray(objective.gains(rows)), rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +154,7 @@ def find_candidates(
     search: Search = FOREST,
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
-) -> Candidates:
+) -> OracleCandidates:
     """What the searches for hope and fear (one for each sign) find, and the model's best."""
     values = scores_of(forest, weights, scores)
     if search.kbest is not None:
@@ -181,7 +181,7 @@ def find_candidates(
     )
     table = rows.reshape(len(derivations), references.columns)
     gains = np.asarray(objective.gains(table)) if len(derivations) else np.zeros(0)
-    return Candidates(derivations, gains, table)
+    return OracleCandidates(derivations, gains, table)
 
 
 def hope(

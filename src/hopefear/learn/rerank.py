@@ -1,226 +1,361 @@
-"""Tuning a reranker on n-best lists of any system.
+"""Rerankers: weights for the n-best lists of any system, what they are worth, and their choice.
 
-Goes in: a file of n-best lists (`forest.io.nbest`), references or given scores, a batch tuner.
-Comes out: weights, and an honest account of them: the score of the first candidates (what the
-system itself would say), of the tuned ones, of the best there are, and whether the gain is more
-than chance. With folds every sentence is reranked by weights that were tuned on other sentences.
+Takes `RerankOptions`; returns a `Reranker`, which chooses among the candidates of other lists. The
+commands `hopefear rerank tune` and `apply`, and `hopefear.rerank` in Python, are this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hopefear.base import registry
+from hopefear.base.console import html_table, table
 from hopefear.base.errors import InputError, OptionError
-from hopefear.base.files import PathLike, display_name
-from hopefear.base.weights import FeatureNames, Weights
+from hopefear.base.files import PathLike, check_one_stdin, display_name
+from hopefear.base.progress import Display
+from hopefear.base.threads import all_cores
+from hopefear.base.weights import Weights
+from hopefear.forest import edge_scores
 from hopefear.forest.io.nbest import Format, NbestList, read_nbest
-from hopefear.learn.pool.candidate_builder import CandidateBuilder, entries
-from hopefear.learn.pool.candidates import Candidates
-from hopefear.learn.pool.search_aware import check_search_aware
-from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
-from hopefear.metrics.bleu import Bleu
-from hopefear.metrics.bleu_plus_one import BleuPlusOne
-from hopefear.metrics.given import GivenScore
+from hopefear.learn.pool.candidate_builder import entry
+from hopefear.learn.rerank_lists import Lists, read_lists, tune_reranker
+from hopefear.learn.rerank_options import RerankOptions
+from hopefear.learn.tuner import BatchTuner
 from hopefear.metrics.metric import Metric
-from hopefear.metrics.oracle import oracle
-from hopefear.metrics.significance import paired_bootstrap
+from hopefear.text.lines import read_parallel
+
+Tell = Callable[[str], None]
+Entries = Sequence[Mapping[str, Any]]  # candidates in memory, as JSON lines have them
 
 
-@dataclass(frozen=True)
-class Lists:
-    """N-best lists read for tuning."""
+@dataclass(frozen=True, repr=False)
+class Reranker:
+    """Weights that choose among the candidates of n-best lists."""
 
-    metric: Metric
-    candidates: Candidates
-    ids: Sequence[str]  # of the groups
-    repeated: int  # candidates that were there already
-    missing: Sequence[int] = ()  # sentences with references but without candidates
+    weights: Weights
+    report: Mapping[str, Any]  # what `hopefear rerank tune --json` says; empty of a loaded one
 
     @property
-    def first(self) -> NDArray[np.int64]:
-        """The first candidate of each list."""
-        return np.asarray(self.candidates.begin[:-1])
+    def first_best(self) -> float:
+        """The score of the first candidates."""
+        return float(self.report["first_best"])
+
+    @property
+    def tuned(self) -> float:
+        """The score of the chosen candidates; with folds, of lists not seen in tuning."""
+        return float(self.report["tuned"])
+
+    @property
+    def oracle(self) -> float:
+        """The score of the best candidates there are."""
+        return float(self.report["oracle"])
+
+    @property
+    def p_value(self) -> float:
+        """Of the difference between `tuned` and `first_best`."""
+        return float(self.report["p_value"])
+
+    def apply(
+        self,
+        nbest: PathLike | Iterable[Mapping[str, Any]],
+        *,
+        format: Format | None = None,
+        ids: bool = False,
+    ) -> list[str]:
+        """The chosen candidate of each list, in the order of the sentences.
+
+        Takes a file of lists, or its entries in memory: `{"id": 0, "text": …, "features": {…}}`.
+        `ids`: each begins with the list's id and a tab, and the order is that of the lists.
+        """
+        choice = Choice(Path("<nbest>"), self.weights, format, ids)
+        if isinstance(nbest, str | os.PathLike):
+            choice.nbest = Path(nbest)
+        else:
+            choice.entries = list(nbest)
+        chosen = list(choice.texts())
+        for text in choice.remarks("the weights"):
+            warnings.warn(text, stacklevel=2)
+        return chosen
+
+    def save(self, path: PathLike) -> None:
+        """Write the weights, as 'hopefear rerank tune -o' does."""
+        self.weights.save(path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Reranker:
+        """The reranker of saved weights; it has no scores."""
+        return cls(Weights.load(path), {})
+
+    def __repr__(self) -> str:
+        if not self.report:
+            return f"Reranker({self.weights!r})"
+        report = self.report
+        return "\n".join(
+            [
+                table(self._rows(), ["", report["metric"]]),
+                f"p = {report['p_value']:.4f} ({report['test']})",
+                f"{report['lists']:,} lists, {report['candidates']:,} candidates, "
+                f"{report['active_features']:,} of {report['features']:,} features have weights",
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        if not self.report:
+            return html_table([[repr(self)]], [""])
+        title = f"{self.report['tuner']}, p = {self.p_value:.4f}"
+        return html_table(self._rows(), ["", self.report["metric"]], title)
+
+    def _rows(self) -> list[list[str]]:
+        report = self.report
+        number = "{:.4f}" if report["signature"] == "given" else "{:.2f}"
+        folds = report["folds"]
+        kind = f"tuned, {folds} folds" if folds > 1 else "tuned, on the same lists"
+        rows = [("first best", "first_best"), (kind, "tuned")]
+        rows += [("tuned on all", "tuned_on_all")] if folds > 1 else []
+        rows += [("oracle", "oracle")]
+        return [[name, number.format(report[key])] for name, key in rows]
 
 
-def read_lists(
-    path: PathLike,
-    references: Sequence[Sequence[str]],
-    metric: Metric | None,
+def rerank(
+    options: RerankOptions,
+    tuner_options: Mapping[str, Any] | None = None,
+    metric_options: Mapping[str, Any] | None = None,
     *,
-    format: Format | None = None,
-    entries: Sequence[Mapping[str, Any]] | None = None,
-    directory: PathLike | None = None,
-    threads: int = 1,
-    advance: Callable[[int], None] = lambda count: None,
-) -> Lists:
-    """Lists with the statistics of a metric; `None`: the mean of the scores in the file.
+    entries: Entries | None = None,
+    weights: Weights | None = None,
+    texts: Mapping[Path, Sequence[str]] | None = None,
+    display: Display | None = None,
+    tell: Tell = lambda text: None,
+    warn: Tell = lambda text: None,
+) -> Reranker:
+    """Tune a reranker on the lists that the options name.
 
-    `entries`: candidates in memory instead of in the file, as JSON lines have them. With references
-    ids are numbers of sentences, from 0, in any order; lists of one id are joined.
+    In memory, instead of what the options name: `entries` of the lists, `weights` to start from,
+    `texts` by the names that the options have for them (`text.lines.Texts`).
     """
-    names = FeatureNames()
-    if metric is None:
-        read = read_nbest(path, format, names=names, entries=entries)
-        return _read_scored(read, path, names, directory, advance)
-    builder = CandidateBuilder(
-        metric, references, names=names, directory=directory, threads=threads
+    display = display or Display()
+    metric = _metric(options, metric_options or {})
+    given = [options.weights] if options.weights is not None else []
+    check_one_stdin(options.nbest, *options.refs, *given)
+
+    def make_tuner() -> BatchTuner:
+        made: BatchTuner = registry.create("tuner", options.tuner, tuner_options)
+        return made
+
+    _check_tuner(options.tuner, make_tuner())
+    if weights is None:
+        weights = Weights() if options.weights is None else Weights.load(options.weights)
+    threads = options.threads or all_cores()
+    with display.step("read", unit="lists") as step:
+        lists = read_lists(
+            options.nbest,
+            _references(options, texts),
+            metric,
+            format=options.format,
+            entries=entries,
+            threads=threads,
+            advance=step.advance,
+        )
+    _check_lists(options, lists, tell, warn)
+    parts = options.folds + 1 if options.folds > 1 else 1
+    with display.step("tune", total=parts, unit="times") as step:
+        tuned = tune_reranker(
+            lists,
+            make_tuner,
+            weights,
+            folds=options.folds,
+            seed=options.seed,
+            threads=threads,
+            fixed=_fixed(options, lists, weights),
+            advance=step.advance,
+        )
+    learned = tuned.optimized.weights
+    if learned.active == 0:
+        warn("all weights are 0: nothing was learned; are the features all constant?")
+    rare = tuned.optimized.notes.get("sparse_features", 0)
+    if options.tuner == "mert" and rare:
+        warn(
+            f"{rare:,} features are rare; mert leaves their weights as they are, "
+            "batch-mira learns them too"
+        )
+    return Reranker(
+        learned,
+        {
+            "tuner": options.tuner,
+            "metric": lists.metric.name,
+            "lists": lists.candidates.groups,
+            "candidates": lists.candidates.rows,
+            "repeated": lists.repeated,
+            "features": len(lists.candidates.features.ids),
+            "active_features": learned.active,
+            "folds": options.folds,
+            "first_best": tuned.first_best,
+            "tuned": tuned.tuned,
+            "tuned_on_all": tuned.tuned_on_all,
+            "oracle": tuned.oracle,
+            "p_value": tuned.p_value,
+            "test": tuned.test,
+            "signature": "given" if metric is None else lists.metric.signature(),
+        },
     )
-    found: dict[int, str] = {}
-    total = 0
-    for list_ in read_nbest(path, format, names=names, entries=entries):
-        sentence = sentence_number(list_.id, len(references), path)
-        found.setdefault(sentence, list_.id)
-        total += list_.forest.edges
-        try:
-            builder.add_list(sentence, list_.forest)
-        except InputError as error:
-            raise InputError(f"{display_name(path)}: id {list_.id}: {error}") from None
-        advance(1)
-    _check_some(found, path)
-    candidates = builder.candidates()
-    missing = sorted(set(range(len(references))) - found.keys())
-    ids = [found[int(number)] for number in candidates.sentences]
-    return Lists(metric, candidates, ids, total - len(builder), missing)
 
 
-def _read_scored(
-    read: Iterator[NbestList],
-    path: PathLike,
-    names: FeatureNames,
-    directory: PathLike | None,
-    advance: Callable[[int], None],
-) -> Lists:
-    """Two readings: the scale of the scores must be known before they are counted."""
-    lists: list[NbestList] = []
-    for list_ in read:
-        absent = np.flatnonzero(np.isnan(list_.scores))
-        if len(absent):
-            raise InputError(
-                f"{display_name(path)}: entry {int(absent[0]) + 1} of id {list_.id!r} has no "
-                'score; give each a "score", or choose another metric and references'
+def _metric(options: RerankOptions, metric_options: Mapping[str, Any]) -> Metric | None:
+    """None: the mean of given scores."""
+    if options.metric == "given":
+        if options.refs:
+            raise OptionError("--refs: has no meaning with --metric given; leave it out")
+        if metric_options:
+            raise OptionError("--metric-set: given scores have no options; leave it out")
+        if options.skip_missing:
+            raise OptionError(
+                "--skip-missing: without references no sentence is missing; leave it out"
             )
-        wrong = np.flatnonzero(np.isinf(list_.scores))
-        if len(wrong):
-            raise InputError(
-                f"{display_name(path)}: the score of entry {int(wrong[0]) + 1} of id {list_.id!r} "
-                "is infinite, expected a finite number; mend or drop the entry"
-            )
-        lists.append(list_)
-        advance(1)
-    _check_some(lists, path)
-    metric = GivenScore.of(np.concatenate([list_.scores for list_ in lists]))
-    builder = CandidateBuilder(metric, names=names, directory=directory)
-    numbers: dict[str, int] = {}
-    total = 0
-    for list_ in lists:
-        sentence = numbers.setdefault(list_.id, len(numbers))
-        builder.add_rows(sentence, entries(list_.forest), metric.rows(list_.scores))
-        total += list_.forest.edges
-    return Lists(metric, builder.candidates(), list(numbers), total - len(builder))
+        return None
+    metric: Metric = registry.create("metric", options.metric, metric_options)
+    if not options.refs:
+        raise OptionError("--refs is missing: references, one file each; or --metric given")
+    return metric
 
 
-def _check_some(found: Any, path: PathLike) -> None:
-    if not found:
-        raise InputError(f"{display_name(path)}: no list in it; expected at least one candidate")
-
-
-def sentence_number(id: str, sentences: int, path: PathLike) -> int:
-    """The sentence that an id stands for."""
-    if not (id.isascii() and id.isdigit()):
-        raise InputError(
-            f"{display_name(path)}: id {id!r} is no number; with references, ids are the numbers "
-            "of their lines, from 0"
-        )
-    if int(id) >= sentences:
-        raise InputError(
-            f"{display_name(path)}: id {id}, but the references have {sentences:,} lines (numbered "
-            "from 0); give the references of these lists"
-        )
-    return int(id)
-
-
-@dataclass(frozen=True)
-class Reranked:
-    """Weights and what they are worth, on the scale that is shown."""
-
-    optimized: Optimized  # on all lists
-    first_best: float
-    tuned: float  # with folds: of lists that the weights were not tuned on
-    tuned_on_all: float
-    oracle: float
-    p_value: float
-    test: str  # signature of the significance test
-
-
-def tune_reranker(
-    lists: Lists,
-    make_tuner: Callable[[], BatchTuner],
-    start: Weights,
-    *,
-    folds: int = 1,
-    seed: int = 1,
-    threads: int = 1,
-    fixed: frozenset[int] = frozenset(),
-    advance: Callable[[int], None] = lambda count: None,
-) -> Reranked:
-    """Tune on all lists; with folds, score by cross-validation over sentences."""
-    metric, candidates = lists.metric, lists.candidates
-    check_search_aware(make_tuner(), None, metric)  # lists have no bins
-    if folds > candidates.groups:
+def _check_tuner(name: str, tuner: Any) -> None:
+    if tuner.loop == "online":
+        raise OptionError(f"--tuner {name}: learns while decoding; choose a batch tuner")
+    if "kbest" not in tuner.spaces:
         raise OptionError(
-            f"--folds {folds}: there are {candidates.groups} lists; give at most as many folds"
+            f"--tuner {name}: works on forests; take 'hopefear tune --lattices', which "
+            "reads n-best lists too"
         )
-
-    def tuned_on(part: Candidates, number: int) -> Optimized:
-        task = Task(random=np.random.default_rng([seed, number]), threads=threads, fixed=fixed)
-        found = make_tuner().optimize(Pool(metric=metric, candidates=part), start, task)
-        advance(1)
-        return found
-
-    whole = tuned_on(candidates, 0)
-    chosen = candidates.best(candidates.scores(candidates.vector(whole.weights)))
-    held_out = chosen.copy()
-    if folds > 1:
-        for number, (learned, tested) in enumerate(split(candidates, folds, seed), 1):
-            found = tuned_on(candidates.part(learned), number).weights
-            part = candidates.part(tested)
-            rows = part.best(part.scores(part.vector(found)))
-            held_out[tested] = rows - part.begin[:-1] + candidates.begin[:-1][tested]
-
-    one, two = candidates.statistics[held_out], candidates.statistics[lists.first]
-    outcome = paired_bootstrap(metric, [one], [two])
-    return Reranked(
-        optimized=whole,
-        first_best=float(metric.shown(candidates.total(lists.first))),
-        tuned=float(metric.shown(candidates.total(held_out))),
-        tuned_on_all=float(metric.shown(candidates.total(chosen))),
-        oracle=oracle_of(metric, candidates),
-        p_value=outcome.p_value,
-        test=outcome.signature,
-    )
+    if tuner.pool_space != "kbest":
+        raise OptionError(f"--tuner {name}: works on forests; see --set space=kbest")
 
 
-def split(
-    candidates: Candidates, folds: int, seed: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Groups to learn from and groups to test on; those of one sentence stay together."""
-    sentences = np.unique(candidates.sentences)
-    order = np.random.default_rng([seed, folds]).permutation(sentences)
-    for part in np.array_split(order, folds):
-        tested = np.isin(candidates.sentences, part)
-        yield np.flatnonzero(~tested), np.flatnonzero(tested)
+def _references(
+    options: RerankOptions, texts: Mapping[Path, Sequence[str]] | None
+) -> list[list[str]]:
+    refs = options.refs
+    rows = [list(row) for row in read_parallel(refs, texts)] if refs else []
+    if refs and not rows:
+        raise InputError(f"{display_name(refs[0])}: no line in it; expected references")
+    return rows
 
 
-def oracle_of(metric: Metric, candidates: Candidates) -> float:
-    """The score of the best candidates, as shown."""
-    by_sentence: Metric | None = None
-    if type(metric) is Bleu:  # whose sentence score is 0 too often
-        by_sentence = BleuPlusOne(order=metric.order, reference_length=metric.reference_length)
-    groups = np.repeat(np.arange(candidates.groups), np.diff(candidates.begin))
-    best = oracle(candidates.statistics, groups, metric=metric, by_sentence=by_sentence)
-    return float(metric.shown(candidates.total(best.rows)))
+def _check_lists(options: RerankOptions, lists: Lists, tell: Tell, warn: Tell) -> None:
+    if lists.missing and not options.skip_missing:
+        raise InputError(
+            f"{display_name(options.nbest)}: no candidate for sentence {lists.missing[0]} "
+            f"({len(lists.missing):,} of them have none); add them, or give --skip-missing"
+        )
+    if lists.missing:
+        warn(f"{len(lists.missing):,} sentences have no candidate and are left out")
+    if lists.repeated:
+        tell(f"{lists.repeated:,} repeated candidates left out")
+
+
+def _fixed(options: RerankOptions, lists: Lists, start: Weights) -> frozenset[int]:
+    names = lists.candidates.names
+    known = set(lists.candidates.features.ids.tolist())
+    ids = set()
+    for feature in options.fixed:
+        id = names.intern(feature)
+        if id not in known and feature not in start:
+            raise OptionError(f"--fixed {feature}: no candidate has this feature")
+        ids.add(id)
+    return frozenset(ids)
+
+
+# -- choosing --
+
+
+@dataclass
+class Choice:
+    """The best candidates of n-best lists by given weights, read as they are asked for."""
+
+    nbest: Path
+    weights: Weights
+    format: Format | None = None
+    ids: bool = False  # lines begin with the list's id and a tab
+    entries: Entries | None = None  # in memory instead of in the file
+    lists: int = 0
+    candidates: int = 0
+    changed: int = 0  # lists whose best candidate is not the first one
+    missing: int = 0  # sentences without candidates
+    matched: bool = False  # whether some feature has a weight
+
+    def texts(self, advance: Callable[[], None] = lambda: None) -> Iterator[str]:
+        """The best candidate of each list; of equal ones the first."""
+        places = _Places(self.nbest, self.ids)
+        for list_ in read_nbest(self.nbest, self.format, entries=self.entries):
+            best = int(np.argmax(edge_scores(list_.forest, self.weights)))
+            self.lists += 1
+            self.changed += best != 0
+            self.candidates += list_.forest.edges
+            if not self.matched:
+                self.matched = any(int(id) in self.weights for id in list_.forest.feature_ids)
+            yield from places.take(list_, entry(list_.forest, best).text)
+            advance()
+        yield from places.rest()
+        self.missing = places.missing
+
+    def remarks(self, place: str) -> Iterator[str]:
+        """What a person should know when all is read; `place` is where the weights are from."""
+        if self.lists and not self.matched:
+            yield f"no feature of the lists has a weight in {place}; are these its lists?"
+        if self.missing:
+            yield f"{self.missing:,} sentences without candidates are empty lines"
+
+
+class _Places:
+    """Keeps the output parallel to the input of the system that made the lists."""
+
+    def __init__(self, nbest: Path, ids: bool) -> None:
+        self.nbest, self.ids = nbest, ids
+        self.lists = self.missing = 0
+        self._next = 0  # the number whose turn it is
+        self._waiting: dict[int, str] = {}
+        self._seen: set[str] = set()
+
+    def take(self, list_: NbestList, text: str) -> Iterator[str]:
+        """The translation of a list, and the lines that may be written now."""
+        id = list_.id
+        self.lists += 1
+        if self.ids or not (id.isascii() and id.isdigit()):
+            if id in self._seen:
+                raise self._second(id)
+            self._seen.add(id)
+            yield f"{id}\t{text}" if self.ids else text
+            return
+        number = int(id)
+        if number < self._next or number in self._waiting:
+            raise self._second(id)
+        if number - self._next - len(self._waiting) > 10_000_000:
+            raise InputError(
+                f"{display_name(self.nbest)}: id {id} after {self.lists - 1:,} lists; expected the "
+                "numbers of sentences, give --ids"
+            )
+        self._waiting[number] = text
+        while self._next in self._waiting:
+            yield self._waiting.pop(self._next)
+            self._next += 1
+
+    def rest(self) -> Iterator[str]:
+        """What waits at the end, with empty lines for sentences that have no list."""
+        for number in sorted(self._waiting):
+            for _ in range(number - self._next):
+                self.missing += 1
+                yield ""
+            yield self._waiting[number]
+            self._next = number + 1
+
+    def _second(self, id: str) -> InputError:
+        return InputError(
+            f"{display_name(self.nbest)}: a second list of id {id!r}; put the candidates of one id "
+            "together"
+        )

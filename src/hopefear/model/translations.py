@@ -57,13 +57,13 @@ class Translations(list[Translated]):
 
     def __repr__(self) -> str:
         lines = [f"Translations({len(self)})"]
-        lines += [f"  {source} -> {one.text}" for source, one in self._first()]
+        lines += [f"  {source} -> {target.text}" for source, target in self._first()]
         return "\n".join(lines + ["  …"] * (len(self) > _SHOWN))
 
     def _repr_html_(self) -> str:
         rows = [
-            [source, one.text, "-" if one.score is None else f"{one.score:.2f}"]
-            for source, one in self._first()
+            [source, target.text, "-" if target.score is None else f"{target.score:.2f}"]
+            for source, target in self._first()
         ]
         title = f"{len(self)} translations" + (f", the first {_SHOWN}" * (len(self) > _SHOWN))
         return html_table(rows, ["source", "translation", "score"], title)

@@ -18,7 +18,7 @@ from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.feature import make_feature
 from hopefear.features.sparse.phrase_length import PhraseLength
 from hopefear.features.sparse.target_bigrams import TargetBigrams
-from hopefear.forest import Pool, bin_nodes, kbest, save_pool, viterbi
+from hopefear.forest import ForestFile, bin_nodes, kbest, save_pool, viterbi
 
 pytestmark = pytest.mark.engine
 
@@ -349,7 +349,7 @@ def test_forests_are_sound_and_can_be_saved(weights: Weights, tmp_path: Path) ->
     sentences = ["", "d", "neu", "d e u d neu e d", "e " * 80]
     forests = [decoder.forest(sentence, weights) for sentence in sentences]
     save_pool(tmp_path / "pool", forests)
-    read = Pool(tmp_path / "pool")  # checks every array
+    read = ForestFile(tmp_path / "pool")  # checks every array
     for ours, theirs in zip(forests, read, strict=True):
         assert (ours.nodes, ours.edges, ours.goal) == (theirs.nodes, theirs.edges, theirs.goal)
         best = [viterbi(forest, weights) for forest in (ours, theirs)]

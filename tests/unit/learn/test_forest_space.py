@@ -10,7 +10,7 @@ from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest import Forest, ForestBuilder, viterbi
 from hopefear.learn.batch.batch_mira import BatchMira
 from hopefear.learn.batch.forest_mert import Harvest
-from hopefear.learn.batch.mert import GAIN, Mert, Problem
+from hopefear.learn.batch.mert import GAIN, LineSearchProblem, Mert
 from hopefear.learn.batch.risk import Risk
 from hopefear.learn.tuner import BatchTuner, Pool, Task
 from hopefear.metrics import create
@@ -125,7 +125,7 @@ def test_a_harvest_grows_and_dense_features_move() -> None:
     harvest.add(Weights({"good": 1.0, "bad": -0.4, "noise": 0.1}))
     candidates = harvest.candidates()
     assert candidates.rows > few
-    problem = Problem(
+    problem = LineSearchProblem(
         pool.metric, candidates, candidates.vector(start), candidates.fixed(frozenset())
     )
     assert len(problem.moving) == 3

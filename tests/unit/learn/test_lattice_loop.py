@@ -13,7 +13,7 @@ from loop_toy import NEAR, ToyDecoder, toy_set
 from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import Decoded, Request
-from hopefear.forest import Pool, viterbi
+from hopefear.forest import ForestFile, viterbi
 from hopefear.learn.loop.base import TuningSet
 from hopefear.learn.loop.lattice import LatticeLoop
 from hopefear.learn.loop.options import LoopOptions
@@ -115,7 +115,7 @@ def test_it_learns_and_takes_the_best_point(run: Run) -> None:
 def test_scores_are_those_of_the_lattices(run: Run) -> None:
     _, where = run(keep_pool=True)
     data, metric = toy_set(60), create("bleu")
-    forests = Pool(where / "checkpoint" / "pool" / "01.forests")
+    forests = ForestFile(where / "checkpoint" / "pool" / "01.forests")
     for record in read_metrics(where / "metrics.jsonl")[1:]:
         weights = Weights.load(where / "iterations" / f"{record['iteration']:02d}.tsv")
         texts = [viterbi(forest, weights).text for forest in forests]

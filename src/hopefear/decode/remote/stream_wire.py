@@ -106,7 +106,7 @@ def _cut(name: str, left: bytes, text: str) -> Cut:
 # -- questions --
 
 
-class Request(NamedTuple):
+class StreamRequest(NamedTuple):
     """What a learner asks."""
 
     words: str
@@ -126,11 +126,11 @@ def request_line(
     return f"<seg{tag}> {' '.join(words)} </seg>"
 
 
-def read_request(line: str, place: str) -> Request:
+def read_request(line: str, place: str) -> StreamRequest:
     """What a line asks; `InputError` with the place, `ValueError` for its delta."""
     attributes, text = read_tags(line, place)
     delta = attributes.get("delta")
-    return Request(
+    return StreamRequest(
         text.strip(),
         attributes.get("id"),
         attributes.get("grammar"),

@@ -16,12 +16,12 @@ from hopefear._engine import Forest, Vocabulary
 from hopefear.base.errors import InputError, OptionError, suggestion
 from hopefear.base.files import COMPILED, PathLike, display_name, is_device, open_text
 from hopefear.base.weights import FeatureNames
+from hopefear.forest.forest_file import ForestFile
 from hopefear.forest.io.cdec import read_cdec_forest
 from hopefear.forest.io.json import read_json
 from hopefear.forest.io.lattice import read_openfst, read_plf
 from hopefear.forest.io.moses import read_moses_graph, read_moses_hypergraph
 from hopefear.forest.io.nbest import read_nbest
-from hopefear.forest.pool import Pool
 
 Format = Literal[
     "pool",
@@ -52,7 +52,7 @@ def read_forests(
         raise InputError(f"{display_name(path)}: lattices are read by name; give a real file")
     kind = format or recognise(path)
     if kind == "pool":
-        yield from Pool(path)
+        yield from ForestFile(path)
     elif kind == "json":
         yield from read_json(path, vocabulary=vocabulary, names=names)
     elif kind in ("plf", "plf-log"):

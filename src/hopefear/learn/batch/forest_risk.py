@@ -14,6 +14,7 @@ as it was found.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +25,29 @@ from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest import prune, trim, viterbi
 from hopefear.forest.expand import expand
-from hopefear.learn.batch.values import Values
 from hopefear.learn.pool.candidates import FloatArray
 from hopefear.metrics.linear_ngram import LinearNgram
 from hopefear.metrics.metric import References
 
 GAIN = "(linear n-gram gain)"  # the feature that the split forest has more
+
+
+class Values(NamedTuple):
+    """An expected gain and the mean entropy in nats, each with its gradient by the vector."""
+
+    gain: float
+    gain_gradient: FloatArray
+    entropy: float
+    entropy_gradient: FloatArray
+
+
+class Expected(Protocol):
+    """Of the distribution p ~ exp(gamma w.f) over candidates or derivations."""
+
+    def __call__(self, vector: FloatArray, gamma: float) -> Values: ...
+
+    def spread(self, vector: FloatArray) -> float:
+        """The standard deviation of w.f where all are equally probable, over all sentences."""
 
 
 class ForestGain:

@@ -93,7 +93,9 @@ class Mert(SearchAware, BatchTuner):
     ) -> Optimized:
         vector = candidates.vector(weights)
         before = candidates.corpus_score(metric, vector)
-        problem = Problem(metric, candidates, vector, candidates.fixed(task.fixed), task.collapsed)
+        problem = LineSearchProblem(
+            metric, candidates, vector, candidates.fixed(task.fixed), task.collapsed
+        )
         notes = {
             "before": before,
             "moving_features": len(problem.moving),
@@ -153,7 +155,7 @@ class Mert(SearchAware, BatchTuner):
                 best, reached = found.weights, score
         return Optimized(best, reached, {**notes, "before": before, "rounds": rounds})
 
-    def _shake(self, problem: Problem, end: End, random: np.random.Generator) -> End:
+    def _shake(self, problem: LineSearchProblem, end: End, random: np.random.Generator) -> End:
         for _ in range(self.kicks):
             factors = np.exp(self.shake * random.normal(size=len(end.weights)))
             other = problem.climb(end.weights * factors, random, worth=end.score)
@@ -161,7 +163,7 @@ class Mert(SearchAware, BatchTuner):
                 end = other
         return end
 
-    def _explore(self, problem: Problem, end: End, random: np.random.Generator) -> End:
+    def _explore(self, problem: LineSearchProblem, end: End, random: np.random.Generator) -> End:
         failures = 0
         while failures < self.directions:
             # As far along each feature as its weight is large, but a little along all.
@@ -182,7 +184,7 @@ class End(NamedTuple):
     weights: FloatArray  # of the moving features
 
 
-class Problem:
+class LineSearchProblem:
     """The candidates as a line search sees them: some columns move, the rest is constant."""
 
     def __init__(

@@ -37,10 +37,15 @@ from hopefear.base.config import option
 from hopefear.base.errors import OptionError
 from hopefear.base.registry import register
 from hopefear.base.weights import Weights
-from hopefear.learn.batch.forest_risk import ForestGain, best_texts, remember_names
+from hopefear.learn.batch.forest_risk import (
+    Expected,
+    ForestGain,
+    Values,
+    best_texts,
+    remember_names,
+)
 from hopefear.learn.batch.lbfgs import minimize
 from hopefear.learn.batch.problem import BoolArray, Problem, times, times_transposed
-from hopefear.learn.batch.values import Expected, Values
 from hopefear.learn.pool.candidates import FloatArray
 from hopefear.learn.tuner import (
     BatchTuner,

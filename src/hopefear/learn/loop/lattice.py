@@ -27,8 +27,7 @@ from hopefear.base.registry import register
 from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import Decoded
-from hopefear.forest import Pool as ForestFile
-from hopefear.forest import save_pool, trim
+from hopefear.forest import ForestFile, save_pool, trim
 from hopefear.learn.loop.base import is_empty
 from hopefear.learn.loop.batch import Loop
 from hopefear.learn.loop.judge import Judge, TuningSet, by_chance

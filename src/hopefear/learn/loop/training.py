@@ -24,7 +24,7 @@ from hopefear.base.errors import InputError
 from hopefear.base.files import write_text
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import MAX_STATES, Decoder, GoldOptions, Request, Sentence, Tokens
-from hopefear.forest import Pool, save_pool
+from hopefear.forest import ForestFile, save_pool
 from hopefear.learn.loop.base import is_empty, word_count
 from hopefear.learn.loop.judge import TuningSet
 from hopefear.learn.loop.options import TrainingOptions
@@ -84,7 +84,7 @@ def reachable(
         sources = [data.sentences[one.sentence] for one in kept]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise damaged(folder / PAIRS, "a list of pairs", error) from None
-    forests = Pool(folder / FORESTS)
+    forests = ForestFile(folder / FORESTS)
     # A step may have features that no beam of this process had.
     decoder.names.add(forests.names)
     return TrainingExamples(

@@ -29,7 +29,7 @@ from hopefear.base.weights import FeatureNames, SparseVector, Weights
 from hopefear.learn.online.cost import Cost, default_parts, parts_of
 from hopefear.learn.online.selection import Away, Hypotheses, Rows, Selection, Towards
 from hopefear.learn.pool.search_aware import Bins, SearchAware, pool_metric, words_of
-from hopefear.learn.steps import STEPS, Problem, Settings, Step
+from hopefear.learn.steps import STEPS, MarginProblem, Settings, Step
 from hopefear.learn.steps.rates import AdaGrad, Arow, FixedRate, Rate
 from hopefear.learn.steps.step import FloatArray
 from hopefear.learn.tuner import Example, OnlineTuner, Share, Space, Task, Update
@@ -265,7 +265,7 @@ class Mira(SearchAware, OnlineTuner):
             more["oracle_kbest"] = self.oracle_kbest
         return Selection(self.towards, self.away, self.space, size, distinct, **more)
 
-    def _change(self, ids: NDArray[np.uint64], problems: Sequence[Problem]) -> FloatArray:
+    def _change(self, ids: NDArray[np.uint64], problems: Sequence[MarginProblem]) -> FloatArray:
         gradient = np.zeros(len(ids))
         for problem in problems:
             if self.towards == "hope" and self.away == "fear":
@@ -286,7 +286,7 @@ class Mira(SearchAware, OnlineTuner):
         found: Sequence[Hypotheses],
         chosen: Sequence[tuple[int, int]],
         task: Task,
-    ) -> tuple[NDArray[np.uint64], list[Problem]]:
+    ) -> tuple[NDArray[np.uint64], list[MarginProblem]]:
         """Local numbers for all features, and the sentences' problems with them."""
         rows = [
             list(range(len(one))) if self._step.lists else [*pair]
@@ -317,7 +317,7 @@ class Mira(SearchAware, OnlineTuner):
                 as_they_are = np.bincount(hypothesis, values * left[own], len(which))
                 bounded = as_they_are == as_they_are[towards]
             problems.append(
-                Problem(
+                MarginProblem(
                     one.scores[which],
                     one.gains[which],
                     _matrix(begin, own, kept, len(ids)),

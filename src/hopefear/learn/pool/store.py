@@ -18,8 +18,7 @@ from hopefear._engine import Derivation, Forest
 from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import Decoded
-from hopefear.forest import Pool as ForestFile
-from hopefear.forest import kbest, save_pool, trim, viterbi
+from hopefear.forest import ForestFile, kbest, save_pool, trim, viterbi
 from hopefear.learn.pool.candidate_builder import CandidateBuilder
 from hopefear.learn.pool.search_aware import BinRows, Bins, SearchAware, pool_metric, words_of
 from hopefear.learn.tuner import Pool, Space

@@ -7,7 +7,7 @@ from hopefear.learn.steps.kbest import KbestStep
 from hopefear.learn.steps.passive_aggressive import PassiveAggressive
 from hopefear.learn.steps.perceptron import Perceptron
 from hopefear.learn.steps.relative_margin import RelativeMarginCp, RelativeMarginPa
-from hopefear.learn.steps.step import Problem, Settings, Step
+from hopefear.learn.steps.step import MarginProblem, Settings, Step
 
 STEPS: dict[str, type[Step]] = {
     step.name: step
@@ -21,4 +21,4 @@ STEPS: dict[str, type[Step]] = {
     )
 }
 
-__all__ = ["STEPS", "Problem", "Settings", "Step"]
+__all__ = ["STEPS", "MarginProblem", "Settings", "Step"]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from hopefear.learn.steps.dual import Dual
-from hopefear.learn.steps.step import FloatArray, Problem, Settings, Step
+from hopefear.learn.steps.step import FloatArray, MarginProblem, Settings, Step
 
 
 class CuttingPlane(Step):
@@ -24,7 +24,7 @@ class CuttingPlane(Step):
     lists: ClassVar[bool] = True
 
     def change(
-        self, problems: Sequence[Problem], metric: FloatArray, settings: Settings
+        self, problems: Sequence[MarginProblem], metric: FloatArray, settings: Settings
     ) -> FloatArray:
         dual = Dual(metric, [settings.C] * len(problems), settings.ridge)
         working = [Margin(problem, group) for group, problem in enumerate(problems)]
@@ -40,7 +40,7 @@ class CuttingPlane(Step):
 class Margin:
     """The margin constraints of a sentence that are in the working set."""
 
-    def __init__(self, problem: Problem, group: int) -> None:
+    def __init__(self, problem: MarginProblem, group: int) -> None:
         self.problem, self.group = problem, group
         self._there = {problem.towards}
 

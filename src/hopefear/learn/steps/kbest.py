@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from hopefear.learn.steps.dual import Dual
-from hopefear.learn.steps.step import FloatArray, Problem, Settings, Step
+from hopefear.learn.steps.step import FloatArray, MarginProblem, Settings, Step
 
 
 class KbestStep(Step):
@@ -26,7 +26,7 @@ class KbestStep(Step):
     uses: ClassVar[frozenset[str]] = frozenset({"constraints"})
 
     def change(
-        self, problems: Sequence[Problem], metric: FloatArray, settings: Settings
+        self, problems: Sequence[MarginProblem], metric: FloatArray, settings: Settings
     ) -> FloatArray:
         dual = Dual(metric, [settings.C] * len(problems), settings.ridge)
         for group, problem in enumerate(problems):

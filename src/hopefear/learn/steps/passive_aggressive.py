@@ -20,14 +20,14 @@ from typing import ClassVar
 import numpy as np
 
 from hopefear.learn.steps.dual import Dual
-from hopefear.learn.steps.step import FloatArray, Problem, Settings, Step
+from hopefear.learn.steps.step import FloatArray, MarginProblem, Settings, Step
 
 
 class PassiveAggressive(Step):
     name: ClassVar[str] = "pa"
 
     def change(
-        self, problems: Sequence[Problem], metric: FloatArray, settings: Settings
+        self, problems: Sequence[MarginProblem], metric: FloatArray, settings: Settings
     ) -> FloatArray:
         wrong = [problem for problem in problems if problem.loss > 0]
         if len(wrong) == 1:

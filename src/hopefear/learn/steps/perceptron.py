@@ -12,14 +12,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from hopefear.learn.steps.step import FloatArray, Problem, Settings, Step
+from hopefear.learn.steps.step import FloatArray, MarginProblem, Settings, Step
 
 
 class Perceptron(Step):
     name: ClassVar[str] = "perceptron"
 
     def change(
-        self, problems: Sequence[Problem], metric: FloatArray, settings: Settings
+        self, problems: Sequence[MarginProblem], metric: FloatArray, settings: Settings
     ) -> FloatArray:
         total = np.zeros(len(metric))
         for problem in problems:

@@ -33,7 +33,7 @@ import numpy as np
 from hopefear.learn.steps.cutting_plane import Margin
 from hopefear.learn.steps.dual import Dual
 from hopefear.learn.steps.passive_aggressive import PassiveAggressive, closing
-from hopefear.learn.steps.step import FloatArray, Problem, Settings, Step
+from hopefear.learn.steps.step import FloatArray, MarginProblem, Settings, Step
 
 
 class RelativeMarginPa(Step):
@@ -42,7 +42,7 @@ class RelativeMarginPa(Step):
     uses: ClassVar[frozenset[str]] = frozenset({"B", "D"})
 
     def change(
-        self, problems: Sequence[Problem], metric: FloatArray, settings: Settings
+        self, problems: Sequence[MarginProblem], metric: FloatArray, settings: Settings
     ) -> FloatArray:
         change = PassiveAggressive().change(problems, metric, settings)
         for problem in problems:
@@ -63,7 +63,7 @@ class RelativeMarginCp(Step):
     uses: ClassVar[frozenset[str]] = frozenset({"B", "D"})
 
     def change(
-        self, problems: Sequence[Problem], metric: FloatArray, settings: Settings
+        self, problems: Sequence[MarginProblem], metric: FloatArray, settings: Settings
     ) -> FloatArray:
         dual = Dual(metric, [settings.C, settings.D] * len(problems), settings.ridge)
         margins = [Margin(problem, 2 * number) for number, problem in enumerate(problems)]
@@ -79,7 +79,7 @@ class RelativeMarginCp(Step):
 class _Bounds:
     """The bounds of a sentence that are in the working set: numbers, and 1 upper or -1 lower."""
 
-    def __init__(self, problem: Problem, group: int, bound: float) -> None:
+    def __init__(self, problem: MarginProblem, group: int, bound: float) -> None:
         self.problem, self.group, self.bound = problem, group, bound
         self._there: set[tuple[int, float]] = set()
 

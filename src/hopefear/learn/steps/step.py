@@ -6,7 +6,7 @@ The loss is always the hinge between hypotheses of a sentence and the one that i
 
 whatever selection chose them (`selection.py`); a step says how far and along what the weights move.
 So every selection goes with every step. Features have local numbers here, one numbering for all
-sentences of a minibatch (`Problem`), and M is the diagonal of rates (`rates.py`).
+sentences of a minibatch (`MarginProblem`), and M is the diagonal of rates (`rates.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Problem:
+class MarginProblem:
     """One sentence: its hypotheses, of which two are chosen."""
 
     scores: FloatArray  # of the model, before any change
@@ -91,6 +91,6 @@ class Step(ABC):
 
     @abstractmethod
     def change(
-        self, problems: Sequence[Problem], metric: FloatArray, settings: Settings
+        self, problems: Sequence[MarginProblem], metric: FloatArray, settings: Settings
     ) -> FloatArray:
         """v, to be added to the weights; one entry per local feature."""

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from hopefear.learn.steps import STEPS, Problem, Settings
+from hopefear.learn.steps import STEPS, MarginProblem, Settings
 from hopefear.learn.steps.dual import Dual
 
 FEATURES = 5
@@ -20,13 +20,13 @@ TIGHT = 1e-9
 
 def problem(
     seed: int, *, size: int = 6, features: int = FEATURES, sparse: bool = False, spread: float = 0.3
-) -> Problem:
+) -> MarginProblem:
     """Random hypotheses; towards is the hope, away the fear."""
     random = np.random.default_rng(seed)
     rows = random.normal(size=(size, features))
     weights = spread * random.normal(size=features)
     scores, gains = rows @ weights, random.uniform(size=size)
-    return Problem(
+    return MarginProblem(
         scores,
         gains,
         csr_array(rows) if sparse else rows,
@@ -77,13 +77,15 @@ def solved(
     return change
 
 
-def margins(p: Problem, group: int = 0, which: Sequence[int] | None = None) -> list[Constraint]:
+def margins(
+    p: MarginProblem, group: int = 0, which: Sequence[int] | None = None
+) -> list[Constraint]:
     hinge = p.hinge()
     every = range(len(p.scores)) if which is None else which
     return [(p.direction(y), float(hinge[y]), group) for y in every if y != p.towards]
 
 
-def bounds(p: Problem, bound: float, group: int) -> list[Constraint]:
+def bounds(p: MarginProblem, bound: float, group: int) -> list[Constraint]:
     found: list[Constraint] = []
     for y in range(len(p.scores)):
         if y != p.towards:
@@ -249,7 +251,7 @@ def test_perceptron() -> None:
 def test_nothing_to_learn(name: str) -> None:
     rows = np.ones((3, 2))  # different strings with equal features
     scores, gains = np.array([2.0, 2.0, 2.0]), np.array([0.9, 0.5, 0.1])
-    p = Problem(
+    p = MarginProblem(
         scores, gains, rows, 0, 2, lambda s: 2, lambda k: [np.arange(3)[:k]] * 3
     )  # fmt: skip
     found = STEPS[name]().change([p], np.ones(2), Settings())

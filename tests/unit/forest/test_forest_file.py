@@ -1,4 +1,4 @@
-"""Pool files: random access, several sources, and everything that may be wrong with one."""
+"""Forest files: random access, several sources, and everything that may be wrong with one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_random_access(tmp_path: Path) -> None:
     path = tmp_path / "pool"
     forests = [tiny_forest(str(i)) for i in range(5)]  # five vocabularies
     assert hf.save_pool(path, forests) == 5
-    pool = hf.Pool(path)
+    pool = hf.ForestFile(path)
     assert [f.id for f in pool] == list("01234")
     assert pool[-1].id == "4"
     assert [f.id for f in pool[1:3]] == ["1", "2"]
@@ -42,13 +42,13 @@ def test_random_access(tmp_path: Path) -> None:
 def test_file_names_that_are_no_utf8(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"pool\xff")
     hf.save_pool(path, [tiny_forest("a")])
-    assert hf.Pool(path)[0].id == "a"
+    assert hf.ForestFile(path)[0].id == "a"
 
 
 def test_forests_outlive_their_pool(tmp_path: Path) -> None:
     path = tmp_path / "pool"
     hf.save_pool(path, [tiny_forest()])
-    tails = hf.Pool(path)[0].tails
+    tails = hf.ForestFile(path)[0].tails
     path.unlink()
     gc.collect()
     assert tails.tolist() == tiny_forest().tails.tolist()
@@ -57,15 +57,15 @@ def test_forests_outlive_their_pool(tmp_path: Path) -> None:
 def test_one_file_from_two_others(tmp_path: Path) -> None:
     hf.save_pool(tmp_path / "a", [tiny_forest("a")])
     hf.save_pool(tmp_path / "b", [tiny_forest("b"), hf.Forest()])
-    both = [*hf.Pool(tmp_path / "a"), *hf.Pool(tmp_path / "b")]
+    both = [*hf.ForestFile(tmp_path / "a"), *hf.ForestFile(tmp_path / "b")]
     hf.save_pool(tmp_path / "ab", both)
-    assert [to_json(f) for f in hf.Pool(tmp_path / "ab")] == [to_json(f) for f in both]
+    assert [to_json(f) for f in hf.ForestFile(tmp_path / "ab")] == [to_json(f) for f in both]
 
 
 def test_threads_read_one_pool(tmp_path: Path) -> None:
     path = tmp_path / "pool"
     hf.save_pool(path, [tiny_forest(str(i)) for i in range(50)])
-    pool, weights = hf.Pool(path), tiny_weights()
+    pool, weights = hf.ForestFile(path), tiny_weights()
     with ThreadPoolExecutor(4) as threads:
         found = threads.map(lambda i: hf.kbest(pool[i], weights, 1)[0].text, list(range(50)) * 4)
     assert set(found) == {"cats sleep"}
@@ -93,7 +93,7 @@ def test_names_may_come_while_a_pool_is_written(tmp_path: Path) -> None:
         hf.save_pool(path, [forest])
         done.set()
         thread.join()
-        assert len(hf.Pool(path).names) == size
+        assert len(hf.ForestFile(path).names) == size
 
 
 def test_nothing_is_left_of_a_failure(tmp_path: Path) -> None:
@@ -110,14 +110,14 @@ def test_foreign_and_truncated_files(tmp_path: Path) -> None:
     path = tmp_path / "pool"
     path.write_bytes(b"not a pool")
     with pytest.raises(InputError, match="expected a Hopefear forest file"):
-        hf.Pool(path)
+        hf.ForestFile(path)
     hf.save_pool(path, [tiny_forest()])
     data = path.read_bytes()
     path.write_bytes(data[:-64])
     with pytest.raises(InputError, match="truncated"):
-        hf.Pool(path)
+        hf.ForestFile(path)
     with pytest.raises(FileNotFoundError):
-        hf.Pool(tmp_path / "absent")
+        hf.ForestFile(tmp_path / "absent")
 
 
 def test_every_damaged_byte_is_noticed(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_every_damaged_byte_is_noticed(tmp_path: Path) -> None:
         damaged[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
         path.write_bytes(damaged)
         try:
-            found = to_json(hf.Pool(path)[0])
+            found = to_json(hf.ForestFile(path)[0])
         except InputError as error:
             found = str(error)
         assert found == wanted or str(path) in found

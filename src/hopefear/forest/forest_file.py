@@ -1,8 +1,9 @@
 """Many sentences' forests in one memory-mapped file: a tuning pool on disk.
 
-`save_pool` writes it, `Pool` opens it: a sequence of forests whose arrays are views of the file, so
-that a pool may be larger than memory. The file's container is checked when it is opened, a forest's
-checksum and every bound when it is first asked for. What several iterations add is several files.
+`save_pool` writes it, `ForestFile` opens it: a sequence of forests whose arrays are views of the
+file, so that a pool may be larger than memory. The file's container is checked when it is opened, a
+forest's checksum and every bound when it is first asked for. What several iterations add is several
+files.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def save_pool(path: PathLike, forests: Iterable[Forest]) -> int:
         return len(writer)
 
 
-class Pool(Sequence[Forest]):
+class ForestFile(Sequence[Forest]):
     """The forests of a pool file, by position; `by_id` finds a sentence's."""
 
     def __init__(self, path: PathLike, *, verify: bool = False) -> None:

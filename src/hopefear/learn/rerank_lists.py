@@ -1,0 +1,226 @@
+"""N-best lists for tuning a reranker, and a batch tuner run on them.
+
+Goes in: a file of n-best lists (`forest.io.nbest`), references or given scores, a batch tuner.
+Comes out: weights, and an honest account of them: the score of the first candidates (what the
+system itself would say), of the tuned ones, of the best there are, and whether the gain is more
+than chance. With folds every sentence is reranked by weights that were tuned on other sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopefear.base.errors import InputError, OptionError
+from hopefear.base.files import PathLike, display_name
+from hopefear.base.weights import FeatureNames, Weights
+from hopefear.forest.io.nbest import Format, NbestList, read_nbest
+from hopefear.learn.pool.candidate_builder import CandidateBuilder, entries
+from hopefear.learn.pool.candidates import Candidates
+from hopefear.learn.pool.search_aware import check_search_aware
+from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
+from hopefear.metrics.bleu import Bleu
+from hopefear.metrics.bleu_plus_one import BleuPlusOne
+from hopefear.metrics.given import GivenScore
+from hopefear.metrics.metric import Metric
+from hopefear.metrics.oracle import oracle
+from hopefear.metrics.significance import paired_bootstrap
+
+
+@dataclass(frozen=True)
+class Lists:
+    """N-best lists read for tuning."""
+
+    metric: Metric
+    candidates: Candidates
+    ids: Sequence[str]  # of the groups
+    repeated: int  # candidates that were there already
+    missing: Sequence[int] = ()  # sentences with references but without candidates
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """The first candidate of each list."""
+        return np.asarray(self.candidates.begin[:-1])
+
+
+def read_lists(
+    path: PathLike,
+    references: Sequence[Sequence[str]],
+    metric: Metric | None,
+    *,
+    format: Format | None = None,
+    entries: Sequence[Mapping[str, Any]] | None = None,
+    directory: PathLike | None = None,
+    threads: int = 1,
+    advance: Callable[[int], None] = lambda count: None,
+) -> Lists:
+    """Lists with the statistics of a metric; `None`: the mean of the scores in the file.
+
+    `entries`: candidates in memory instead of in the file, as JSON lines have them. With references
+    ids are numbers of sentences, from 0, in any order; lists of one id are joined.
+    """
+    names = FeatureNames()
+    if metric is None:
+        read = read_nbest(path, format, names=names, entries=entries)
+        return _read_scored(read, path, names, directory, advance)
+    builder = CandidateBuilder(
+        metric, references, names=names, directory=directory, threads=threads
+    )
+    found: dict[int, str] = {}
+    total = 0
+    for list_ in read_nbest(path, format, names=names, entries=entries):
+        sentence = sentence_number(list_.id, len(references), path)
+        found.setdefault(sentence, list_.id)
+        total += list_.forest.edges
+        try:
+            builder.add_list(sentence, list_.forest)
+        except InputError as error:
+            raise InputError(f"{display_name(path)}: id {list_.id}: {error}") from None
+        advance(1)
+    _check_some(found, path)
+    candidates = builder.candidates()
+    missing = sorted(set(range(len(references))) - found.keys())
+    ids = [found[int(number)] for number in candidates.sentences]
+    return Lists(metric, candidates, ids, total - len(builder), missing)
+
+
+def _read_scored(
+    read: Iterator[NbestList],
+    path: PathLike,
+    names: FeatureNames,
+    directory: PathLike | None,
+    advance: Callable[[int], None],
+) -> Lists:
+    """Two readings: the scale of the scores must be known before they are counted."""
+    lists: list[NbestList] = []
+    for list_ in read:
+        absent = np.flatnonzero(np.isnan(list_.scores))
+        if len(absent):
+            raise InputError(
+                f"{display_name(path)}: entry {int(absent[0]) + 1} of id {list_.id!r} has no "
+                'score; give each a "score", or choose another metric and references'
+            )
+        wrong = np.flatnonzero(np.isinf(list_.scores))
+        if len(wrong):
+            raise InputError(
+                f"{display_name(path)}: the score of entry {int(wrong[0]) + 1} of id {list_.id!r} "
+                "is infinite, expected a finite number; mend or drop the entry"
+            )
+        lists.append(list_)
+        advance(1)
+    _check_some(lists, path)
+    metric = GivenScore.of(np.concatenate([list_.scores for list_ in lists]))
+    builder = CandidateBuilder(metric, names=names, directory=directory)
+    numbers: dict[str, int] = {}
+    total = 0
+    for list_ in lists:
+        sentence = numbers.setdefault(list_.id, len(numbers))
+        builder.add_rows(sentence, entries(list_.forest), metric.rows(list_.scores))
+        total += list_.forest.edges
+    return Lists(metric, builder.candidates(), list(numbers), total - len(builder))
+
+
+def _check_some(found: Any, path: PathLike) -> None:
+    if not found:
+        raise InputError(f"{display_name(path)}: no list in it; expected at least one candidate")
+
+
+def sentence_number(id: str, sentences: int, path: PathLike) -> int:
+    """The sentence that an id stands for."""
+    if not (id.isascii() and id.isdigit()):
+        raise InputError(
+            f"{display_name(path)}: id {id!r} is no number; with references, ids are the numbers "
+            "of their lines, from 0"
+        )
+    if int(id) >= sentences:
+        raise InputError(
+            f"{display_name(path)}: id {id}, but the references have {sentences:,} lines (numbered "
+            "from 0); give the references of these lists"
+        )
+    return int(id)
+
+
+@dataclass(frozen=True)
+class Reranked:
+    """Weights and what they are worth, on the scale that is shown."""
+
+    optimized: Optimized  # on all lists
+    first_best: float
+    tuned: float  # with folds: of lists that the weights were not tuned on
+    tuned_on_all: float
+    oracle: float
+    p_value: float
+    test: str  # signature of the significance test
+
+
+def tune_reranker(
+    lists: Lists,
+    make_tuner: Callable[[], BatchTuner],
+    start: Weights,
+    *,
+    folds: int = 1,
+    seed: int = 1,
+    threads: int = 1,
+    fixed: frozenset[int] = frozenset(),
+    advance: Callable[[int], None] = lambda count: None,
+) -> Reranked:
+    """Tune on all lists; with folds, score by cross-validation over sentences."""
+    metric, candidates = lists.metric, lists.candidates
+    check_search_aware(make_tuner(), None, metric)  # lists have no bins
+    if folds > candidates.groups:
+        raise OptionError(
+            f"--folds {folds}: there are {candidates.groups} lists; give at most as many folds"
+        )
+
+    def tuned_on(part: Candidates, number: int) -> Optimized:
+        task = Task(random=np.random.default_rng([seed, number]), threads=threads, fixed=fixed)
+        found = make_tuner().optimize(Pool(metric=metric, candidates=part), start, task)
+        advance(1)
+        return found
+
+    whole = tuned_on(candidates, 0)
+    chosen = candidates.best(candidates.scores(candidates.vector(whole.weights)))
+    held_out = chosen.copy()
+    if folds > 1:
+        for number, (learned, tested) in enumerate(split(candidates, folds, seed), 1):
+            found = tuned_on(candidates.part(learned), number).weights
+            part = candidates.part(tested)
+            rows = part.best(part.scores(part.vector(found)))
+            held_out[tested] = rows - part.begin[:-1] + candidates.begin[:-1][tested]
+
+    one, two = candidates.statistics[held_out], candidates.statistics[lists.first]
+    outcome = paired_bootstrap(metric, [one], [two])
+    return Reranked(
+        optimized=whole,
+        first_best=float(metric.shown(candidates.total(lists.first))),
+        tuned=float(metric.shown(candidates.total(held_out))),
+        tuned_on_all=float(metric.shown(candidates.total(chosen))),
+        oracle=oracle_of(metric, candidates),
+        p_value=outcome.p_value,
+        test=outcome.signature,
+    )
+
+
+def split(
+    candidates: Candidates, folds: int, seed: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Groups to learn from and groups to test on; those of one sentence stay together."""
+    sentences = np.unique(candidates.sentences)
+    order = np.random.default_rng([seed, folds]).permutation(sentences)
+    for part in np.array_split(order, folds):
+        tested = np.isin(candidates.sentences, part)
+        yield np.flatnonzero(~tested), np.flatnonzero(tested)
+
+
+def oracle_of(metric: Metric, candidates: Candidates) -> float:
+    """The score of the best candidates, as shown."""
+    by_sentence: Metric | None = None
+    if type(metric) is Bleu:  # whose sentence score is 0 too often
+        by_sentence = BleuPlusOne(order=metric.order, reference_length=metric.reference_length)
+    groups = np.repeat(np.arange(candidates.groups), np.diff(candidates.begin))
+    best = oracle(candidates.statistics, groups, metric=metric, by_sentence=by_sentence)
+    return float(metric.shown(candidates.total(best.rows)))
