@@ -107,4 +107,5 @@ def write(runner: Runner, whole: Study, tables: dict[str, str], name: str) -> No
     new = {title_of(*task) for task in runner.tasks() if runner.has_runs(*task)}
     every = [title_of(*task) for task in replace(runner, study=whole).tasks()]
     kept = [tables[t] if t in new else there[t] for t in every if t in new or t in there]
-    write_section(study.name, text + "\n".join(kept))
+    if kept:
+        write_section(study.name, text + "\n".join(kept))
