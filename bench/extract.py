@@ -22,8 +22,9 @@ from support.figures import Columns, Figure, main
 from support.machine import best, measured, shared, slowness
 
 from hopefear.base import config
+from hopefear.decode.systems.base import get_system
 from hopefear.rules.cdec import read_grammar
-from hopefear.rules.extract import ExtractOptions, TextExport, extract
+from hopefear.rules.extract import TextExport, extract
 from hopefear.rules.table import RuleTable
 
 # CPU seconds of Moses: measured for fr-en; for zh-en in proportion to its whole training.
@@ -49,7 +50,9 @@ SYSTEMS = ("phrase", "hiero")
 def work(files: Sequence[Path], table: Path, options: Mapping[str, Any], export: str) -> None:
     names = {"moses": ("phrase_table", "reordering_table"), "cdec": ("grammar",), "": ()}[export]
     texts = TextExport(**{name: table.parent / f"{name}.gz" for name in names})
-    extract(*files, table, config.from_mapping(ExtractOptions, options), export=texts)
+    given = {name: value for name, value in options.items() if name != "system"}
+    cls = get_system(options["system"]).extract_options
+    extract(*files, table, config.from_mapping(cls, given), export=texts)
 
 
 def digest(path: Path) -> str:

@@ -19,7 +19,7 @@ from support.figures import Columns, Figure, main
 from support.machine import best, memory, shared, slowness
 
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.decode.chart import CDEC_FEATURES, ChartOptions, HieroDecoder
 from hopefear.decode.contract import Sentence
 from hopefear.forest import viterbi
 from hopefear.lm import LanguageModel
@@ -73,7 +73,7 @@ class Cdec:
         ]
 
     def decoder(self, limit: int) -> HieroDecoder:
-        options = HieroOptions(pass_through_all=True, rule_limit=0, pop_limit=limit)
+        options = ChartOptions(pass_through_all=True, rule_limit=0, pop_limit=limit)
         lms = {"LanguageModel": self.lm}
         return HieroDecoder(None, lms, options=options, features=CDEC_FEATURES)
 

@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args, get_origin
 from hopefear.base import config, registry
 from hopefear.base.config import Field, Size
 from hopefear.cli.command import Reporting
+from hopefear.decode.systems.base import get_system
 from hopefear.text.pipeline import TextOptions
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -45,7 +46,8 @@ def components(kind: str) -> Iterator[tuple[str, type, list[Field]]]:
         cls = registry.get(kind, name)
         if not cls.__module__.startswith("hopefear."):
             continue  # of a plugin, or of the tests
-        described = getattr(cls, "options_class", cls)
+        # Of a system: of its search; those of extraction are options of `train`.
+        described = get_system(name).decoder_class.options_class if kind == "system" else cls
         fields = config.fields_of(described) if hasattr(described, "__dataclass_fields__") else []
         yield name, cls, fields
 
@@ -126,6 +128,9 @@ def page(title: str, about: str, kind: str) -> str:
         if fields:
             rows = table(fields, is_command(cls))
             parts.append(f"\n<!-- {name} -->\n{rows}<!-- end -->\n")
+        if kind == "system":
+            rows = table(config.fields_of(get_system(name).extract_options))
+            parts.append(f"\nOf extraction:\n\n{rows}")
     return "".join(parts)
 
 
@@ -162,10 +167,11 @@ def pages() -> dict[str, str]:
             "What fires is in\n[Features](../features.md).",
             "feature",
         ),
-        "decoders": page(
-            "Options of the decoders",
-            "Given with `--options KEY=VALUE`, or in `model.toml` (`[decoder]`).",
-            "decoder",
+        "systems": page(
+            "Options of the systems",
+            "Options of search are given with `--options KEY=VALUE`, or in `model.toml` "
+            "(`[decoder]`); those of\nextraction are options of `hopefear extract` and `train`.",
+            "system",
         ),
         "tokenizers": page(
             "Text steps: tokenizers and their options",
@@ -273,7 +279,7 @@ def command_config(name: str, *examples: str) -> str:
 
 def decoder_config(name: str, fields: Iterable[Field]) -> str:
     head = [
-        f"# Every option of the {name} decoder, with its default. Written by `{COMMAND}`.",
+        f"# Every option of {name} search, with its default. Written by `{COMMAND}`.",
         *comment(
             "They stand in the table [decoder] of a model's model.toml, and for one run after "
             "--options:"
@@ -299,7 +305,7 @@ def configs() -> dict[str, str]:
             "              --tuner mert -o run",
         ),
     }
-    decoders = {name: fields for name, _, fields in components("decoder")}
+    decoders = {name: fields for name, _, fields in components("system")}
     return made | {f"decoder.{name}": decoder_config(name, f) for name, f in decoders.items()}
 
 

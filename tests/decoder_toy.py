@@ -18,10 +18,13 @@ from hopefear.base.errors import InputError
 from hopefear.base.registry import register
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import Decoded, Decoder, ModelParts, Request, Sentence
+from hopefear.decode.systems.hiero import Hiero
+from hopefear.decode.systems.phrase import Phrase
 from hopefear.forest import Forest, ForestBuilder
 from hopefear.lm.estimate import estimate
 from hopefear.model.directory import Model, write_settings
-from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.extract import extract
+from hopefear.rules.phrase import PhraseExtractOptions
 from hopefear.text.pipeline import TextPipeline
 
 
@@ -30,10 +33,9 @@ class ToyOptions:
     beam: int = option(7, min=1, help="does nothing but being there")
 
 
-@register("decoder", "toy")
 class ToyDecoder(Decoder):
     options_class = ToyOptions
-    can = frozenset({"markup", "grammar"})
+    can = frozenset({"markup"})
 
     def __init__(self, parts: ModelParts, options: ToyOptions) -> None:
         assert parts.rules is not None
@@ -86,8 +88,9 @@ class ToyDecoder(Decoder):
             builder.edge(head, [tail], [0, word], row=builder.row({"words": 1, "unknown": 1}))
 
 
-@register("decoder", "toytree")
 class ToyTreeDecoder(ToyDecoder):
+    can = frozenset()
+
     def _search(self, sentence: Sentence) -> Forest:
         builder = ForestBuilder(names=self.names)
         n = len(sentence.words)
@@ -104,6 +107,20 @@ class ToyTreeDecoder(ToyDecoder):
         return builder.finish(goal, id=sentence.id)
 
 
+@register("system", "toy")
+class Toy(Phrase):
+    @property
+    def decoder_class(self) -> type[Decoder]:
+        return ToyDecoder
+
+
+@register("system", "toytree")
+class ToyTree(Hiero):
+    @property
+    def decoder_class(self) -> type[Decoder]:
+        return ToyTreeDecoder
+
+
 def toy_model(directory: Path, *, system: str = "toy") -> Model:
     """A model directory with a handful of rules; the first text line is `das haus ist klein`."""
     directory.mkdir(parents=True)
@@ -111,7 +128,7 @@ def toy_model(directory: Path, *, system: str = "toy") -> Model:
     (directory / "a.en").write_text("the house\nthe house is small\nthe mouse\nthat\n")
     (directory / "a.align").write_text("0-0 1-1\n0-0 1-1 2-2 3-3\n0-0 1-1\n0-0\n")
     files = [directory / name for name in ("a.de", "a.en", "a.align")]
-    extract(*files, directory / "rules.bin", ExtractOptions(threads=1))
+    extract(*files, directory / "rules.bin", PhraseExtractOptions(threads=1))
     estimate(directory / "a.en", directory / "lm.arpa", order=2, discount_fallback=True)
     from hopefear.lm import LanguageModel
 

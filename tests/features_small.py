@@ -17,14 +17,15 @@ from typing import ClassVar
 from lm_arpa import SMALL, write_arpa
 
 from hopefear.base.weights import SparseVector, Weights
-from hopefear.decode.chart import HieroDecoder, HieroOptions
+from hopefear.decode.chart import ChartOptions, HieroDecoder
 from hopefear.features.feature import Feature, PythonFeature, RuleUse
 from hopefear.features.sparse.word_edges import combinations
 from hopefear.features.word_classes import SideClasses, WordClasses
 from hopefear.features.word_lists import WordLists
 from hopefear.forest import Derivation
 from hopefear.lm import LanguageModel
-from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.extract import extract
+from hopefear.rules.hiero import HieroExtractOptions
 from hopefear.rules.table import RuleTable
 
 # Source words d e f u, target words a b c; unaligned words on both sides, swaps.
@@ -62,7 +63,7 @@ class SmallHiero:
             self.lists = word_lists(folder)
             self.full_lists = word_lists(folder, limit=1000)
             paths = [folder / name for name in ("source", "target", "alignment")]
-            options = ExtractOptions(system="hiero", threads=1, limit=0)
+            options = HieroExtractOptions(threads=1, limit=0)
             extract(*paths, folder / "rules.bin", options)
             self.rules = RuleTable.open(folder / "rules.bin")
             self.lm = LanguageModel.load(write_arpa(folder / "lm.arpa", SMALL))
@@ -70,7 +71,7 @@ class SmallHiero:
     def decoder(
         self, templates: Iterable[Feature], *, full_lists: bool = False, **options: object
     ) -> HieroDecoder:
-        chosen = HieroOptions(**{"pop_limit": 50, **options})  # type: ignore[arg-type]
+        chosen = ChartOptions(**{"pop_limit": 50, **options})  # type: ignore[arg-type]
         return HieroDecoder(
             self.rules,
             {"lm": self.lm},

@@ -15,10 +15,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from hopefear.base import registry
 from hopefear.base.config import from_mapping
+from hopefear.base.errors import OptionError, suggestion
 from hopefear.base.files import PathLike
 from hopefear.base.progress import Display, Mode
 from hopefear.base.progress import display as make_display
@@ -50,7 +51,7 @@ def train(
     target: PathLike,
     *,
     model: PathLike,
-    plugin: Sequence[PathLike] = (),
+    plugin: Sequence[PathLike] | PathLike = (),
     display: Shown = "auto",
     tell: Tell | None = None,
     **options: Any,
@@ -102,7 +103,7 @@ def tune(
                             tuner_options={"restarts": 5}, seed=1)
         run.weights, run.dev_bleu
     """
-    _load_plugins(options.get("plugin", ()))
+    _load_plugins(options.get("plugin") or ())
     texts = Texts()
     given: dict[str, Any] = {
         **options,
@@ -144,7 +145,7 @@ def translate(
 
         hopefear.translate("fr-en", ["la maison bleue"], weights=run.weights).texts
     """
-    _load_plugins(options.get("plugin", ()))
+    _load_plugins(options.get("plugin") or ())
     texts = Texts()
     path = texts.add(text, "text")
     return translations.translate(
@@ -217,7 +218,7 @@ def rerank(
         reranker = hopefear.rerank(nbest="dev.nbest", refs=["dev.en"], tuner="mert", folds=5)
         reranker.tuned, reranker.apply("test.nbest")
     """
-    _load_plugins(options.get("plugin", ()))
+    _load_plugins(options.get("plugin") or ())
     texts = Texts()
     entries = None if isinstance(nbest, str | os.PathLike) else list(nbest)
     given = {
@@ -262,7 +263,7 @@ def _with_decoder(
 ) -> dict[str, Any]:
     """With the decoder's options as KEY=VALUE, which is how commands have them."""
     pairs = [f"{name}={_text(value)}" for name, value in (decoder_options or {}).items()]
-    return {**given, "options": [*given.get("options", []), *pairs]}
+    return {**given, "options": [*(given.get("options") or []), *pairs]}
 
 
 def _text(value: Any) -> str:
@@ -277,6 +278,12 @@ def _texts(texts: Texts, given: Any, name: str) -> list[Path]:
     """The paths of several texts; one path may stand for a list of it."""
     if isinstance(given, str | os.PathLike):
         return [Path(given)]
+    for part in given:
+        if isinstance(part, str) and " " in part and not Path(part).exists():
+            raise OptionError(
+                f"{name}: {part!r} is no file; a text in memory is a list of sentences, as in "
+                f"{name}=[[…], […]]"
+            )
     return [texts.add(part, label) for part, label in _labelled(given, name)]
 
 
@@ -288,8 +295,8 @@ def _labelled(given: Any, name: str) -> list[tuple[Any, str]]:
     return [(part, f"{name} {number}") for number, part in enumerate(parts, 1)]
 
 
-def _load_plugins(paths: Sequence[PathLike]) -> None:
-    for path in paths:
+def _load_plugins(paths: Sequence[PathLike] | PathLike) -> None:
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
         registry.load_plugin(Path(path))
 
 
@@ -297,7 +304,11 @@ def _load_plugins(paths: Sequence[PathLike]) -> None:
 
 
 def _display(shown: Shown) -> Display:
-    return shown if isinstance(shown, Display) else make_display(shown)
+    if isinstance(shown, Display):
+        return shown
+    if shown not in get_args(Mode):
+        raise OptionError(f"display: {shown!r} is not valid; {suggestion(shown, get_args(Mode))}")
+    return make_display(shown)
 
 
 def _silent(text: str) -> None:

@@ -67,6 +67,25 @@ def test_plugins_are_known_to_config_files(lists: Path, hopefear: Run, tmp_path:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
+def test_a_system(hopefear: Run, hopefear_process: Run, tmp_path: Path) -> None:
+    sizes = ["--train", "100", "--dev", "1", "--test", "5"]
+    assert hopefear("world", "-o", tmp_path, *sizes).returncode == 0
+    words = ["--model", tmp_path / "m", "--plugin", EXAMPLES / "my_system.py", "--tokenized"]
+    texts = [tmp_path / "train.zh", tmp_path / "train.en"]
+    options = ["--system", "monotone", "--longest", "2", "--order", "2"]
+    done = hopefear_process("train", *texts, *words, *options)
+    assert done.returncode == 0, done.stderr
+    source = (tmp_path / "test.zh").read_text()
+    done = hopefear("translate", *words, "--nbest", "5", "--nbest-out", "-", "-o", tmp_path / "out",
+                    "--trace", input=source)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        phrases = [phrase.partition("=")[0] for phrase in line.split(" ||| ")[4].split()]
+        starts = [tuple(map(int, phrase.split("-"))) for phrase in phrases]
+        assert starts == sorted(starts)
+        assert all(ends[-1] - ends[0] < 2 for ends in starts)
+
+
 def test_a_model_of_moses(hopefear: Run, tmp_path: Path) -> None:
     told = run("tune_moses.py", "--work", tmp_path, "--iterations", "2")
     assert "TranslationModel0_4" in told

@@ -83,7 +83,7 @@ def test_one_side_from_stdin(hopefear: Run, folder: Path) -> None:
 
 
 BAD = [
-    (["--system", "tree"], "--system: 'tree' is not valid; give one of phrase, hiero"),
+    (["--system", "glued"], "unknown system 'glued'; choose from hiero, phrase"),
     (["--max-span", "5"], "--max-span is an option of hiero rules; leave it out or give"),
     (["--system", "hiero", "--significance", "3"], "--significance is an option of phrase rules"),
     (["--system", "hiero", "--max-nonterminals", "3"], "--max-nonterminals: 3 is out of range"),

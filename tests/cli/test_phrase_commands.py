@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hopefear.decode.defaults import PHRASE
+from hopefear.decode.systems.phrase import Phrase
 from hopefear.model.directory import Model
 from hopefear.text.world import generate, write
 
@@ -38,7 +38,7 @@ def test_the_papers_eleven_features(model: Path) -> None:
     dense = set(loaded.decoder().dense)
     orientations = {f"reorder.bwd.{name}" for name in ("mono", "swap", "other")}
     scores = {"p(f|e)", "lex(f|e)", "p(e|f)", "lex(e|f)"}
-    assert dense == orientations | scores | PHRASE.keys() | {"lm"}
+    assert dense == orientations | scores | Phrase.own_weights.keys() | {"lm"}
     assert len(dense - {"unknown"}) == 11
     assert {name for name, _ in loaded.weights().items()} == dense
 

@@ -83,7 +83,7 @@ def test_inspect_tells_files_apart(model: Path, hopefear: Run, tmp_path: Path) -
         ("train a.fr b.en --model m", "a.fr: No such file or directory"),
         ("train text.txt text.txt --model m", "its name does not tell the language"),
         ("train text.txt text.txt --model text.txt --tokenized", "text.txt: is a file"),
-        ("train text.txt text.txt --model m --tokenized --system tree", "--system: 'tree' is not"),
+        ("train text.txt text.txt --model m --tokenized --system glued", "unknown system 'glued'"),
     ],
 )
 def test_bad_input(hopefear: Run, tmp_path: Path, words: str, message: str) -> None:

@@ -35,8 +35,9 @@ from hopefear.lm.estimate import MIN_MEMORY, estimate
 from hopefear.model.importing.cdec import read_cdec_ini
 from hopefear.model.importing.moses import read_moses_ini
 from hopefear.rules.cdec import import_grammar, read_grammar
-from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.extract import extract
 from hopefear.rules.moses import read_table
+from hopefear.rules.phrase import PhraseExtractOptions
 from hopefear.rules.table import RuleTable
 from hopefear.text.clusters import Clusters
 from hopefear.text.documents import group, read_documents
@@ -400,7 +401,7 @@ def extract_rules(path: Path) -> None:
     source, target, links, table = (
         path.with_name(name) for name in ("source", "target", "links", "rules.bin")
     )
-    extract(source, target, links, table, ExtractOptions(threads=1))
+    extract(source, target, links, table, PhraseExtractOptions(threads=1))
 
 
 @reader("lm-text", TARGET)

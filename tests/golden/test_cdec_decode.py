@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.decode.chart import CDEC_FEATURES, ChartOptions, HieroDecoder
 from hopefear.decode.contract import Sentence
 from hopefear.forest import Derivation, count, kbest, viterbi
 from hopefear.lm import LanguageModel
@@ -37,7 +37,7 @@ class Cdec(NamedTuple):
 def cdec(shared: Path) -> Cdec:
     folder = shared / "golden" / "cdec"
     lm = LanguageModel.load(shared / "golden" / "lm3.arpa.gz")
-    options = HieroOptions(pass_through_all=True, rule_limit=0, span_limit=15, pop_limit=200)
+    options = ChartOptions(pass_through_all=True, rule_limit=0, span_limit=15, pop_limit=200)
     decoder = HieroDecoder(None, {"LanguageModel": lm}, options=options, features=CDEC_FEATURES)
     weights = Weights()
     for line in (folder / "weights.txt").read_text().splitlines():

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from hopefear.rules.cdec import import_grammar, read_grammar, write_grammar
-from hopefear.rules.extract import ExtractOptions, extract
-from hopefear.rules.hiero import Occurrence, rules_of
+from hopefear.rules.extract import extract
+from hopefear.rules.hiero import HieroExtractOptions, Occurrence, rules_of
 from hopefear.rules.table import RuleTable
 
 TOLERANCE = 1e-5  # Moses sums single floats and prints six digits
@@ -76,7 +76,7 @@ def test_every_occurrence(golden: Path) -> None:
 
 def test_the_table_adds_them_up(golden: Path, tmp_path: Path) -> None:
     files = [golden / name for name in ("train.fr", "train.en", "train.gdfa")]
-    report = extract(*files, tmp_path / "rules.bin", ExtractOptions(system="hiero", limit=0))
+    report = extract(*files, tmp_path / "rules.bin", HieroExtractOptions(limit=0))
     assert report["occurrences"] == 43618
     table = RuleTable.open(tmp_path / "rules.bin")
     joint: dict[tuple[object, ...], float] = defaultdict(float)

@@ -18,7 +18,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def golden(shared: Path) -> Path:
-    if "hiero" not in registry.names("decoder"):
+    if "hiero" not in registry.names("system"):
         pytest.skip("this version has no hierarchical decoder")
     return shared / "golden" / "cdec"
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hopefear.rules.extract import ExtractOptions, TextExport, extract
+from hopefear.rules.extract import TextExport, extract
 from hopefear.rules.moses import read_table, write_table
+from hopefear.rules.phrase import PhraseExtractOptions
 from hopefear.rules.table import RuleTable
 
 TOLERANCE = 1e-4
@@ -48,7 +49,7 @@ def made(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         golden / "train.en",
         golden / "train.gdfa",
         folder / "rules.bin",
-        ExtractOptions(limit=0),
+        PhraseExtractOptions(limit=0),
         export=TextExport(*(folder / name for name in names)),
     )
     return folder
@@ -85,7 +86,7 @@ def test_the_binary_table_has_the_same_rules(made: Path, golden: Path) -> None:
 
 def test_backward_reordering_is_the_first_half(made: Path, golden: Path, tmp_path: Path) -> None:
     export = TextExport(tmp_path / "pt.gz", tmp_path / "rt.gz")
-    options = ExtractOptions(reordering="msd-backward-fe")
+    options = PhraseExtractOptions(reordering="msd-backward-fe")
     files = (golden / "train.fr", golden / "train.en", golden / "train.gdfa")
     extract(*files, tmp_path / "rules.bin", options, export=export)
     both = [line.rsplit(" ", 3)[0] for line in lines(made / "reordering-table.gz")]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hopefear.rules.hiero import HieroOptions, rules_of
+from hopefear.rules.hiero import HieroExtractOptions, rules_of
 
 pytestmark = pytest.mark.engine
 
@@ -26,7 +26,7 @@ def sentence_pairs(draw: st.DrawFn) -> Sentence:
 
 
 hiero_options = st.builds(
-    HieroOptions,
+    HieroExtractOptions,
     max_span=st.integers(1, 6),
     max_symbols=st.integers(1, 6),
     max_nonterminals=st.integers(0, 2),
@@ -38,7 +38,7 @@ hiero_options = st.builds(
 )
 
 
-def initial_phrases(pair: Sentence, options: HieroOptions) -> list[Span]:
+def initial_phrases(pair: Sentence, options: HieroExtractOptions) -> list[Span]:
     source, target, points = pair
     found = []
     for f0, f1, e0, e1 in product(*(range(len(side)) for side in (source, source, target, target))):
@@ -77,7 +77,7 @@ def side(
     return tuple(symbols), places
 
 
-def expected(pair: Sentence, options: HieroOptions) -> Counter[tuple[object, ...]]:
+def expected(pair: Sentence, options: HieroExtractOptions) -> Counter[tuple[object, ...]]:
     source, target, points = pair
     phrases = initial_phrases(pair, options)
     result: Counter[tuple[object, ...]] = Counter()
@@ -114,13 +114,13 @@ def expected(pair: Sentence, options: HieroOptions) -> Counter[tuple[object, ...
 
 @settings(max_examples=300)
 @given(sentence_pairs(), hiero_options)
-def test_rules_are_what_the_definition_says(pair: Sentence, options: HieroOptions) -> None:
+def test_rules_are_what_the_definition_says(pair: Sentence, options: HieroExtractOptions) -> None:
     assert Counter(tuple(rule) for rule in rules_of(*pair, options)) == expected(pair, options)
 
 
 @given(sentence_pairs())
 def test_counts_of_a_sentence_are_its_initial_phrases(pair: Sentence) -> None:
     """Each initial phrase that has a rule gives one count away, no more and no less."""
-    options = HieroOptions(max_symbols=6)
+    options = HieroExtractOptions(max_symbols=6)
     total = sum(rule.weight for rule in rules_of(*pair, options))
     assert total == pytest.approx(len(initial_phrases(pair, options)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lm_arpa import SMALL, write_arpa
 
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import HieroDecoder, HieroOptions
+from hopefear.decode.chart import ChartOptions, HieroDecoder
 from hopefear.forest import count, kbest, viterbi
 from hopefear.lm import LanguageModel
 
@@ -57,7 +57,7 @@ def lm(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
 def make(rules: list[ToyRule], lm: LanguageModel | None = None, **options: object) -> HieroDecoder:
     with tempfile.TemporaryDirectory() as folder:
         table = table_of(rules, Path(folder) / "grammar")
-    chosen = HieroOptions(**{"rule_limit": 0, **options})  # type: ignore[arg-type]
+    chosen = ChartOptions(**{"rule_limit": 0, **options})  # type: ignore[arg-type]
     return HieroDecoder(table, {} if lm is None else {"lm": lm}, options=chosen)
 
 

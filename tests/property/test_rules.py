@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hopefear.base.config import Size
-from hopefear.rules.extract import ExtractOptions, TextExport, extract
+from hopefear.rules.extract import TextExport, extract
 from hopefear.rules.moses import read_table
+from hopefear.rules.phrase import PhraseExtractOptions
 from hopefear.rules.table import RuleTable
 
 pytestmark = pytest.mark.engine
@@ -72,7 +73,7 @@ def test_extraction_is_its_definition(bitext: list[Sentence], limit: int) -> Non
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = write(folder, bitext)
-        options = ExtractOptions(max_length=limit, limit=0, threads=2)
+        options = PhraseExtractOptions(max_length=limit, limit=0, threads=2)
         extract(*files, folder / "rules.bin", options)
         rules = list(RuleTable.open(folder / "rules.bin"))
     assert Counter({(r.source, r.target): int(r.counts.joint) for r in rules}) == expected
@@ -104,7 +105,7 @@ def test_text_and_back(bitext: list[Sentence], reordering: bool) -> None:
         folder = Path(name)
         files = write(folder, bitext)
         text = TextExport(folder / "pt.gz", folder / "rt.gz" if reordering else None)
-        options = ExtractOptions(limit=0, memory=Size(0), threads=1)
+        options = PhraseExtractOptions(limit=0, memory=Size(0), threads=1)
         extract(*files, folder / "rules.bin", options, export=text)
         read_table(folder / "pt.gz", text.reordering_table, output=folder / "back.bin")
         first, back = RuleTable.open(folder / "rules.bin"), RuleTable.open(folder / "back.bin")

@@ -373,6 +373,8 @@ def test_scoring_several_runs(folder: Path, hopefear: Command) -> None:
         (["a"], {"refs": [["a"]], "tokenize": "14a"}, "give one of none, 13a, zh, char"),
         ([], {"refs": [[]]}, "no line in them"),
         (["a"], {"refs": "nowhere"}, "nowhere"),
+        (["a"], {"refs": ["a house"]}, "refs: 'a house' is no file; a text in memory is a list"),
+        (["a"], {"refs": [["a"]], "display": "of"}, "display: 'of' is not valid; did you mean 'of"),
     ],
 )
 def test_scoring_with_bad_options(given: list[str], options: dict[str, Any], message: str) -> None:
@@ -478,15 +480,24 @@ def test_weights_show_the_largest() -> None:
     assert "a&lt;b" in Weights({"a<b": 1.0})._repr_html_()
 
 
-def test_plugins(tmp_path: Path) -> None:
+PLUGINS = """
+import json, sys
+import hopefear
+tuner, metric, entries, references = sys.argv[1:]
+given = {"nbest": json.loads(entries), "refs": [json.loads(references)], "display": "off"}
+found = hopefear.rerank(
+    tuner="batch-perceptron", metric="word-f", metric_options={"beta": 2.0}, plugin=[tuner, metric],
+    **given,
+)
+assert found.report["metric"] == "word-f"
+assert hopefear.rerank(tuner="batch-perceptron", plugin=tuner, **given).tuned == 100
+"""
+
+
+def test_plugins() -> None:
+    """In a process of their own: what they register stays."""
     examples = Path(__file__).parents[2] / "examples"
-    found = hopefear.rerank(
-        nbest=ENTRIES,
-        refs=[REFERENCES],
-        tuner="batch-perceptron",
-        metric="word-f",
-        metric_options={"beta": 2.0},
-        plugin=[examples / "my_tuner.py", str(examples / "my_metric.py")],
-        display="off",
-    )
-    assert found.report["metric"] == "word-f"
+    words = [examples / "my_tuner.py", examples / "my_metric.py"]
+    words += [json.dumps(ENTRIES), json.dumps(REFERENCES)]
+    done = subprocess.run([sys.executable, "-c", PLUGINS, *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from hopefear.base import config, registry
+from hopefear.decode.systems.base import get_system
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((REPOSITORY / "configs").glob("*.toml"))
@@ -29,7 +30,7 @@ def test_generated_files_are_current() -> None:
     assert not outdated, f"not current; run `{made.COMMAND}` and commit what it writes"
 
 
-@pytest.mark.parametrize("kind", ["tuner", "metric", "feature", "decoder", "tokenizer", "command"])
+@pytest.mark.parametrize("kind", ["tuner", "metric", "feature", "system", "tokenizer", "command"])
 def test_every_component_is_listed(kind: str) -> None:
     made = generator()
     (page,) = (REPOSITORY / "docs" / "options").glob(f"{kind}s.md")
@@ -41,7 +42,8 @@ def test_every_component_is_listed(kind: str) -> None:
 def test_values_are_valid(path: Path) -> None:
     for name, table in config.load_toml(path).items():
         if name == "decoder":
-            config.from_mapping(registry.get(name, path.name.split(".")[1]).options_class, table)
+            system = get_system(path.name.split(".")[1])
+            config.from_mapping(system.decoder_class.options_class, table)
             continue
         cls = registry.get("command", name)
         kinds = {part: kind for kind in cls.components.values() for part in registry.names(kind)}

@@ -34,7 +34,7 @@ def describe(translator: Translator, line: str) -> dict[str, Any]:
     best = viterbi(forest, translator.weights)
     if best is None:
         raise InputError("--derivation: this sentence has no translation; try other options")
-    found = trace.uses(best)
+    found = translator.model.rule_system.uses(best)
     links = translator.links(sentence)
     names, weights = translator.decoder.names, translator.weights
 

@@ -11,7 +11,7 @@ import resource
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hopefear.analysis.plot import line_plot
 from hopefear.analysis.reachability import ForcedOptions, Reachability, Reached, reach_all
@@ -19,6 +19,7 @@ from hopefear.base.errors import OptionError
 from hopefear.base.files import write_text
 from hopefear.base.progress import Display
 from hopefear.decode import PhraseDecoder, Sentence
+from hopefear.decode.systems.base import names_with
 from hopefear.forest import Forest, save_pool
 from hopefear.model.directory import Model
 from hopefear.model.folds import in_folds
@@ -87,11 +88,10 @@ def force_bitext(
 
 
 def _decoder(model: Model, limit: int | None, *, folds: bool) -> PhraseDecoder:
-    if model.system != "phrase":
-        raise OptionError(f"{model.directory}: a {model.system} model; forced is for phrase models")
-    decoder = model.decoder(distortion_limit=limit, folds=folds)
-    assert isinstance(decoder, PhraseDecoder)
-    return decoder
+    if not model.rule_system.can("gold"):
+        able = names_with("gold")
+        raise OptionError(f"{model.directory}: a {model.system} model; forced is for {able} models")
+    return cast("PhraseDecoder", model.decoder(distortion_limit=limit, folds=folds))
 
 
 def _pairs(

@@ -1,6 +1,6 @@
 """Names in the registry are names in a config.
 
-A component (tuner, feature, metric, decoder, command) is a class in a file of its own, decorated
+A component (tuner, feature, metric, system, command) is a class in a file of its own, decorated
 with `@register(kind, name)`. Nothing else is touched: the first look-up of a kind imports all
 modules of the package that the kind lives in.
 """
@@ -27,7 +27,7 @@ PACKAGES = {
     "tagger": ("hopefear.text.taggers",),
     "metric": ("hopefear.metrics",),
     "feature": ("hopefear.features.sparse",),
-    "decoder": ("hopefear.decode",),
+    "system": ("hopefear.decode.systems",),
     "tuner": ("hopefear.learn.batch", "hopefear.learn.online"),
     "loop": ("hopefear.learn.loop",),
 }

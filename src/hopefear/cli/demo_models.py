@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hopefear
 from hopefear.base.console import Console, table
@@ -14,11 +14,8 @@ from hopefear.base.progress import duration
 from hopefear.cli.demo_stage import Stage, hanging, prose
 from hopefear.cli.world import describe
 
-if TYPE_CHECKING:
-    from hopefear.rules.extract import System
-
 #: Source sides that are shown with their translations; those with gaps are the hierarchical model's
-SHOWN: dict[System, tuple[str, ...]] = {
+SHOWN: dict[str, tuple[str, ...]] = {
     "phrase": ("huitan", "juxing le huitan", "fensi"),
     "hiero": ("yu [X,1] juxing le [X,2]", "[X,1] de [X,2]", "[X,1] ma ?"),
 }

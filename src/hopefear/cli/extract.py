@@ -6,25 +6,27 @@ import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from hopefear.base.config import argument, option, part_of
+from hopefear.base.config import argument, option
 from hopefear.base.console import Console
+from hopefear.base.errors import OptionError
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
-from hopefear.rules.extract import ExtractOptions, System
+from hopefear.decode.system_options import SystemExtractOptions, described
+from hopefear.decode.systems.base import get_system
 
 
 @register("command", "extract")
 @dataclass(kw_only=True)
-class Extract(ExtractOptions, Command):
+class Extract(SystemExtractOptions, Command):
     """Extract and score the rules of a word-aligned bitext.
 
     Writes DIR/rules.bin, the table that decoders read. With --export moses also
     DIR/phrase-table.gz, DIR/reordering-table.gz, DIR/lex.f2e.gz and DIR/lex.e2f.gz, as Moses
     has them (of hierarchical rules DIR/rule-table.gz and the last two); with --export cdec
     DIR/grammar.gz. They hold every rule that passed the filters, whatever --limit says. Options
-    whose text begins with 'phrase:' or 'hiero:' are for that system.
+    whose text begins with the name of a system are for that system.
     --memory bounds what is sorted; beside it stay the words, their translation probabilities
     and, for --significance, an index of the text (12 bytes a word).
     """
@@ -39,44 +41,39 @@ class Extract(ExtractOptions, Command):
     source: Path = argument(help="source sentences, words between blanks")
     target: Path = argument(help="target sentences")
     alignment: Path = argument(help="their word alignment, lines such as '0-0 1-2'")
-    system: System = option(
-        metavar="KIND", help="kind of rules: phrase, phrase pairs, or hiero, hierarchical rules"
-    )
+    system: str = option(metavar="KIND", help=f"kind of rules: {described()}")
     output: Path = option(
         flags=("-o",), metavar="DIR", help="directory to write into; made if it is not there"
     )
-    export: Literal["moses", "cdec"] | None = option(
-        None, help="also write text tables of this format"
+    export: str | None = option(
+        None, metavar="moses|cdec", help="also write text tables of this format"
     )
+    plugin: list[Path] = option([], metavar="FILE.py", help="Python files with systems of your own")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.files import check_writable
-        from hopefear.rules.extract import TextExport, extract
+        from hopefear.rules.extract import TextExport
         from hopefear.rules.table import TABLE_FILE
 
+        system, options = get_system(self.system), self.extract_options()
+        exports = system.exports(options)
+        if self.export is not None and self.export not in exports:
+            legal = ", ".join(exports) or "none"
+            raise OptionError(f"--export: {self.export!r} is not valid; give one of {legal}")
         new = not self.output.exists()
         check_writable(self.output, directory=True)
         self.output.mkdir(exist_ok=True)
-        files = {"table": self.output / TABLE_FILE}
-        if self.export == "moses":
-            hiero = self.system == "hiero"
-            name = "rule-table.gz" if hiero else "phrase-table.gz"
-            files["phrase_table"] = self.output / name
-            if self.reordering != "none" and not hiero:
-                files["reordering_table"] = self.output / "reordering-table.gz"
-            files["lex_f2e"] = self.output / "lex.f2e.gz"
-            files["lex_e2f"] = self.output / "lex.e2f.gz"
-        elif self.export == "cdec":
-            files["grammar"] = self.output / "grammar.gz"
-        options = ExtractOptions(**part_of(ExtractOptions, self))
+        names = exports[self.export] if self.export is not None else {}
+        texts = {kind: self.output / name for kind, name in names.items()}
+        files = {"table": self.output / TABLE_FILE, **texts}
         try:
-            report = extract(
+            report = system.extract(
                 self.source,
                 self.target,
                 self.alignment,
                 files["table"],
                 options,
-                export=TextExport(**{k: v for k, v in files.items() if k != "table"}),
+                export=TextExport(**texts),
                 display=console.display,
             )
         except BaseException:
@@ -87,7 +84,7 @@ class Extract(ExtractOptions, Command):
         return {"system": self.system, "files": {k: str(v) for k, v in files.items()}, **report}
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
-        noun = "phrase pairs" if self.system == "phrase" else "rules"
+        noun = get_system(self.system).noun
         console.print(f"wrote {', '.join(report['files'].values())}")
         console.print(
             f"{report['occurrences']:,} occurrences of {report['pairs']:,} {noun} in "

@@ -90,6 +90,7 @@ def _run(words: list[str]) -> int:
     if words[0] == "--version":
         print(f"hopefear {hopefear.__version__}")
         return 0
+    _load_plugins({"plugin": _plugins(words)})  # systems have options of `train` and `extract`
     name, rest = _find(words)
     cls = _command(name)
     common, values, settings = _parse(name, cls, rest)
@@ -108,6 +109,18 @@ def _run(words: list[str]) -> int:
         else:
             command.show(report, console)
     return 0
+
+
+def _plugins(words: list[str]) -> list[str]:
+    """The values of --plugin, before it is known which command it is."""
+    found, flag = [], ""
+    for word in words:
+        if word.startswith("-"):
+            flag, equals, value = word.partition("=")
+            found += [value] if equals and flag == "--plugin" else []
+        elif flag == "--plugin":
+            found.append(word)
+    return found
 
 
 def _find(words: list[str]) -> tuple[str, list[str]]:

@@ -26,10 +26,8 @@ from typing import Any, Literal
 from hopefear._engine import ChartDecoder, FeatureTemplate, Forest
 from hopefear.base.config import option
 from hopefear.base.errors import OptionError, suggestion
-from hopefear.base.registry import register
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import (
-    Capability,
     Decoded,
     Decoder,
     FeatureSpec,
@@ -80,7 +78,7 @@ _ABSENT = FeatureSpec("", 0.0)
 
 
 @dataclass(kw_only=True)
-class HieroOptions:
+class ChartOptions:
     """What can be chosen about the search."""
 
     search: Literal["cube", "full"] = option(
@@ -111,19 +109,19 @@ class HieroOptions:
     glue_label: str = option("S", help="label of what glue makes and the goal is made of")
 
 
-@register("decoder", "hiero")
 class HieroDecoder(Decoder):
     """See the module. May be used by several threads at once."""
 
-    options_class = HieroOptions
+    options_class = ChartOptions
     title = "hierarchical search"
+    can = frozenset({"target", "grammar"})
 
     def __init__(
         self,
         rules: RuleTable | None,
         lms: Mapping[str, LanguageModel] | None = None,
         *,
-        options: HieroOptions | None = None,
+        options: ChartOptions | None = None,
         features: Mapping[str, FeatureSpec] | None = None,
         templates: Iterable[Feature] = (),
         lists: WordLists | None = None,
@@ -140,7 +138,7 @@ class HieroDecoder(Decoder):
         `lists`: the words that templates know; `tagger`: what tags a sentence for them. `folds`:
         what sentences are decoded with that say which fold they are of.
         """
-        self.options = options if options is not None else HieroOptions()
+        self.options = options if options is not None else ChartOptions()
         self.names = names if names is not None else FeatureNames()
         self.rules = rules
         self.lms = dict(lms or {})
@@ -168,8 +166,7 @@ class HieroDecoder(Decoder):
                 )
         self._engine = self._make(rules, self.lms, factor, made)
         self._folds = [self._make(*fold, factor, made) for fold in folds]
-        able: set[Capability] = {"target", "grammar"}
-        self.can = frozenset(able | {"folds"} if folds else able)
+        self.can |= {"folds"} if folds else set()
 
     def _make(
         self,

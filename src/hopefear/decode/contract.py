@@ -16,10 +16,9 @@ refused with one message. A decoder is never changed by those who use it.
 
 Everything that is random, everything that learns, is elsewhere: equal requests give equal bytes.
 
-A decoder is registered under the name of its system and made from the parts of a model directory
+A decoder belongs to a system (`decode/systems/`) and is made from the parts of a model directory
 (`Model.decoder()` does it):
 
-    @register("decoder", "phrase")
     class PhraseDecoder(Decoder):
         options_class = PhraseOptions            # a dataclass of `option(...)` fields
 

@@ -42,7 +42,6 @@ from hopefear._engine import (
 )
 from hopefear.base.config import option
 from hopefear.base.errors import InputError, OptionError, suggestion
-from hopefear.base.registry import register
 from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.decode.contract import (
     Capability,
@@ -119,12 +118,12 @@ class PhraseUse(NamedTuple):
     target: Sequence[str]
 
 
-@register("decoder", "phrase")
 class PhraseDecoder(Decoder):
     """Read-only; may be shared by threads."""
 
     options_class: ClassVar[type] = PhraseOptions
     title = "phrase-based search"
+    can = frozenset({"target", "gold", "spans", "markup", "leave-out"})  # and see __init__
 
     def __init__(
         self,
@@ -175,9 +174,8 @@ class PhraseDecoder(Decoder):
         self.settings = self.options.settings()
         for name in self.engine.dense:
             self.names.intern(name)
-        able: set[Capability] = {"target", "gold", "spans", "markup", "leave-out"}
-        able |= {"collapse"} if self.templates else set()
-        self.can = frozenset(able | {"folds"} if folds else able)
+        more: dict[Capability, object] = {"collapse": self.templates, "folds": folds}
+        self.can |= {capability for capability, parts in more.items() if parts}
 
     @classmethod
     def load(cls, parts: ModelParts, options: PhraseOptions) -> PhraseDecoder:

@@ -42,6 +42,7 @@ from hopefear.text.pipeline import TextPipeline
 if TYPE_CHECKING:
     from hopefear.base.weights import Weights
     from hopefear.decode.contract import Decoder, FoldParts, ModelParts
+    from hopefear.decode.systems.base import System
     from hopefear.lm import LanguageModel
     from hopefear.text.taggers import SentenceTags
 
@@ -118,6 +119,16 @@ class Model:
     @property
     def system(self) -> str:
         return str(self.settings["system"])
+
+    @cached_property
+    def rule_system(self) -> System:
+        """What its rules are: how input is read, which decoder there is, and more."""
+        from hopefear.decode.systems.base import get_system
+
+        try:
+            return get_system(self.system)
+        except OptionError as error:
+            raise InputError(f"{self.directory / MODEL_FILE}: {error}") from None
 
     @property
     def has_rules(self) -> bool:
@@ -259,10 +270,7 @@ class Model:
 
     @property
     def decoder_class(self) -> type[Decoder]:
-        try:
-            return registry.get("decoder", self.system)
-        except OptionError as error:
-            raise InputError(f"{self.directory / MODEL_FILE}: {error}") from None
+        return self.rule_system.decoder_class
 
     def decoder_parts(self, templates: Mapping[str, Mapping[str, Any]] | None = None) -> ModelParts:
         """Rules, language models and features for a decoder; `templates` as in `decoder`."""
@@ -295,11 +303,9 @@ class Model:
             return Weights.load(own)
         if "imported" in self.settings:
             raise InputError(f"{own}: no such file; import the model again, or give --weights")
-        from hopefear.decode.defaults import default_weights
-
         warn(f"{own}: no such file; default weights are used, 'hopefear tune' learns better ones")
         columns = self.rules.columns if self.has_rules else ()
-        return Weights(default_weights(self.system, columns, list(self.lm_files)))
+        return Weights(self.rule_system.default_weights(columns, list(self.lm_files)))
 
     def text(self, side: str, warn: Callable[[str], None] = warnings.warn) -> TextPipeline:
         """The text steps of `source` or `target`."""

@@ -206,7 +206,8 @@ class Run:
 
     def _summary(self) -> dict[str, Any]:
         stopped = str(self._state.get("stopped", "not finished"))
-        return summary(Outcome(self.records, self.chosen, self.quality, stopped, self.weights))
+        # The summary does not look at weights, which may be millions.
+        return summary(Outcome(self.records, self.chosen, self.quality, stopped, Weights()))
 
     def __repr__(self) -> str:
         several = f"{len(self.members)} runs of " if len(self.members) > 1 else ""

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,12 @@ from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import PathLike, locked, open_input, write_text
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
+from hopefear.decode.systems.base import get_system
 from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.model.directory import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
 from hopefear.model.folds import SIDES, fold_range
 from hopefear.model.train_options import TrainOptions
-from hopefear.rules.extract import ExtractOptions, extract
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.clean import CleanRules, clean_files
 from hopefear.text.clusters import cluster
@@ -89,6 +89,7 @@ class _Training:
     ) -> None:
         self.inputs = dict(zip(SIDES, (source, target), strict=True))
         self.directory, self.options = directory, options
+        self.system = get_system(options.system)
         self.work = directory / WORK
         self.display = display or Display()
         self.tell = tell
@@ -188,9 +189,9 @@ class _Training:
             return {name: _file_digest(path) for name, path in self._all_inputs().items()}
 
     def _all_inputs(self) -> dict[str, Path]:
-        names = ("align", "lm_text", *_CLASS_FILES)
-        given = {name: getattr(self.options, name) for name in names}
-        return {**self.inputs, **{name: path for name, path in given.items() if path is not None}}
+        given = {name: getattr(self.options, name) for name in ("lm_text", *_CLASS_FILES)}
+        found = {name: path for name, path in given.items() if path is not None}
+        return {**self.inputs, **self._given_with_texts(), **found}
 
     def _steps(self, hashes: dict[str, str]) -> list[Step]:
         options = self.options
@@ -206,10 +207,11 @@ class _Training:
         }
         aligned = {"text": text, "version": 1}
         lm = {"text": text, **own_text, "order": options.order, "version": 1}
-        table = {"alignment": aligned, "options": options.content(), "version": 1}
+        content = options.extract_options().content()
+        table = {"alignment": aligned, "options": content, "version": 1}
         lists = {"alignment": aligned, "size": options.list_size, "version": 1}
         names = [f"{WORK}/{side}.txt" for side in SIDES]
-        names += [f"{WORK}/given.align"] if options.align is not None else []
+        names += [f"{WORK}/given.{name}" for name in self._given_with_texts()]
         if not options.tokenized and options.casing != "none":
             names += [casing_name(side) for side in SIDES]
         steps = [
@@ -250,9 +252,9 @@ class _Training:
                 pipelines[side] = self._prepare_side(side, scratch / side)
             inputs = [scratch / side for side in SIDES]
             outputs = [self.work / f"{side}.txt" for side in SIDES]
-            if self.options.align is not None:
-                inputs.append(self.options.align)
-                outputs.append(self.work / "given.align")
+            for name, path in self._given_with_texts().items():
+                inputs.append(path)
+                outputs.append(self.work / f"given.{name}")
             rules = CleanRules(**part_of(CleanRules, self.options))
             with self.display.step("clean", unit="pairs") as step:
                 cleaned = clean_files(inputs, outputs, rules, step=step)
@@ -336,16 +338,27 @@ class _Training:
             "ngrams": [order.ngrams for order in report.orders],
         }
 
-    def _rules(self) -> dict[str, Any]:
-        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
-        return self._extract(texts, self.directory / TABLE_FILE)
+    def _given_with_texts(self) -> dict[str, Path]:
+        """The files that have a line for each sentence pair, besides the texts."""
+        names = ("align", *self.system.parallel_inputs)
+        given = {name: getattr(self.options, name, None) for name in names}
+        return {name: path for name, path in given.items() if path is not None}
 
-    def _extract(self, texts: list[Path], output: Path) -> dict[str, Any]:
-        options = part_of(ExtractOptions, self.options)
-        options["threads"] = self.threads
-        source, target, alignment = texts
-        found = extract(
-            source, target, alignment, output, ExtractOptions(**options), display=self.display
+    def _extraction_inputs(self) -> list[Path]:
+        """Prepared texts, their alignment, and what else the system extracts rules from."""
+        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        others = [name for name in self._given_with_texts() if name != "align"]
+        return [*texts, *(self.work / f"given.{name}" for name in others)]
+
+    def _rules(self) -> dict[str, Any]:
+        return self._extract(self._extraction_inputs(), self.directory / TABLE_FILE)
+
+    def _extract(self, inputs: list[Path], output: Path) -> dict[str, Any]:
+        source, target, alignment, *others = inputs
+        given: dict[str, Any] = {path.suffix[1:]: path for path in others}
+        options = replace(self.options.extract_options(), threads=self.threads, **given)
+        found = self.system.extract(
+            source, target, alignment, output, options, display=self.display
         )
         return {key: found[key] for key in ("sentences", "pairs", "rules", "source_sides")}
 
@@ -362,14 +375,15 @@ class _Training:
         """Rules and a language model without a block of the text; the alignment is that of all."""
         place = self.directory / FOLDS / str(number)
         place.mkdir(parents=True, exist_ok=True)
-        texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
+        texts = self._extraction_inputs()
         size = sum(1 for _ in read_lines(texts[0]))
         begin, end = fold_range(number, self.options.folds, size)
         with self._scratch() as scratch:
             # An emptied line keeps the numbers of the other sentences.
             left = [scratch / path.name for path in texts]
             rows = enumerate(read_parallel(texts))
-            write_parallel(left, (("", "", "") if begin <= i < end else row for i, row in rows))
+            empty = ("",) * len(texts)
+            write_parallel(left, (empty if begin <= i < end else row for i, row in rows))
             report = self._extract(left, place / TABLE_FILE)
             if self.options.lm_text is None:
                 words = scratch / "lm.txt"
@@ -430,11 +444,10 @@ class _Training:
     def _write_weights(self) -> None:
         """Default weights; those that are there stay, unless they are of other features."""
         from hopefear.base.weights import Weights
-        from hopefear.decode.defaults import default_weights
 
         path = self.directory / WEIGHTS_FILE
         columns = RuleTable.open(self.directory / TABLE_FILE).columns
-        wanted = default_weights(self.options.system, columns, ["lm"])
+        wanted = self.system.default_weights(columns, ["lm"])
         if path.is_file():
             with contextlib.suppress(InputError):
                 there = Weights.load(path)

@@ -8,13 +8,13 @@ from typing import Literal
 
 from hopefear.base.config import option
 from hopefear.base.errors import OptionError
-from hopefear.rules.extract import ExtractOptions
+from hopefear.decode.system_options import SystemExtractOptions
 from hopefear.text.clean import CleanRules
 from hopefear.text.clusters import MOST_CLUSTERS
 
 
 @dataclass(kw_only=True)
-class TrainOptions(CleanRules, ExtractOptions):
+class TrainOptions(CleanRules, SystemExtractOptions):
     """How a model is trained; also the options of `hopefear train`."""
 
     tokenized: bool = option(False, help="the texts are words between blanks: take them so")
@@ -70,6 +70,6 @@ class TrainOptions(CleanRules, ExtractOptions):
 
     def __post_init__(self) -> None:
         CleanRules.__post_init__(self)
-        ExtractOptions.__post_init__(self)
+        SystemExtractOptions.__post_init__(self)
         if self.folds == 1:
             raise OptionError("--folds 1 would leave all of the text out; give 2 or more")

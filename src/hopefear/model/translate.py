@@ -24,7 +24,7 @@ from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
 from hopefear.decode import trace
 from hopefear.decode.contract import Request, Sentence
-from hopefear.decode.markup import Marked, read_options, read_segment
+from hopefear.decode.markup import Marked
 from hopefear.forest import consensus, edge_scores, kbest, max_translation, viterbi
 from hopefear.forest.intersect import derivation_of
 from hopefear.forest.io.nbest_text import NbestWriter
@@ -36,9 +36,8 @@ from hopefear.text.pipeline import TextPipeline
 if TYPE_CHECKING:
     from hopefear._engine import Derivation, Forest
 
-__all__ = ["SEGMENTS", "TranslateOptions", "Translated", "Translator"]
+__all__ = ["TranslateOptions", "Translated", "Translator"]
 
-SEGMENTS = ("hiero",)  # systems whose input may be cdec's <seg> lines
 _NAMED = 5  # so many features are named in a warning
 _LOOKED_AT = 100_000  # weights, for it
 
@@ -191,17 +190,18 @@ class Translator:
 
     def read(self, line: str, place: str = "line") -> Marked:
         """The sentence that a line stands for, and its target if it has one."""
-        words = {"source_words": self._source.prepare, "target_words": self._target.prepare}
-        if self.options.markup != "off":
-            exclusive = self.options.markup == "exclusive"
-            return Marked(
-                read_options(line, place, exclusive=exclusive, escaped=self._escaped, **words)
-            )
-        if self.model.system in SEGMENTS:
-            found = read_segment(line, place, self.folders, **words)
+        found = self.model.rule_system.read(
+            line,
+            place,
+            self.folders,
+            markup=self.options.markup,
+            escaped=self._escaped,
+            source_words=self._source.prepare,
+            target_words=self._target.prepare,
+        )
+        if self.options.markup == "off":
             self.check(found.sentence, place)
-            return found
-        return Marked(Sentence(tuple(self._source.prepare(line))))
+        return found
 
     def check(self, sentence: Sentence, place: str) -> None:
         """That there are rules for a sentence."""
@@ -240,10 +240,9 @@ class Translator:
     def _entry(self, id: str, derivation: Derivation, links: trace.LinksOf) -> str:
         columns = []
         if self.options.trace or self.options.trace_alignment:
-            found = trace.uses(derivation)
+            found = self.model.rule_system.uses(derivation)
             if self.options.trace:
-                tree = self.model.system in SEGMENTS
-                columns.append(trace.bracketed(found) if tree else trace.segmentation(found))
+                columns.append(self.model.rule_system.show(found))
             if self.options.trace_alignment:
                 pairs = trace.word_alignment(found, links)
                 columns.append(" ".join(f"{i}-{j}" for i, j in pairs))

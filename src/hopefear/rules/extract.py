@@ -1,16 +1,10 @@
-"""Rules from a word-aligned bitext: all that are consistent with the alignment, scored.
+"""Rules from a word-aligned bitext: the driver that all kinds of rules share.
 
-Goes in: source, target and alignment (`0-0 1-2` per line), as words between blanks.
-Comes out: a rule table, and on request text tables of Moses or cdec.
+Takes source, target and alignment (`0-0 1-2` per line), as words between blanks, and the options of
+one kind of rules (`phrase.PhraseExtractOptions`, `hiero.HieroExtractOptions`); writes a rule table
+and, on request, text tables of Moses or cdec.
 
-`system="phrase"`: phrase pairs. Every score is the one that Moses's extract, score and
-lexical-reordering-score compute: p(f|e), p(e|f) and the lexical weights [koehn2003], word-based
-orientations [koehn2005]; filtering by count or significance [johnson2007].
-
-`system="hiero"`: hierarchical rules [chiang2007] (see `hiero`), with p and lex likewise from
-fractional counts, ln(1 + occurrences) of the source side and of the rule, and whether each was seen
-once; occurrences within one sentence are one here, whatever fills the nonterminals (but those
-whose words are linked differently are several).
+    extract("a.fr", "a.en", "a.align", "rules.bin", PhraseExtractOptions(limit=0))
 
 Memory is bounded: what does not fit is sorted in pieces on disk. The table's bytes depend neither
 on the memory nor on the number of threads.
@@ -18,15 +12,15 @@ on the memory nor on the number of threads.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
+from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
-from hopefear.base.config import Size, changed, fields_of, option, part_of
+from hopefear.base.config import Size, option
 from hopefear.base.errors import OptionError
 from hopefear.base.files import (
     PathLike,
@@ -38,52 +32,19 @@ from hopefear.base.files import (
 )
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
-from hopefear.rules.hiero import HieroOptions
 
-Reordering = Literal["msd-bidirectional-fe", "msd-backward-fe", "none"]
-REORDERING_SCORES: dict[Reordering, int] = {
-    "msd-bidirectional-fe": 6,
-    "msd-backward-fe": 3,
-    "none": 0,
-}
+if TYPE_CHECKING:
+    from hopefear import _engine
+
 EXPORT_LEVEL = 4  # of gzip: twice as fast as its default for a file a tenth larger
 
 
-class Significance(str):
-    """`off`, `alpha+epsilon`, `alpha-epsilon`, or the least -ln p as a number."""
-
-    @classmethod
-    def parse(cls, text: str) -> Significance:
-        if text not in ("off", "alpha+epsilon", "alpha-epsilon"):
-            value = -1.0
-            with contextlib.suppress(ValueError):
-                value = float(text)
-            if not 0 <= value < float("inf"):
-                raise ValueError("off, alpha+epsilon, alpha-epsilon or a number, the least -ln p")
-        return cls(text)
-
-
-System = Literal["phrase", "hiero"]
-PHRASE_ONLY = ("max_length", "reordering", "significance")
-
-
 @dataclass(kw_only=True)
-class ExtractOptions(HieroOptions):
-    """How rules are extracted and which are kept."""
+class SharedOptions:
+    """What is chosen about the extraction of rules of any kind."""
 
-    system: System = option("phrase", help="kind of rules: phrase pairs or hierarchical rules")
-    max_length: int = option(7, min=1, max=100, help="phrase: words of a phrase, on either side")
-    reordering: Reordering = option(
-        "msd-bidirectional-fe", help="phrase: orientation scores: six, three or none"
-    )
     limit: int = option(20, min=0, help="translations of a source side in the table; 0: all")
     min_count: float = option(1.0, min=0, help="least number of occurrences of a pair")
-    significance: Significance = option(
-        Significance("off"),
-        metavar="TEST",
-        help="phrase: least -ln p of Fisher's exact test: a number, or alpha+epsilon (drops pairs "
-        "that were seen once, of words seen once), alpha-epsilon (keeps those), off",
-    )
     memory: Size = option(
         Size(1 << 30), help="memory to use; what does not fit goes to scratch files"
     )
@@ -92,24 +53,43 @@ class ExtractOptions(HieroOptions):
         None, metavar="DIR", help="directory for scratch files; $TMPDIR or /tmp if not given"
     )
 
-    def __post_init__(self) -> None:
-        # An option of the other system would change nothing: say so instead.
-        other = "phrase" if self.system == "hiero" else "hiero"
-        hiero = [field.name for field in fields_of(HieroOptions)]
-        field = changed(self, hiero if other == "hiero" else PHRASE_ONLY)
-        if field is not None:
-            raise OptionError(
-                f"{field.flag} is an option of {other} rules; leave it out or give --system {other}"
-            )
 
+@dataclass(kw_only=True)
+class ExtractOptions(SharedOptions, ABC):
+    """How one kind of rules is extracted; the fields that it adds are its own options."""
+
+    system: ClassVar[str]  # as the table says what its rules are
+
+    @property
+    def reordering_scores(self) -> int:
+        """The number of columns with orientation scores."""
+        return 0
+
+    @abstractmethod
     def content(self) -> dict[str, Any]:
-        """What a table's content depends on: not the memory, not options of the other system."""
-        left_out = {"memory", "threads", "tmp"} | (
-            set(PHRASE_ONLY)
-            if self.system == "hiero"
-            else {field.name for field in fields_of(HieroOptions)}
+        """What the table's content depends on, the system among it; not memory and threads."""
+
+    @abstractmethod
+    def engine_arguments(self) -> dict[str, Any]:
+        """The arguments of the engine's `RuleExtraction` that this kind of rules chooses."""
+
+    def engine(self) -> _engine.RuleExtraction:
+        from hopefear import _engine
+
+        return _engine.RuleExtraction(
+            **{
+                "hiero": None,
+                "max_length": 1,
+                "significance": "off",
+                **self.engine_arguments(),
+                "reordering": self.reordering_scores,
+                "limit": self.limit,
+                "min_count": self.min_count,
+                "memory": int(self.memory),
+                "threads": self.threads or all_cores(),
+                "scratch": os.fspath(self.tmp or ""),
+            }
         )
-        return part_of(ExtractOptions, self, without=left_out)
 
 
 @dataclass(frozen=True)
@@ -128,7 +108,7 @@ def extract(
     target: PathLike,
     alignment: PathLike,
     table: PathLike,
-    options: ExtractOptions | None = None,
+    options: ExtractOptions,
     *,
     export: TextExport | None = None,
     display: Display | None = None,
@@ -138,30 +118,16 @@ def extract(
     A pair of empty lines is a sentence pair without rules, so that a part of a bitext can be left
     out without changing the numbers of the other sentences.
     """
-    from hopefear import _engine
-
-    options = options or ExtractOptions()
     export = export or TextExport()
     display = display or Display()
     check_one_stdin(source, target, alignment)
-    scores = REORDERING_SCORES[options.reordering] if options.system == "phrase" else 0
-    if export.reordering_table is not None and not scores:
+    if export.reordering_table is not None and not options.reordering_scores:
         raise OptionError(
             "reordering=none and hierarchical rules have no reordering table to export; choose one"
         )
     if options.tmp is not None and not options.tmp.is_dir():
         raise OptionError(f"tmp: {options.tmp} is no directory; give one that exists")
-    engine = _engine.RuleExtraction(
-        hiero=options.to_engine() if options.system == "hiero" else None,
-        max_length=options.max_length,
-        reordering=scores,
-        limit=options.limit,
-        min_count=options.min_count,
-        significance=str(options.significance),
-        memory=int(options.memory),
-        threads=options.threads or all_cores(),
-        scratch=os.fspath(options.tmp or ""),
-    )
+    engine = options.engine()
     with ExitStack() as stack:
         # Opened first: what cannot be written is said before the work and not after it.
         path = stack.enter_context(atomic_path(table))

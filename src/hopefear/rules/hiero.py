@@ -1,6 +1,6 @@
 """Hierarchical rules: which parts of an aligned sentence pair become rules. [chiang2007]
 
-Goes in: a sentence pair with its word alignment. Comes out: `X -> source, target` rules whose
+Takes sentence pairs with their word alignments and returns `X -> source, target` rules whose
 nonterminals stand for phrases inside a phrase. The defaults are Chiang's limits: initial phrases of
 10 words, two nonterminals that are no neighbours on the source side, 5 symbols there, an aligned
 pair of words; all rules of an initial phrase share its count of 1.
@@ -8,15 +8,20 @@ pair of words; all rules of an initial phrase share its count of 1.
 Differs: Chiang keeps only the smallest of the initial phrases with the same alignment points
 (`boundaries="tight"`); the default lets unaligned words at their edges in, as Moses does, so that
 such words have translations. With it, rules and counts are those of Moses's extract-rules.
+
+The scores are p and lex as of phrase pairs, from fractional counts, ln(1 + occurrences) of the
+source side and of the rule, and whether each was seen once; occurrences within one sentence are one
+here, whatever fills the nonterminals (but those whose words are linked differently are several).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from hopefear.base.config import option
+from hopefear.base.config import fields_of, option, part_of
+from hopefear.rules.extract import ExtractOptions, SharedOptions
 
 if TYPE_CHECKING:
     from hopefear import _engine
@@ -25,36 +30,44 @@ LABEL = "X"  # of all nonterminals; cpp/rules/extract.hpp
 
 
 @dataclass(kw_only=True)
-class HieroOptions:
+class HieroExtractOptions(ExtractOptions):
     """Which hierarchical rules are extracted, how they count, and which are kept."""
 
-    max_span: int = option(
-        10, min=1, max=100, help="hiero: words of an initial phrase, on either side"
-    )
+    system: ClassVar[str] = "hiero"
+
+    max_span: int = option(10, min=1, max=100, help="words of an initial phrase, on either side")
     max_symbols: int = option(
-        5, min=1, max=100, help="hiero: words and nonterminals on the source side of a rule"
+        5, min=1, max=100, help="words and nonterminals on the source side of a rule"
     )
-    max_nonterminals: int = option(2, min=0, max=2, help="hiero: nonterminals of a rule")
+    max_nonterminals: int = option(2, min=0, max=2, help="nonterminals of a rule")
     min_hole: int = option(
-        1, min=1, max=100, help="hiero: source words that a nonterminal stands for, at least"
+        1, min=1, max=100, help="source words that a nonterminal stands for, at least"
     )
     adjacent: bool = option(
-        False, help="hiero: nonterminals may be neighbours on the source side of a rule"
+        False, help="nonterminals may be neighbours on the source side of a rule"
     )
     aligned_words: bool = option(
         True,
-        help="hiero: let rules be without an aligned pair of words; a word on each side will do",
+        help="let rules be without an aligned pair of words; a word on each side will do",
     )
     boundaries: Literal["loose", "tight"] = option(
-        "loose", help="hiero: whether phrases may begin and end with unaligned words (loose) or not"
+        "loose", help="whether phrases may begin and end with unaligned words (loose) or not"
     )
     counting: Literal["fractional", "whole"] = option(
         "fractional",
-        help="hiero: the rules of an initial phrase share a count of 1 (fractional) or have 1 each",
+        help="the rules of an initial phrase share a count of 1 (fractional) or have 1 each",
     )
     min_hiero_count: float = option(
-        1.0, min=0, help="hiero: least number of sentences with a rule that has nonterminals"
+        1.0, min=0, help="least number of sentences with a rule that has nonterminals"
     )
+
+    def content(self) -> dict[str, Any]:
+        common = {field.name for field in fields_of(SharedOptions)}
+        own = part_of(type(self), self, without=common)
+        return {**own, "system": self.system, "limit": self.limit, "min_count": self.min_count}
+
+    def engine_arguments(self) -> dict[str, Any]:
+        return {"hiero": self.to_engine()}
 
     def to_engine(self) -> _engine.HieroOptions:
         from hopefear import _engine
@@ -85,13 +98,13 @@ def rules_of(
     source: Sequence[str],
     target: Sequence[str],
     alignment: Iterable[tuple[int, int]],
-    options: HieroOptions | None = None,
+    options: HieroExtractOptions | None = None,
 ) -> list[Occurrence]:
     """Every occurrence of a rule in one sentence pair, initial phrase by initial phrase."""
     from hopefear import _engine
 
     found = _engine.hiero_rules(
-        (options or HieroOptions()).to_engine(), list(source), list(target), list(alignment)
+        (options or HieroExtractOptions()).to_engine(), list(source), list(target), list(alignment)
     )
     result = []
     for left, right, links, count in found:

@@ -20,7 +20,7 @@ from hopefear.decode.markup import find_grammar
 from hopefear.decode.remote.stream_wire import LONGEST_REQUEST, Vector, entry_line, read_request
 from hopefear.forest import kbest
 from hopefear.forest.io.nbest_text import named_features
-from hopefear.model.translate import SEGMENTS, Translator
+from hopefear.model.translate import Translator
 from hopefear.text.tokenizers.plain import split_words
 
 _LARGEST = 3.4e38  # weights have single precision
@@ -90,7 +90,7 @@ class LearnerServer:
             )
 
     def _with_grammar(self, sentence: Sentence, name: str, place: str) -> Sentence:
-        if self.translator.model.system not in SEGMENTS:
+        if not self.translator.model.rule_system.can("grammar"):
             raise InputError(
                 f"{place}: grammar {name!r}: a {self.translator.model.system} model takes none; "
                 "leave the attribute out of the learner's input"

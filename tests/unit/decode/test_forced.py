@@ -24,7 +24,8 @@ from hopefear.decode.contract import Request
 from hopefear.features.sparse.rule_id import RuleId
 from hopefear.features.sparse.target_bigrams import TargetBigrams
 from hopefear.forest import bin_nodes, count, kbest, viterbi
-from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.extract import extract
+from hopefear.rules.phrase import PhraseExtractOptions
 from hopefear.rules.table import RuleTable
 
 pytestmark = pytest.mark.engine
@@ -229,7 +230,7 @@ def extracted(tmp_path_factory: pytest.TempPathFactory) -> RuleTable:
     for name, text in lines.items():
         (folder / name).write_text(text)
     files = [folder / name for name in lines]
-    extract(*files, folder / "rules.bin", ExtractOptions(threads=1, limit=0))
+    extract(*files, folder / "rules.bin", PhraseExtractOptions(threads=1, limit=0))
     return RuleTable.open(folder / "rules.bin")
 
 

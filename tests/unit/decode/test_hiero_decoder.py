@@ -12,11 +12,11 @@ import pytest
 from hiero_toy import ToyRule, all_of, derivations, table_of
 from lm_arpa import SMALL, write_arpa
 
-from hopefear.base import registry
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import Weights
-from hopefear.decode.chart import CDEC_FEATURES, HieroDecoder, HieroOptions
+from hopefear.decode.chart import CDEC_FEATURES, ChartOptions, HieroDecoder
 from hopefear.decode.contract import FeatureSpec, ForcedOption, ModelParts, Sentence
+from hopefear.decode.systems.base import get_system
 from hopefear.features.feature import make_feature
 from hopefear.forest import Derivation, count, kbest, viterbi
 from hopefear.lm import LanguageModel
@@ -46,7 +46,7 @@ def decoder(
     tmp_path: Path, rules: list[ToyRule] = RULES, lm: LanguageModel | None = None, **options: object
 ) -> HieroDecoder:
     table = table_of(rules, tmp_path / "grammar")
-    chosen = HieroOptions(**{"rule_limit": 0, **options})  # type: ignore[arg-type]
+    chosen = ChartOptions(**{"rule_limit": 0, **options})  # type: ignore[arg-type]
     return HieroDecoder(table, {} if lm is None else {"lm": lm}, options=chosen)
 
 
@@ -163,7 +163,7 @@ def test_unary_rules_that_close_a_cycle_are_dropped(tmp_path: Path) -> None:
     cyclic = [ToyRule.of("A ||| [B,1] ||| [B,1]"), ToyRule.of("A ||| [A,1] ||| [A,1]")]
     messages: list[str] = []
     table = table_of([*acyclic, *cyclic], tmp_path / "grammar")
-    made = HieroDecoder(table, options=HieroOptions(rule_limit=0), warn=messages.append)
+    made = HieroDecoder(table, options=ChartOptions(rule_limit=0), warn=messages.append)
     for _ in range(2):
         forest = made.parse("u u", Weights(), target_features=True)
         assert all_of(forest, made.names) == derivations(acyclic, ["u", "u"])
@@ -210,7 +210,7 @@ def test_a_grammar_of_the_sentence_comes_on_top(tmp_path: Path) -> None:
 
 def test_sentences_may_bring_all_rules(tmp_path: Path, lm: LanguageModel) -> None:
     table_of(RULES, tmp_path / "own")
-    alone = HieroDecoder(None, {"lm": lm}, options=HieroOptions(rule_limit=0))
+    alone = HieroDecoder(None, {"lm": lm}, options=ChartOptions(rule_limit=0))
     shared = decoder(tmp_path, lm=lm)
     weights = Weights(WEIGHTS)
     one = viterbi(alone.forest(Sentence(("u", "v", "u"), "", tmp_path / "own"), weights), weights)
@@ -226,7 +226,7 @@ def test_sentences_may_bring_all_rules(tmp_path: Path, lm: LanguageModel) -> Non
 def test_units_of_cdec(tmp_path: Path, lm: LanguageModel) -> None:
     table = table_of(RULES, tmp_path / "grammar")
     features = {k.replace("LanguageModel", "LM"): spec for k, spec in CDEC_FEATURES.items()}
-    options = HieroOptions(rule_limit=0, pass_through_all=True)
+    options = ChartOptions(rule_limit=0, pass_through_all=True)
     made = HieroDecoder(table, {"LM": lm}, options=options, features=features)
     weights = Weights({"PassThrough": 10.0, "Glue": 1.0})
     best = viterbi(made.forest("u z", weights), weights)
@@ -275,14 +275,14 @@ def test_constrained_decoding_knows_no_rule_limit(tmp_path: Path) -> None:
 def test_too_many_edges_halve_the_span_limit(tmp_path: Path) -> None:
     messages: list[str] = []
     table = table_of(RULES, tmp_path / "grammar")
-    options = HieroOptions(rule_limit=0, span_limit=12, edge_limit=200)
+    options = ChartOptions(rule_limit=0, span_limit=12, edge_limit=200)
     made = HieroDecoder(table, options=options, warn=messages.append)
     forest = made.parse(Sentence(("u", "v") * 6, "long"), Weights())
     assert forest.goal is not None
     assert forest.edges <= 200
     assert len(messages) == 1
     assert "'long' of 12 words" in messages[0]
-    tiny = HieroDecoder(table, options=HieroOptions(edge_limit=3))
+    tiny = HieroDecoder(table, options=ChartOptions(edge_limit=3))
     with pytest.raises(InputError, match="edge limit"):
         tiny.parse("u v u v", Weights())
 
@@ -290,10 +290,10 @@ def test_too_many_edges_halve_the_span_limit(tmp_path: Path) -> None:
 def test_too_many_edges_with_the_language_model(tmp_path: Path, lm: LanguageModel) -> None:
     """Cube pruning takes fewer; without it there is no way out."""
     table, words = table_of(RULES, tmp_path / "grammar"), Sentence(("u", "v") * 4, "long")
-    before = HieroDecoder(table, {"lm": lm}, options=HieroOptions(rule_limit=0))
+    before = HieroDecoder(table, {"lm": lm}, options=ChartOptions(rule_limit=0))
     limit = before.parse(words, Weights(WEIGHTS)).edges + 1
     messages: list[str] = []
-    options = HieroOptions(rule_limit=0, edge_limit=limit, pop_limit=1000)
+    options = ChartOptions(rule_limit=0, edge_limit=limit, pop_limit=1000)
     made = HieroDecoder(table, {"lm": lm}, options=options, warn=messages.append)
     forest = made.forest(words, Weights(WEIGHTS))
     assert forest.edges <= limit
@@ -301,7 +301,7 @@ def test_too_many_edges_with_the_language_model(tmp_path: Path, lm: LanguageMode
     assert len(messages) == 1
     assert "'long' of 8 words" in messages[0]
     assert "its pop limit is" in messages[0]
-    full = HieroOptions(rule_limit=0, edge_limit=limit, search="full")
+    full = ChartOptions(rule_limit=0, edge_limit=limit, search="full")
     with pytest.raises(InputError, match=r"of 8 words.*search with cube pruning"):
         HieroDecoder(table, {"lm": lm}, options=full).forest(words, Weights(WEIGHTS))
 
@@ -332,11 +332,11 @@ def test_empty_sentences(tmp_path: Path, lm: LanguageModel) -> None:
     assert score == pytest.approx(lm.score("") * math.log(10), abs=1e-6)
 
 
-def test_it_is_registered_and_loads_from_parts(tmp_path: Path, lm: LanguageModel) -> None:
-    cls = registry.get("decoder", "hiero")
+def test_it_is_that_of_its_system_and_loads_from_parts(tmp_path: Path, lm: LanguageModel) -> None:
+    cls = get_system("hiero").decoder_class
     assert cls is HieroDecoder
     table = table_of(RULES, tmp_path / "grammar")
-    made = HieroDecoder.load(ModelParts(table, {"lm": lm}), HieroOptions())
+    made = HieroDecoder.load(ModelParts(table, {"lm": lm}), ChartOptions())
     assert made.dense[:2] == ["lm", "tm"]
     assert {"arity0", "arity1", "arity2", "rules", "glue"} <= set(made.dense)
 
@@ -364,7 +364,7 @@ def test_no_warning_without_reason(tmp_path: Path) -> None:
 
 def templated(tmp_path: Path, lm: LanguageModel, *names: str, **options: object) -> HieroDecoder:
     table = table_of(RULES, tmp_path / "grammar")
-    chosen = HieroOptions(**{"rule_limit": 0, **options})  # type: ignore[arg-type]
+    chosen = ChartOptions(**{"rule_limit": 0, **options})  # type: ignore[arg-type]
     templates = [make_feature(name) for name in names]
     return HieroDecoder(table, {"lm": lm}, options=chosen, templates=templates)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from hopefear.base.weights import Weights
-from hopefear.decode.trace import bracketed, segmentation, uses, word_alignment
+from hopefear.decode.trace import word_alignment
+from hopefear.decode.trace.phrases import phrase_uses, segmentation
+from hopefear.decode.trace.trees import bracketed, tree_uses
 from hopefear.forest import Forest, ForestBuilder, viterbi
 
 
@@ -40,7 +42,7 @@ def tree_forest() -> Forest:
 def test_phrases_from_left_to_right() -> None:
     best = viterbi(phrase_forest(), Weights({"lm": 1.0}))
     assert best is not None
-    found = uses(best)
+    found = phrase_uses(best)
     assert segmentation(found) == "2=0 0-1=1-3"
     assert [use.source for use in found] == [(), (2,), (0, 1), ()]
     links = {5: [(0, 0), (1, 2)]}
@@ -51,7 +53,7 @@ def test_phrases_from_left_to_right() -> None:
 def test_tree() -> None:
     best = viterbi(tree_forest(), Weights())
     assert best is not None
-    found = uses(best)
+    found = tree_uses(best)
     assert best.text == "D ( A C"
     top = found[1]
     assert (top.symbol, top.span, top.source, top.gaps) == ("S", (0, 4), (0, 2), ((1, 2), (3, 4)))
@@ -74,6 +76,6 @@ def test_a_tree_without_branches_is_no_phrase_derivation() -> None:
     builder.edge(top, [below], [0, "B"])
     best = viterbi(builder.finish(top), Weights())
     assert best is not None
-    found = uses(best)
+    found = tree_uses(best)
     assert [use.symbol for use in found] == ["S", "X"]
     assert bracketed(found) == "(S (X A) B)"

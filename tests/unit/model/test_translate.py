@@ -196,5 +196,5 @@ def test_faults_of_model_toml(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a table"):
         Model.load(directory)
     path.write_text(whole.replace('system = "toy"', 'system = "tory"'))
-    with pytest.raises(InputError, match=r"model\.toml: unknown decoder 'tory'; did you"):
+    with pytest.raises(InputError, match=r"model\.toml: unknown system 'tory'; did you"):
         Model.load(directory).decoder()

@@ -10,7 +10,8 @@ import pytest
 
 from hopefear.base.errors import InputError
 from hopefear.rules.cdec import import_grammar, read_grammar, write_grammar
-from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.extract import extract
+from hopefear.rules.hiero import HieroExtractOptions
 from hopefear.rules.table import Rule, RuleTable
 
 pytestmark = pytest.mark.engine
@@ -169,7 +170,7 @@ def test_words_that_look_like_something_else_survive_as_entities(tmp_path: Path)
     paths = [tmp_path / name for name in ("f", "e", "a")]
     for path, text in zip(paths, ("[1] |||", "[2] a]", "0-0 1-1"), strict=True):
         path.write_text(text + "\n")
-    extract(*paths, tmp_path / "rules.bin", ExtractOptions(system="hiero"))
+    extract(*paths, tmp_path / "rules.bin", HieroExtractOptions())
     write_grammar(RuleTable.open(tmp_path / "rules.bin"), tmp_path / "g")
     table = read_grammar(tmp_path / "g")
     assert len(table) == 5

@@ -12,7 +12,8 @@ import pytest
 from hopefear import _engine
 from hopefear.base.config import Size
 from hopefear.base.errors import InputError, OptionError
-from hopefear.rules.extract import ExtractOptions, Significance, TextExport, extract
+from hopefear.rules.extract import TextExport, extract
+from hopefear.rules.phrase import PhraseExtractOptions, Significance
 from hopefear.rules.table import Rule, RuleTable
 
 pytestmark = pytest.mark.engine
@@ -27,7 +28,7 @@ def write(folder: Path, source: list[str], target: list[str], alignment: list[st
 
 def made(folder: Path, *texts: list[str], **options: object) -> RuleTable:
     files = write(folder, *texts)
-    extract(*files, folder / "rules.bin", ExtractOptions(threads=1, **options))
+    extract(*files, folder / "rules.bin", PhraseExtractOptions(threads=1, **options))
     return RuleTable.open(folder / "rules.bin")
 
 
@@ -130,7 +131,7 @@ def test_the_limit_keeps_the_best(tmp_path: Path) -> None:
 def test_min_count(tmp_path: Path) -> None:
     texts = (["a", "a", "a b"], ["x", "x", "x y"], ["0-0", "0-0", "0-0 1-1"])
     files = write(tmp_path, *texts)
-    report = extract(*files, tmp_path / "rules.bin", ExtractOptions(min_count=2))
+    report = extract(*files, tmp_path / "rules.bin", PhraseExtractOptions(min_count=2))
     assert report["below_min_count"] == 2
     assert set(by_pair(RuleTable.open(tmp_path / "rules.bin"))) == {("a", "x")}
 
@@ -181,7 +182,7 @@ def test_memory_and_threads_do_not_change_a_byte(tmp_path: Path) -> None:
     outputs = []
     for name, memory, threads in (("a", "1G", 1), ("b", "1G", 3), ("c", "1M", 1), ("d", "1M", 2)):
         export = TextExport(tmp_path / f"{name}.pt", tmp_path / f"{name}.rt")
-        options = ExtractOptions(memory=Size.parse(memory), threads=threads)
+        options = PhraseExtractOptions(memory=Size.parse(memory), threads=threads)
         report = extract(*files, tmp_path / name, options, export=export)
         assert (report["spilled_bytes"] > 0) == (memory == "1M")
         outputs.append([(tmp_path / (name + ending)).read_bytes() for ending in ("", ".pt", ".rt")])
@@ -204,7 +205,9 @@ def test_no_text_at_all(tmp_path: Path) -> None:
 
 def test_words_of_any_kind(tmp_path: Path) -> None:
     files = write(tmp_path, ["a|b ||| é [X]"], ["| b ~ \u2028c"], ["0-0 1-1 2-2 3-3"])
-    extract(*files, tmp_path / "rules.bin", export=TextExport(tmp_path / "pt"))
+    extract(
+        *files, tmp_path / "rules.bin", PhraseExtractOptions(), export=TextExport(tmp_path / "pt")
+    )
     table = RuleTable.open(tmp_path / "rules.bin")
     assert table.lookup(["|||"])[0].target == ("b",)
     assert table.lookup(["[X]"])[0].target == ("\u2028c",)
@@ -218,7 +221,7 @@ def test_windows_text_and_a_byte_order_mark(tmp_path: Path) -> None:
     files[0].write_bytes(b"\xef\xbb\xbfa b\r\n")
     files[1].write_bytes(b"x  y\r\n")
     files[2].write_bytes(b"0-0 1-1\r\n")
-    extract(*files, tmp_path / "rules.bin")
+    extract(*files, tmp_path / "rules.bin", PhraseExtractOptions())
     assert RuleTable.open(tmp_path / "rules.bin").lookup(["a"])[0].target == ("x",)
 
 
@@ -241,7 +244,7 @@ def test_bad_input(
 ) -> None:
     files = write(tmp_path, source, target, alignment)
     with pytest.raises(InputError, match=message):
-        extract(*files, tmp_path / "rules.bin")
+        extract(*files, tmp_path / "rules.bin", PhraseExtractOptions())
     assert sorted(tmp_path.iterdir()) == sorted(files)
 
 
@@ -249,18 +252,18 @@ def test_odd_bytes_name_their_place(tmp_path: Path) -> None:
     files = write(tmp_path, ["a", ""], ["x", ""], ["0-0", ""])
     files[1].write_bytes(b"x\nab\xff\n")
     with pytest.raises(InputError, match=r"a\.en:2: byte 0xff at column 3 is not UTF-8"):
-        extract(*files, tmp_path / "rules.bin")
+        extract(*files, tmp_path / "rules.bin", PhraseExtractOptions())
 
 
 def test_bad_options(tmp_path: Path) -> None:
     files = write(tmp_path, ["a"], ["x"], ["0-0"])
     with pytest.raises(OptionError, match="no directory"):
-        extract(*files, tmp_path / "rules.bin", ExtractOptions(tmp=tmp_path / "none"))
+        extract(*files, tmp_path / "rules.bin", PhraseExtractOptions(tmp=tmp_path / "none"))
     with pytest.raises(OptionError, match="no reordering table"):
         extract(
             *files,
             tmp_path / "rules.bin",
-            ExtractOptions(reordering="none"),
+            PhraseExtractOptions(reordering="none"),
             export=TextExport(tmp_path / "pt", tmp_path / "rt"),
         )
 

@@ -10,8 +10,9 @@ import pytest
 
 from hopefear.base.config import Size
 from hopefear.base.errors import OptionError
-from hopefear.rules.extract import ExtractOptions, extract
-from hopefear.rules.hiero import HieroOptions, rules_of
+from hopefear.decode.system_options import SystemExtractOptions
+from hopefear.rules.extract import extract
+from hopefear.rules.hiero import HieroExtractOptions, rules_of
 from hopefear.rules.table import Rule, RuleTable
 
 pytestmark = pytest.mark.engine
@@ -26,7 +27,7 @@ def write(folder: Path, source: list[str], target: list[str], alignment: list[st
 
 def made(folder: Path, *texts: list[str], **options: object) -> RuleTable:
     files = write(folder, *texts)
-    extract(*files, folder / "rules.bin", ExtractOptions(system="hiero", threads=1, **options))
+    extract(*files, folder / "rules.bin", HieroExtractOptions(threads=1, **options))
     return RuleTable.open(folder / "rules.bin")
 
 
@@ -37,7 +38,7 @@ def by_pair(table: RuleTable) -> dict[tuple[str, str], Rule]:
 def pairs(text: str, other: str, points: str, **options: object) -> dict[tuple[str, str], float]:
     alignment = [(int(f), int(e)) for f, e in (point.split("-") for point in points.split())]
     found: dict[tuple[str, str], float] = {}
-    for rule in rules_of(text.split(), other.split(), alignment, HieroOptions(**options)):
+    for rule in rules_of(text.split(), other.split(), alignment, HieroExtractOptions(**options)):
         key = " ".join(rule.source), " ".join(rule.target)
         found[key] = found.get(key, 0) + rule.weight
     return found
@@ -173,7 +174,7 @@ def test_bytes_do_not_depend_on_memory_or_threads(tmp_path: Path) -> None:
         report = extract(
             *files,
             output,
-            ExtractOptions(system="hiero", memory=Size(memory), threads=threads),
+            HieroExtractOptions(memory=Size(memory), threads=threads),
         )
         assert (report["spilled_bytes"] > 0) == (memory == 1 << 20)
         tables.append(output.read_bytes())
@@ -182,6 +183,6 @@ def test_bytes_do_not_depend_on_memory_or_threads(tmp_path: Path) -> None:
 
 def test_options_of_the_other_system_are_refused() -> None:
     with pytest.raises(OptionError, match="--max-length is an option of phrase rules"):
-        ExtractOptions(system="hiero", max_length=5)
+        SystemExtractOptions(system="hiero", max_length=5)
     with pytest.raises(OptionError, match="--boundaries is an option of hiero rules"):
-        ExtractOptions(boundaries="tight")
+        SystemExtractOptions(boundaries="tight")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hopefear.base.errors import InputError
-from hopefear.rules.extract import ExtractOptions, extract
+from hopefear.rules.extract import extract
+from hopefear.rules.phrase import PhraseExtractOptions
 from hopefear.rules.table import RuleTable
 
 pytestmark = pytest.mark.engine
@@ -19,7 +20,7 @@ def path(tmp_path: Path) -> Path:
     (tmp_path / "e").write_text("the blue house\nthe house\n")
     (tmp_path / "a").write_text("0-0 1-2 2-1\n0-0 1-1\n")
     table = tmp_path / "rules.bin"
-    extract(tmp_path / "f", tmp_path / "e", tmp_path / "a", table, ExtractOptions(limit=0))
+    extract(tmp_path / "f", tmp_path / "e", tmp_path / "a", table, PhraseExtractOptions(limit=0))
     return table
 
 

@@ -275,7 +275,7 @@ class _Decode:
         best = translator.choose(forest, number)
         if best is None:
             return Translation([])
-        uses = trace.uses(best)
+        uses = translator.model.rule_system.uses(best)
         steps = [Step(use, translator.weights.dot(use.features)) for use in uses]
         links = trace.word_alignment(uses, translator.links(sentence))
         return Translation(list(best.words), best.score, steps, links)

@@ -1,18 +1,13 @@
 """How a derivation uses the source: which words each of its edges covers, and what they became.
 
-Goes in: a derivation of any decoder's forest. Comes out: `Use`s, one per edge, in the order in
-which a person reads them: of a phrase derivation in the order of the output, of a tree top down.
-
-The source side of an edge is found from the labels of its nodes: in phrase search what the head
-covers and the tail does not, in a chart the span of the head without those of the tails.
+What all systems share. `phrases` and `trees` take a derivation and return its `Use`s, one per edge,
+in the order in which a person reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from hopefear._engine import Derivation, Forest, SparseVector
 
@@ -37,8 +32,14 @@ class Use:
     features: SparseVector
 
 
-def uses(derivation: Derivation) -> list[Use]:
-    """All edges in pre-order; for a derivation of phrase search from left to right instead."""
+# The span of a node's edge, the positions of its own source words, the spans of its tails.
+Covered = tuple[tuple[int, int] | None, tuple[int, ...], tuple[tuple[int, int], ...]]
+
+
+def edge_uses(
+    derivation: Derivation, covered: Callable[[Forest, int, Sequence[int]], Covered]
+) -> list[Use]:
+    """All edges in pre-order; `covered` finds the source side from the head and the tails."""
     forest = derivation.forest
     edges = [int(edge) for edge in derivation.edges]
     children = derivation.children()
@@ -68,7 +69,7 @@ def uses(derivation: Derivation) -> list[Use]:
     for i, edge in enumerate(edges):
         tails = [int(forest.heads[edges[child]]) for child in children[i]]
         head = int(forest.heads[edge])
-        span, source, gaps = _covered(forest, head, tails)
+        span, source, gaps = covered(forest, head, tails)
         number = int(forest.symbols[head])
         found.append(
             Use(
@@ -86,41 +87,13 @@ def uses(derivation: Derivation) -> list[Use]:
                 features=forest.edge_features(edge),
             )
         )
-    return found[::-1] if len(forest.coverage) > 0 else found
+    return found
 
 
 def _target(forest: Forest, edge: int) -> tuple[str | int, ...]:
     begin, end = forest.target_begin[edge], forest.target_begin[edge + 1]
     word = forest.vocabulary.word
     return tuple(word(s) if s >= 0 else -1 - s for s in forest.target[begin:end].tolist())
-
-
-def _covered(
-    forest: Forest, head: int, tails: Sequence[int]
-) -> tuple[tuple[int, int] | None, tuple[int, ...], tuple[tuple[int, int], ...]]:
-    """Span, own positions and gaps of an edge."""
-    if len(forest.coverage) > 0:
-        after = _positions(forest, head)
-        before = {p for tail in tails for p in _positions(forest, tail)}
-        own = tuple(p for p in after if p not in before)
-        return ((own[0], own[-1] + 1) if own else None), own, ()
-    span = _span(forest, head)
-    gaps = tuple(gap for gap in (_span(forest, tail) for tail in tails) if gap is not None)
-    if span is None:
-        return None, (), gaps
-    inside = {p for gap in gaps for p in range(*gap)}
-    return span, tuple(p for p in range(*span) if p not in inside), gaps
-
-
-def _span(forest: Forest, node: int) -> tuple[int, int] | None:
-    begin, end = int(forest.spans[2 * node]), int(forest.spans[2 * node + 1])
-    return None if begin < 0 else (begin, end)
-
-
-def _positions(forest: Forest, node: int) -> list[int]:
-    begin, end = int(forest.coverage_begin[node]), int(forest.coverage_begin[node + 1])
-    bits = np.unpackbits(forest.coverage[begin:end].view(np.uint8), bitorder="little")
-    return [int(position) for position in np.flatnonzero(bits)]
 
 
 def source_side(use: Use, words: Sequence[str]) -> str:
@@ -164,55 +137,3 @@ def word_alignment(found: Sequence[Use], links: LinksOf) -> list[tuple[int, int]
                 if here is not None and there is not None:
                     pairs.append((here, there))
     return sorted(pairs)
-
-
-def segmentation(found: Sequence[Use]) -> str:
-    """Moses's column: `source=target` per phrase in the order of the output, ends inclusive."""
-    return " ".join(
-        f"{_ends(use.source)}={_ends(use.places)}" for use in found if use.source and use.places
-    )
-
-
-def bracketed(found: Sequence[Use]) -> str:
-    """A tree of the target side as cdec writes it, `(S (X a) (X (X green) house))`.
-
-    Edges without a symbol are left out, and so is a goal above its only tail.
-    """
-    # Pre-order, so what is below use i follows it; a stack of what is still to be written.
-    below = _children(found)
-    parts: list[str] = []
-    stack: list[int | str] = [0] if found else []
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            parts.append(item)
-            continue
-        use, symbols = found[item], []
-        for symbol in use.target:
-            symbols.append(_plain(symbol) if isinstance(symbol, str) else below[item][symbol])
-        shown = use.symbol is not None and use.symbol != "Goal"
-        if shown:
-            symbols = [f"({use.symbol}", *symbols, ")"]
-        stack.extend(reversed(symbols))
-    return " ".join(parts).replace(" )", ")")
-
-
-def _plain(word: str) -> str:
-    return word.replace("(", "-LRB-").replace(")", "-RRB-")
-
-
-def _children(found: Sequence[Use]) -> list[list[int]]:
-    """Per use of a pre-order list the numbers of those directly below it."""
-    below: list[list[int]] = [[] for _ in found]
-    path: list[int] = []
-    for i, use in enumerate(found):
-        del path[use.depth :]
-        if path:
-            below[path[-1]].append(i)
-        path.append(i)
-    return below
-
-
-def _ends(positions: Sequence[int]) -> str:
-    first, last = min(positions), max(positions)
-    return str(first) if first == last else f"{first}-{last}"
