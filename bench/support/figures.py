@@ -57,7 +57,11 @@ class Columns:
         self.row("", *names)
 
     def row(self, name: str, *values: object) -> None:
-        cells = [shown(value) if isinstance(value, float) else str(value) for value in values]
+        cells = [
+            shown(value) if isinstance(value, float)
+            else f"{value:,}" if isinstance(value, int) else str(value)
+            for value in values
+        ]  # fmt: skip
         rest = "".join(f"{c:>{w}}" for c, w in zip(cells, self.widths[1:], strict=True))
         print(f"{name:{self.widths[0]}}{rest}", flush=True)
 
