@@ -13,10 +13,10 @@
 namespace hopefear::align {
 
 struct AlignOptions {
-  std::optional<Symmetrisation> symmetrise = Symmetrisation::grow_diag_final_and;
-  int direction = 0;     // which one, if not symmetrised
-  double posterior = 0;  // above 0: all links with a posterior of at least this, not the best path
-  size_t threads = 1;
+  std::optional<Symmetrisation> symmetrise;
+  int direction;     // which one, if not symmetrised
+  double posterior;  // above 0: all links with a posterior of at least this, not the best path
+  size_t threads;
 };
 
 struct AlignReport {

@@ -46,9 +46,9 @@ struct SkippedLine {
 
 // What to do with lines that cannot be aligned.
 struct ReadOptions {
-  size_t max_length = 1000;  // words of a sentence
-  bool refuse_empty = false;
-  bool refuse_long = true;
+  size_t max_length;  // words of a sentence
+  bool refuse_empty;
+  bool refuse_long;
 };
 
 // The pairs that were kept, in order. Word numbers go by falling frequency (then by first

@@ -35,7 +35,7 @@ struct Model {
   std::array<Jumps, 2> jumps;
   std::array<bool, 2> trained = {true, true};
   bool hmm = true;  // false: Model 1 only
-  HmmParameters parameters = {0.03, 0.1};
+  HmmParameters parameters{};
 
   // The weights of a pair, the floor if the pair has no entry. O(log row).
   Weight weight(uint32_t s, uint32_t t) const;

@@ -20,15 +20,15 @@
 namespace hopefear::align {
 
 struct TrainOptions {
-  int model1_iterations = 5;
-  int hmm_iterations = 5;
-  double alpha = 0.01;  // 0: plain EM
-  HmmParameters parameters = {0.03, 0.1};
-  double jump_prior = 10;  // imagined jumps per word
-  double jump_width = 2;   // how far they spread
-  size_t window = 100;
-  std::array<bool, 2> directions = {true, true};
-  size_t threads = 1;
+  int model1_iterations;
+  int hmm_iterations;
+  double alpha;  // 0: plain EM
+  HmmParameters parameters;
+  double jump_prior;  // imagined jumps per word
+  double jump_width;  // how far they spread
+  size_t window;
+  std::array<bool, 2> directions;
+  size_t threads;
 };
 
 // Of the E-step of an iteration, hence of the weights that it began with.

@@ -112,12 +112,8 @@ nb::typed<nb::dict, nb::str, nb::int_> align(const AlignModel& model, const Bite
                                              nb::object out, std::string_view symmetrise,
                                              std::string_view direction, double posterior,
                                              size_t threads, nb::object progress) {
-  AlignOptions options;
-  options.symmetrise.reset();
+  AlignOptions options{{}, direction == "reverse" ? 1 : 0, posterior, threads};
   if (!symmetrise.empty()) options.symmetrise = symmetrisation(symmetrise);
-  options.direction = direction == "reverse" ? 1 : 0;
-  options.posterior = posterior;
-  options.threads = threads;
   const auto step = progress_callback(std::move(progress));
   AlignReport report;
   uint64_t unknown_source = 0, unknown_target = 0;

@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "bind/forest_arrays.hpp"
 #include "bind/spans.hpp"
+#include "decode/future.hpp"
 #include "learn/bins.hpp"
 #include "learn/key_set.hpp"
 #include "metrics/reference_set.hpp"
@@ -39,13 +40,13 @@ nb::tuple bin_rows(const Forest& forest, const Weights& weights, uint32_t first,
   {
     const nb::gil_scoped_release release;
     Completion completion;
-    std::unique_ptr<decode::Future> rest;
+    std::unique_ptr<Future> rest;
     if (spans != nullptr) {
-      rest = std::make_unique<decode::Future>(*spans->model, spans->result);
+      rest = std::make_unique<decode::PhraseFuture>(*spans->model, spans->result, &weights, &log);
       if (potential) completion.strings = rest.get();
       if (future) completion.features = rest.get();
     }
-    found = collect_bins(forest, weights, first, last, completion, log);
+    found = collect_bins(forest, weights, first, last, completion);
     if (references != nullptr) statistics = statistics_of(found, *references, sentence);
   }
   log.move_to(*names);

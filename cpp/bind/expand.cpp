@@ -106,7 +106,8 @@ Places split_by_string(const Forest& forest, InArray<double> scores,
   {
     const nb::gil_scoped_release release;
     StringScorer scorer(forest, words, others);
-    made = expand(forest, span_of(scores), scorer, {.limit = limit, .merge_goal = false});
+    made = expand(forest, span_of(scores), scorer,
+                  {/*beam=*/0, limit, /*merge_goal=*/false, /*eager=*/false});
     for (size_t n = 0; n < made.nodes.size(); ++n) {
       const auto place = StringScorer::place(made.states.data() + n * made.stride);
       const bool elsewhere = place == StringScorer::kElsewhere;
@@ -185,6 +186,7 @@ void bind_expand(nb::module_& m) {
           [](LmScorer* self, const Forest& forest, std::shared_ptr<lm::Model> model, double weight,
              FeatureId feature) { new (self) LmScorer(forest, std::move(model), weight, feature); },
           "forest"_a, "model"_a, "weight"_a, "feature"_a);
+  m.attr("EXPAND_LIMIT") = kExpandLimit;
   m.def("expand", &expand_forest, "forest"_a, "scores"_a.noconvert(), "scorer"_a, "beam"_a,
         "limit"_a, "merge_goal"_a, "eager"_a);
   m.def("split_by_string", &split_by_string, "forest"_a, "scores"_a.noconvert(), "target"_a,

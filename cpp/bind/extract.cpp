@@ -77,24 +77,23 @@ ExtractOptions make_options(const HieroOptions* hiero, uint32_t max_length, uint
     throw nb::value_error("reordering: 0, 3 or 6");
   }
   if (threads < 1) throw nb::value_error("threads: at least 1");
-  ExtractOptions options;
-  options.hierarchical = hiero != nullptr;
-  if (hiero != nullptr) options.hiero = *hiero;
-  options.max_length = max_length;
-  options.reordering = reordering;
-  options.limit = limit;
-  options.min_count = min_count;
-  options.memory = memory;
-  options.threads = threads;
-  options.scratch_directory = scratch.name;
   using Significance = ExtractOptions::Significance;
-  if (significance == "off") {
-    options.significance = Significance::off;
-  } else if (significance == "alpha+epsilon") {
+  ExtractOptions options{hiero != nullptr,
+                         hiero != nullptr ? *hiero : HieroOptions{},
+                         max_length,
+                         reordering,
+                         limit,
+                         min_count,
+                         Significance::off,
+                         0,
+                         memory,
+                         threads,
+                         scratch.name};
+  if (significance == "alpha+epsilon") {
     options.significance = Significance::alpha_plus;
   } else if (significance == "alpha-epsilon") {
     options.significance = Significance::alpha_minus;
-  } else {
+  } else if (significance != "off") {
     options.significance = Significance::value;
     options.significance_value = std::stod(significance);
   }

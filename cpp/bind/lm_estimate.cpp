@@ -41,14 +41,8 @@ nb::typed<nb::dict, nb::str, nb::any> estimate_lm(nb::typed<nb::list, nb::any> f
     sources.push_back(owned.back().get());
   }
   PythonSink sink(output);
-  lm::EstimateOptions options;
-  options.order = order;
-  options.prune = std::move(prune);
-  options.fallback = std::move(fallback);
-  options.memory = memory;
-  options.threads = threads;
-  options.scratch = scratch.name;
-  options.skip_symbols = skip_symbols;
+  const lm::EstimateOptions options{order,   std::move(prune), std::move(fallback), memory,
+                                    threads, scratch.name,     skip_symbols};
   const auto told = progress_callback(std::move(progress));
   lm::EstimateReport report;
   {

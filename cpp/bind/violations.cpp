@@ -8,6 +8,7 @@
 
 #include "bind/forest_arrays.hpp"
 #include "bind/spans.hpp"
+#include "decode/future.hpp"
 
 namespace hopefear::bind {
 namespace {
@@ -24,12 +25,11 @@ SparseVector future_difference(const Violations& found, size_t bin, const Spans&
   SparseVector difference;
   {
     const nb::gil_scoped_release release;
-    const decode::Future future(*spans.model, spans.result);
-    features::Memo memo(&weights);
+    decode::PhraseFuture future(*spans.model, spans.result, &weights, &log);
     std::vector<uint32_t> options;
     const auto features = [&](std::span<const uint64_t> coverage) {
       future.options(coverage, options);
-      return future.features(options, memo, log);
+      return future.features(options);
     };
     difference = features(found.good_coverage(bin)).plus(features(found.bad_coverage(bin)), -1);
   }
@@ -51,7 +51,7 @@ void bind_violations(nb::module_& m) {
               new (self) Violations(beam, gold, weights, complete);
               return;
             }
-            const decode::Future future(*spans->model, spans->result);
+            const decode::PhraseFuture future(*spans->model, spans->result);
             new (self) Violations(beam, gold, weights, complete, &future);
           },
           "beam"_a, "gold"_a, "weights"_a, "complete"_a, "spans"_a.none() = nb::none())

@@ -19,14 +19,14 @@ namespace hopefear::decode {
 
 using Label = int32_t;  // the number of its name in the vocabulary
 
-struct ChartOptions {
-  int32_t span_limit = 15;  // words that a rule covers at most; glue has no limit
-  uint32_t rule_limit = 0;  // rules of one source side, the best by weights; 0: all
-  bool glue = true;
-  bool pass_through_all = false;   // for every word, not only for those without a rule
-  uint64_t edge_limit = 20000000;  // of a forest before the language model
-  std::string label = "X";         // of words that pass through and of rules without a label
-  std::string glue_label = "S", goal_label = "Goal";
+struct ChartOptions {   // the defaults are in decode/chart.py
+  int32_t span_limit;   // words that a rule covers at most; glue has no limit
+  uint32_t rule_limit;  // rules of one source side, the best by weights; 0: all
+  bool glue;
+  bool pass_through_all;  // for every word, not only for those without a rule
+  uint64_t edge_limit;    // of a forest before the language model
+  std::string label;      // of words that pass through and of rules without a label
+  std::string glue_label, goal_label;
 };
 
 // A feature of a model: `factor` is its unit. Id 0: the model does not have it.

@@ -33,29 +33,28 @@ void for_gaps(const SpanTable& table, std::span<const uint64_t> coverage, F&& f)
 
 }  // namespace
 
-double Future::score(std::span<const uint64_t> coverage) const {
+double PhraseFuture::score(std::span<const uint64_t> coverage) const {
   double sum = 0;
   for_gaps(*spans_->table, coverage,
            [&](int32_t begin, int32_t end) { sum += spans_->table->score(begin, end); });
   return sum;
 }
 
-void Future::options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const {
+void PhraseFuture::options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const {
   found.clear();
   for_gaps(*spans_->table, coverage, [&](int32_t begin, int32_t end) {
     spans_->table->for_options(begin, end, [&](uint32_t option) { found.push_back(option); });
   });
 }
 
-void Future::words(std::span<const uint32_t> options, std::vector<int32_t>& found) const {
+void PhraseFuture::words(std::span<const uint32_t> options, std::vector<int32_t>& found) const {
   for (const uint32_t option : options) {
     const auto target = spans_->options->target(spans_->options->option(option));
     found.insert(found.end(), target.begin(), target.end());
   }
 }
 
-SparseVector Future::features(std::span<const uint32_t> options, features::Memo& memo,
-                              features::NameLog& log) const {
+SparseVector PhraseFuture::features(std::span<const uint32_t> options) {
   const OptionTable& table = *spans_->options;
   const std::span<const FeatureId> dense = model_->ids();
   std::vector<double> sums(dense.size());
@@ -81,9 +80,9 @@ SparseVector Future::features(std::span<const uint32_t> options, features::Memo&
     for (const features::Fired& fired : table.fired(number)) {
       ids.push_back(fired.id);
       values.push_back(fired.value);
-      named = named && log.has(fired.id);
+      named = named && log_->has(fired.id);
     }
-    if (!named) name_fired(*model_, table, number, memo, log);
+    if (!named) name_fired(*model_, table, number, memo_, *log_);
   }
   for (size_t f = 0; f < dense.size(); ++f) {
     if (sums[f] == 0) continue;

@@ -1,40 +1,35 @@
-// What a partial derivation of phrase search leaves open, translated: the best monotone strings of
-// the uncovered spans, from left to right, and their features.  [liu2014, eq. 3]
+// The future of partial derivations of phrase search: the best monotone strings of the uncovered
+// spans, from left to right.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/sparse_vector.hpp"
 #include "decode/phrase_decoder.hpp"
+#include "forest/future.hpp"
 
 namespace hopefear::decode {
 
-class Future {
+class PhraseFuture : public Future {
  public:
-  // Owns neither; the spans are those of the weights that the sentence was decoded with.
-  Future(const PhraseModel& model, const SpanResult& spans) : model_(&model), spans_(&spans) {}
+  // Owns nothing; the spans are those of the weights that the sentence was decoded with. The last
+  // two are for features() only: its weights, and where the names of what templates fire go.
+  PhraseFuture(const PhraseModel& model, const SpanResult& spans, const Weights* weights = nullptr,
+               features::NameLog* log = nullptr)
+      : model_(&model), spans_(&spans), memo_(weights), log_(log) {}
 
-  int32_t length() const { return spans_->table->length(); }
-  const Vocabulary& vocabulary() const { return *spans_->options->vocabulary(); }
-
-  // The best score of all uncovered spans, of a bit set of covered source words: the future cost
-  // that search adds. Throws as `options` does.
-  double score(std::span<const uint64_t> coverage) const;
-  // Options of the uncovered spans, by number. Throws std::invalid_argument for a span that the
-  // table does not have: other limits of search.
-  void options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const;
-  // Appends the words of options.
-  void words(std::span<const uint32_t> options, std::vector<int32_t>& found) const;
-  // The sum of the features of options, out of context: weights times this are the future costs.
-  // Names of what templates fired go to `log`.
-  SparseVector features(std::span<const uint32_t> options, features::Memo& memo,
-                        features::NameLog& log) const;
+  const Vocabulary& vocabulary() const override { return *spans_->options->vocabulary(); }
+  double score(std::span<const uint64_t> coverage) const override;
+  void options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const override;
+  void words(std::span<const uint32_t> options, std::vector<int32_t>& found) const override;
+  SparseVector features(std::span<const uint32_t> options) override;
 
  private:
   const PhraseModel* model_;
   const SpanResult* spans_;
+  features::Memo memo_;
+  features::NameLog* log_;
 };
 
 }  // namespace hopefear::decode

@@ -1,6 +1,6 @@
 // The contract of feature templates. A template has a name, perhaps a state, and writes into a
-// sink; it does not know which decoder calls it. One file per template: `NAME.hpp` declares the
-// function that makes it, `NAME.cpp` has the rest.
+// sink; it does not know which decoder calls it. One file per template, `sparse/NAME.cpp`, which
+// registers it (see registry.hpp).
 //
 // Stateless templates look at a rule where it is used and fire once per (rule, span), or once per
 // rule if the place does not matter to them; what they fire becomes a row that all edges of that
@@ -18,6 +18,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/vocabulary.hpp"
 #include "features/sink.hpp"
@@ -66,8 +68,9 @@ struct Step {
 
 class Template {
  public:
+  explicit Template(std::string name) : name_(std::move(name)) {}
   virtual ~Template() = default;
-  virtual const std::string& name() const = 0;
+  const std::string& name() const { return name_; }
 
   // Stateless part: once for each rule at each span, or for each rule if not needs_span().
   virtual bool needs_span() const { return true; }
@@ -91,6 +94,9 @@ class Template {
   // At the end of the sentence; `begun`: the state grew from begin(), so the left edge of the
   // sentence was seen already.
   virtual void finish(const Source& source, const std::byte* state, bool begun, Sink& sink) const;
+
+ protected:
+  const std::string name_;  // what its features' names begin with
 };
 
 using Templates = std::vector<std::shared_ptr<const Template>>;

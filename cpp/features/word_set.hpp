@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/hash.hpp"
+#include "features/options.hpp"
 
 namespace hopefear::features {
 
@@ -17,15 +16,8 @@ inline constexpr std::string_view kOther = "<unk>";  // the bin of everything th
 // Read-only after the adding. 64-bit hashes stand for the words, as everywhere with features.
 class WordSet {
  public:
-  WordSet() = default;
-  explicit WordSet(std::span<const std::string> words) {
-    for (const std::string& word : words) add(hash64(word));
-  }
-  explicit WordSet(std::span<const std::pair<std::string, std::string>> pairs) {
-    for (const auto& [first, second] : pairs) add(key(first, second));
-  }
-
   void add(std::string_view word) { add(hash64(word)); }
+  void add(std::string_view first, std::string_view second) { add(key(first, second)); }
   bool has(std::string_view word) const { return find(hash64(word)); }
   bool has(std::string_view first, std::string_view second) const {
     return find(key(first, second));
@@ -63,6 +55,18 @@ class WordSet {
   }
   std::vector<uint64_t> slots_;  // 0 for empty; a power of two, at most a quarter full
   size_t size_ = 0;
+};
+
+template <>
+struct OptionType<WordSet> {
+  using Words = std::vector<std::string>;
+  static std::string name() { return OptionType<Words>::name(); }
+  static bool read(OptionValue& from, WordSet& to) {
+    Words words;
+    if (!OptionType<Words>::read(from, words)) return false;
+    for (const std::string& word : words) to.add(word);
+    return true;
+  }
 };
 
 }  // namespace hopefear::features

@@ -77,8 +77,10 @@ Consensus consensus(const Forest& forest, Scores scores, Roots roots,
   std::vector<uint8_t> wanted(forest.nodes(), 0);
   for (const uint32_t root : roots) wanted[root] = 1;
   NgramScorer scorer(forest, order);
-  Consensus result{
-      expand(forest, scores, scorer, {.beam = options.beam, .merge_goal = false}), {}, {}};
+  Consensus result{expand(forest, scores, scorer,
+                          {options.beam, kExpandLimit, /*merge_goal=*/false, /*eager=*/false}),
+                   {},
+                   {}};
   const Forest& split = result.split.forest;
   for (uint32_t n = 0; n < split.nodes(); ++n) {
     if (wanted[result.split.nodes[n]] != 0) result.roots.push_back(n);

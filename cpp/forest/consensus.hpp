@@ -34,9 +34,9 @@ class NgramScorer : public EdgeScorer {
 };
 
 struct ConsensusOptions {
-  double scale = 1;           // of the scores, for the posterior (> 0; below 1 is flatter)
+  double scale;               // of the scores, for the posterior (> 0; below 1 is flatter)
   std::vector<double> theta;  // of a word, and of an n-gram of 1, 2 … words that is certain
-  size_t beam = 200;          // pops per node when nodes are split; 0: everything
+  size_t beam;                // pops per node when nodes are split; 0: everything
 };
 
 // For each edge of the split forest what it adds to the expected gain: theta_0 for each word, and

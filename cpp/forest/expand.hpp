@@ -70,15 +70,17 @@ class ExpandLimit : public InputError {
   using InputError::InputError;
 };
 
+inline constexpr size_t kExpandLimit = 50'000'000;  // edges, unless somebody says otherwise
+
 struct ExpandOptions {
-  size_t beam = 0;            // pops per node of the forest; 0: everything, exactly
-  size_t limit = 50'000'000;  // edges in all; more is an ExpandLimit
+  size_t beam;   // pops per node of the forest; 0: everything, exactly
+  size_t limit;  // edges in all; more is an ExpandLimit
   // The goal's states become one node, the new goal; otherwise there is no goal, and whoever asks
   // looks for its nodes in Expanded::nodes. A goal that is also a tail is there in both forms.
-  bool merge_goal = true;
+  bool merge_goal;
   // Score every candidate before it is queued, as Chiang and cdec do. Otherwise a candidate waits
   // with a guess (what its predecessor's scorer added) and is scored when it comes to the top.
-  bool eager = false;
+  bool eager;
 };
 
 struct Expanded {

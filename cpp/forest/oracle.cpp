@@ -43,7 +43,8 @@ OracleCandidates oracle_candidates(const Forest& forest, Scores scores, Roots ro
     GainScorer scorer(forest, references, sentence, gain, sign, words, options.source_words,
                       options.by_length);
     const Expanded split =
-        expand(forest, scaled, scorer, {.beam = options.beam, .merge_goal = false});
+        expand(forest, scaled, scorer,
+               {options.beam, kExpandLimit, /*merge_goal=*/false, /*eager=*/false});
     std::vector<uint32_t> new_roots;
     for (uint32_t n = 0; n < split.nodes.size(); ++n) {
       if (wanted[split.nodes[n]] != 0) new_roots.push_back(n);

@@ -12,12 +12,12 @@
 namespace hopefear {
 
 struct OracleOptions {
-  double model = 1;           // what the model's score is multiplied with
+  double model;               // what the model's score is multiplied with
   std::vector<double> signs;  // of the gain, one search each: 1 for hope, -1 for fear
-  size_t beam = 50;           // pops per node; 0: everything
-  size_t candidates = 20;     // strings of each search, the best by model and unclipped gain
-  bool by_length = false;     // derivations of different length do not recombine
-  uint32_t source_words = 0;  // of a whole derivation; 0: unknown, nothing is prorated
+  size_t beam;                // pops per node; 0: everything
+  size_t candidates;          // strings of each search, the best by model and unclipped gain
+  bool by_length;             // derivations of different length do not recombine
+  uint32_t source_words;      // of a whole derivation; 0: unknown, nothing is prorated
 };
 
 // What the searches found, each derivation once, and first of all the model's best one; `rows` are

@@ -11,12 +11,12 @@
 namespace hopefear {
 
 struct MiraOptions {
-  double C = 0.01;       // largest step
-  double decay = 0.999;  // of the background, whenever a group has been added to it
-  bool safe_hope = false;
-  bool model_background = false;  // the background grows by the model's best row, not by the hope
-  size_t order = 4;               // of BLEU; 0: gains are given
-  double length_unit = 1;
+  double C;      // largest step
+  double decay;  // of the background, whenever a group has been added to it
+  bool safe_hope;
+  bool model_background;  // the background grows by the model's best row, not by the hope
+  size_t order;           // of BLEU; 0: gains are given
+  double length_unit;
 };
 
 // Views of the caller's arrays, which must outlive it; weights, sums and background are its own.

@@ -10,7 +10,7 @@
 namespace hopefear {
 
 BinRows collect_bins(const Forest& forest, const Weights& weights, uint32_t first, uint32_t last,
-                     const Completion& completion, features::NameLog& log) {
+                     const Completion& completion) {
   const ForestView& a = forest.arrays();
   const std::vector<double> scores = edge_scores(forest, weights);
   const BestEdges best = best_edges(forest, scores);
@@ -20,7 +20,6 @@ BinRows collect_bins(const Forest& forest, const Weights& weights, uint32_t firs
     if (covered < first || covered > last || forest.goal() == node) continue;
     if (best.edges[node] != kNoEdge) bins[covered - first].push_back(node);
   }
-  features::Memo memo(&weights);
   BinRows found;
   std::vector<SparseVector> future;  // of the nodes of a bin
   std::vector<std::vector<uint32_t>> options;
@@ -29,8 +28,7 @@ BinRows collect_bins(const Forest& forest, const Weights& weights, uint32_t firs
   std::vector<uint32_t> order;
   std::string partial;
   for (const std::vector<uint32_t>& nodes : bins) {
-    const decode::Future* any =
-        completion.strings != nullptr ? completion.strings : completion.features;
+    const Future* any = completion.strings != nullptr ? completion.strings : completion.features;
     options.resize(std::max(options.size(), nodes.size()));
     future.assign(completion.features != nullptr ? nodes.size() : 0, {});
     totals.clear();
@@ -38,7 +36,7 @@ BinRows collect_bins(const Forest& forest, const Weights& weights, uint32_t firs
       totals.push_back(best.scores[nodes[i]]);
       if (any != nullptr) any->options(forest.coverage(nodes[i]), options[i]);
       if (completion.features != nullptr) {
-        future[i] = completion.features->features(options[i], memo, log);
+        future[i] = completion.features->features(options[i]);
         for (size_t f = 0; f < future[i].size(); ++f) {
           totals[i] += double{weights.get(future[i].ids()[f])} * future[i].values()[f];
         }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "decode/future.hpp"
 #include "forest/forest.hpp"
+#include "forest/future.hpp"
 #include "learn/candidates.hpp"
 
 namespace hopefear {
@@ -28,14 +28,14 @@ struct BinRows {
 
 // What is added to a partial derivation; null where nothing is.
 struct Completion {
-  const decode::Future* strings = nullptr;   // potential strings instead of partial ones
-  const decode::Future* features = nullptr;  // future features too
+  const Future* strings = nullptr;  // potential strings instead of partial ones
+  Future* features = nullptr;       // future features too
 };
 
 // Of each bin first .. last (numbers of covered words) the best derivation of every node, by score;
 // of equal scores the smaller node first. `covered` of the goal is not asked: it is no bin's node.
 // O(E) for all bins together, then O(length) for a row.
 BinRows collect_bins(const Forest& forest, const Weights& weights, uint32_t first, uint32_t last,
-                     const Completion& completion, features::NameLog& log);
+                     const Completion& completion);
 
 }  // namespace hopefear

@@ -43,7 +43,7 @@ bool same_state(const Forest& f, uint32_t n, const Forest& g, uint32_t m) {
 }  // namespace
 
 Violations::Violations(Forest beam, Forest gold, const Weights& weights, bool complete,
-                       const decode::Future* future)
+                       const Future* future)
     : beam_(std::move(beam)), gold_(std::move(gold)), complete_(complete) {
   read_gold(weights);
   find_places();
@@ -167,7 +167,7 @@ bool Violations::in_bin(const Forest& forest, uint32_t node) const {
   return begin == end || forest.tails(begin).empty() || a.covered[forest.tails(begin)[0]] < length_;
 }
 
-void Violations::fill_bins(const decode::Future* future) {
+void Violations::fill_bins(const Future* future) {
   const auto rest = [&](const Forest& forest, uint32_t node) {
     return future == nullptr ? 0.0 : future->score(forest.coverage(node));
   };

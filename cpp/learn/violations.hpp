@@ -16,8 +16,8 @@
 
 #include "base/sparse_vector.hpp"
 #include "base/weights.hpp"
-#include "decode/future.hpp"
 #include "forest/derivation.hpp"
+#include "forest/future.hpp"
 
 namespace hopefear {
 
@@ -35,7 +35,7 @@ class Violations {
   // its tail: such a forest has no bins of prefixes. O(nodes and edges of both), times the good
   // places of a node, one for most.
   Violations(Forest beam, Forest gold, const Weights& weights, bool complete,
-             const decode::Future* future = nullptr);
+             const Future* future = nullptr);
 
   const std::vector<Bin>& bins() const { return bins_; }  // by covered words, 0 first
   uint32_t longest() const { return longest_; }           // source words of a phrase in `gold`
@@ -59,7 +59,7 @@ class Violations {
   void read_gold(const Weights& weights);
   void find_places();
   void search(const Weights& weights);
-  void fill_bins(const decode::Future* future);
+  void fill_bins(const Future* future);
   bool in_bin(const Forest& forest, uint32_t node) const;
 
   Forest beam_, gold_;

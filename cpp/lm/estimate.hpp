@@ -26,17 +26,17 @@ inline constexpr int kMaxEstimateOrder = 6;
 inline constexpr size_t kMinEstimateMemory = 64 << 10;
 
 struct EstimateOptions {
-  int order = 3;
+  int order;
   // An n-gram of order k goes if it occurs prune[k - 1] times or less. Not decreasing; the last one
   // holds for the higher orders; empty: 0.
   std::vector<uint64_t> prune;
   // Discounts for counts 1, 2, 3 or more, for orders where the text gives none; the last one is
   // repeated. Empty: such a text is an error.
   std::vector<double> fallback;
-  size_t memory = size_t{1} << 30;  // bytes for all that grows with the text
-  size_t threads = 1;
-  std::string scratch;        // directory; empty: $TMPDIR or /tmp
-  bool skip_symbols = false;  // <s>, </s>, <unk> in the text are white space, not an error
+  size_t memory;  // bytes for all that grows with the text
+  size_t threads;
+  std::string scratch;  // directory; empty: $TMPDIR or /tmp
+  bool skip_symbols;    // <s>, </s>, <unk> in the text are white space, not an error
 };
 
 struct EstimatedOrder {

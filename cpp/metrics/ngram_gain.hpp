@@ -16,8 +16,8 @@ namespace hopefear {
 
 struct NgramGain {
   std::vector<double> matches, totals;  // of the background, by order
-  double length = 0, reference = 0;
-  double constant = 1, by_reference = 0;
+  double length, reference;
+  double constant, by_reference;
 
   unsigned order() const { return static_cast<unsigned>(matches.size()); }
 

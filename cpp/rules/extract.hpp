@@ -29,17 +29,17 @@
 namespace hopefear::rules {
 
 struct ExtractOptions {
-  bool hierarchical = false;
-  HieroOptions hiero;       // used if so; `max_length`, `reordering` and `significance` if not
-  uint32_t max_length = 7;  // words of each side; at most 100
-  uint32_t reordering = 6;  // 0, 3 (backward) or 6 (backward and forward) scores
-  uint32_t limit = 20;      // options per source side in the table; 0: all
-  double min_count = 1;     // occurrences of a pair, to be kept
+  bool hierarchical;
+  HieroOptions hiero;   // used if so; `max_length`, `reordering` and `significance` if not
+  uint32_t max_length;  // words of each side; at most 100
+  uint32_t reordering;  // 0, 3 (backward) or 6 (backward and forward) scores
+  uint32_t limit;       // options per source side in the table; 0: all
+  double min_count;     // occurrences of a pair, to be kept
   // The least -ln p of Fisher's exact test to be kept, and how it was meant.
-  enum class Significance { off, value, alpha_plus, alpha_minus } significance = Significance::off;
-  double significance_value = 0;
-  uint64_t memory = uint64_t{1} << 30;  // bytes, for sorting; words and lexicon are taken off it
-  size_t threads = 1;
+  enum class Significance { off, value, alpha_plus, alpha_minus } significance;
+  double significance_value;
+  uint64_t memory;  // bytes, for sorting; words and lexicon are taken off it
+  size_t threads;
   std::string scratch_directory;  // empty: $TMPDIR or /tmp
 };
 

@@ -11,18 +11,18 @@
 
 namespace hopefear::rules {
 
-// Chiang 2007, section 3.2. With `tight` false and the other defaults, the rules and counts are
-// those of Moses's extract-rules --MaxSpan 10 --MinHoleSource 1 --FractionalCounting.
+// Chiang 2007, section 3.2. With the defaults of rules/hiero.py the rules and counts are those of
+// Moses's extract-rules --MaxSpan 10 --MinHoleSource 1 --FractionalCounting.
 struct HieroOptions {
-  uint32_t max_span = 10;         // words of an initial phrase, on either side; at most 100
-  uint32_t max_symbols = 5;       // of a rule's source side
-  uint32_t max_nonterminals = 2;  // 0, 1 or 2
-  uint32_t min_hole = 1;          // source words behind a nonterminal
-  bool adjacent = false;          // nonterminals may be neighbours on the source side
-  bool aligned = true;            // a rule needs a pair of aligned words; else a word on each side
-  bool tight = false;             // initial phrases do not begin or end with unaligned words
-  bool fractional = true;         // the rules of an initial phrase share a count of 1; else 1 each
-  double min_count = 1;           // occurrences of a rule with nonterminals, to get into a table
+  uint32_t max_span;          // words of an initial phrase, on either side; at most 100
+  uint32_t max_symbols;       // of a rule's source side
+  uint32_t max_nonterminals;  // 0, 1 or 2
+  uint32_t min_hole;          // source words behind a nonterminal
+  bool adjacent;              // nonterminals may be neighbours on the source side
+  bool aligned;               // a rule needs a pair of aligned words; else a word on each side
+  bool tight;                 // initial phrases do not begin or end with unaligned words
+  bool fractional;            // the rules of an initial phrase share a count of 1; else 1 each
+  double min_count;           // occurrences of a rule with nonterminals, to get into a table
 };
 
 // One occurrence of a rule.

@@ -10,11 +10,12 @@
 namespace hopefear::decode {
 namespace {
 
+const ChartOptions kOptions = {15, 0, true, false, 1'000'000, "X", "S", "Goal"};
+
 // Fires where each gap is; with spans apart from what every use of the rule shares.
 class Gaps : public features::Template {
  public:
-  explicit Gaps(bool per_edge) : per_edge_(per_edge) {}
-  const std::string& name() const override { return name_; }
+  explicit Gaps(bool per_edge) : Template("gaps"), per_edge_(per_edge) {}
   bool needs_gaps() const override { return per_edge_; }
   void fire(const features::RuleUse& use, features::Sink& sink) const override {
     const bool has_gaps = std::any_of(use.source_side.begin(), use.source_side.end(),
@@ -36,7 +37,6 @@ class Gaps : public features::Template {
     sink.add(feature.str(), 1);
   }
 
-  std::string name_ = "gaps";
   bool per_edge_;
 };
 
@@ -50,7 +50,7 @@ std::shared_ptr<const rules::RuleTable> toy_table() {
 
 Forest parse_with(std::shared_ptr<const features::Template> made, features::NameLog& names,
                   std::shared_ptr<FeatureNames> shared) {
-  const ChartDecoder decoder({}, {}, {toy_table()}, {}, {std::move(made)}, std::move(shared));
+  const ChartDecoder decoder(kOptions, {}, {toy_table()}, {}, {std::move(made)}, std::move(shared));
   const std::vector<std::string> words = {"u", "u", "u"};
   return decoder.parse({words, "0", nullptr}, Weights(), true, names).forest;
 }
@@ -100,7 +100,7 @@ TEST(chart_edges_are_limited_before_they_are_made) {
   const std::string text = grammar.str();
   MemorySource source("many gaps", text);
   const auto table = std::make_shared<const rules::RuleTable>(rules::read_cdec({&source}, "{}"));
-  ChartOptions options;
+  ChartOptions options = kOptions;
   options.span_limit = 40;
   options.edge_limit = 10000;
   const ChartDecoder decoder(options, {}, {table}, {}, {}, std::make_shared<FeatureNames>());
@@ -112,7 +112,7 @@ TEST(chart_edges_are_limited_before_they_are_made) {
 }
 
 TEST(chart_forests_are_faultless_before_and_after_expanding) {
-  const ChartDecoder decoder({}, {}, {toy_table()}, {}, {}, std::make_shared<FeatureNames>());
+  const ChartDecoder decoder(kOptions, {}, {toy_table()}, {}, {}, std::make_shared<FeatureNames>());
   for (size_t n = 0; n < 7; ++n) {
     const std::vector<std::string> words(n, "u");
     features::NameLog names;

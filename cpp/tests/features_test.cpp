@@ -2,7 +2,7 @@
 #include <map>
 #include <random>
 
-#include "features/target_bigrams.hpp"
+#include "features/registry.hpp"
 #include "tests/test.hpp"
 
 namespace hopefear {
@@ -49,7 +49,7 @@ std::map<FeatureId, double> summed(const std::vector<Fired>& fired) {
 }
 
 TEST(target_bigrams_of_any_bracketing) {
-  const auto feature = features::make_target_bigrams("b", nullptr);
+  const auto feature = features::make_template("target-bigrams", {{"words", {}}});
   Vocabulary vocabulary;
   const std::vector<std::string> letters = {"x", "y", "z"};
   for (const std::string& letter : letters) vocabulary.intern(letter);
@@ -62,10 +62,10 @@ TEST(target_bigrams_of_any_bracketing) {
     std::string before = "<s>";
     for (const int32_t word : words) {
       const std::string& letter = letters[static_cast<size_t>(word)];
-      expected[feature_id("b:" + before + "|" + letter)] += 1;
+      expected[feature_id("target-bigrams:" + before + "|" + letter)] += 1;
       before = letter;
     }
-    expected[feature_id("b:" + before + "|</s>")] += 1;
+    expected[feature_id("target-bigrams:" + before + "|</s>")] += 1;
 
     // Out of the middle, as a chart does it.
     std::vector<Fired> fired;
@@ -94,10 +94,10 @@ TEST(target_bigrams_of_any_bracketing) {
 
 TEST(a_sink_sums_what_it_records) {
   Weights weights;
-  weights.set(feature_id("b:<s>|</s>"), 2.5F);
+  weights.set(feature_id("target-bigrams:<s>|</s>"), 2.5F);
   std::vector<Fired> fired;
   features::Sink sink(weights, fired, nullptr);
-  const auto feature = features::make_target_bigrams("b", nullptr);
+  const auto feature = features::make_template("target-bigrams", {{"words", {}}});
   Vocabulary vocabulary;
   std::vector<std::byte> state(feature->state_size());
   feature->begin(state.data());

@@ -30,8 +30,8 @@
 namespace hopefear::text {
 
 struct BrownOptions {
-  size_t clusters = 200;   // C, at least 1
-  uint64_t min_count = 1;  // rarer words have no cluster
+  size_t clusters;     // C, at least 1
+  uint64_t min_count;  // rarer words have no cluster
 };
 
 struct ClusteredWord {

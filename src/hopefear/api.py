@@ -30,11 +30,9 @@ from hopefear.learn.rerank_options import RerankOptions
 from hopefear.metrics import score as scoring
 from hopefear.metrics.score import Scores
 from hopefear.metrics.score_options import ScoreOptions
-from hopefear.model import train as training
 from hopefear.model import translations, tuning
 from hopefear.model.directory import Model
 from hopefear.model.run import Run
-from hopefear.model.train_options import TrainOptions
 from hopefear.model.translations import TranslationOptions, Translations
 from hopefear.model.tune_options import TuneOptions
 from hopefear.text.lines import Text, Texts, read_lines
@@ -64,7 +62,11 @@ def train(
         model = hopefear.train("train.fr", "train.en", model="fr-en", order=3)
     """
     _load_plugins(plugin)
-    training.train(
+    # Now: the options of training have those of every system that is known.
+    from hopefear.model.train import TrainOptions
+    from hopefear.model.train import train as train_model
+
+    train_model(
         source,
         target,
         model,

@@ -501,3 +501,29 @@ def test_plugins() -> None:
     words += [json.dumps(ENTRIES), json.dumps(REFERENCES)]
     done = subprocess.run([sys.executable, "-c", PLUGINS, *words], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+SYSTEM = """
+import sys
+import hopefear
+source, target, model, plugin = sys.argv[1:]
+made = hopefear.train(
+    source, target, model=model, plugin=plugin, system="monotone", longest=2, order=2,
+    tokenized=True, display="off",
+)
+assert made.system == "monotone"
+found = hopefear.translate(model, source, plugin=plugin, tokenized=True, display="off")
+assert len(found) == 20 and all(found.texts)
+"""
+
+
+def test_a_system_of_a_plugin(folder: Path, tmp_path: Path) -> None:
+    """Its own options are known, too."""
+    texts = [tmp_path / "train.zh", tmp_path / "train.en"]
+    for path in texts:
+        first = lines(folder / path.name)[:20]
+        path.write_text("".join(f"{line}\n" for line in first))
+    plugin = Path(__file__).parents[2] / "examples" / "my_system.py"
+    words = [sys.executable, "-c", SYSTEM, *texts, tmp_path / "model", plugin]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

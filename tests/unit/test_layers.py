@@ -11,44 +11,35 @@ import hopefear
 
 PACKAGE = Path(hopefear.__file__).parent
 
-# Every room of the package and the rooms that it may import, leaves first. A name with a dot is one
-# module or folder inside a room; a module has the row of the longest name that fits it. So learning
-# sees the contract of decoders, but no decoder.
-CORPUS = {"base", "text"}
-MAY_IMPORT: dict[str, set[str]] = {
-    "base": set(),
-    "text": {"base"},
-    "align": CORPUS,
-    "lm": CORPUS,
-    "rules": CORPUS,
-    "features": CORPUS | {"rules"},
-    "forest": CORPUS,
-    "metrics": CORPUS,
-    "decode": CORPUS | {"lm", "rules", "features", "forest"},
-    "decode.contract": CORPUS | {"lm", "rules", "features"},
-    "learn": CORPUS | {"forest", "metrics", "decode.contract"},
-    "learn.tuner": CORPUS | {"metrics", "learn.pool"},
-    "learn.pool": CORPUS | {"forest", "metrics", "decode.contract", "learn.tuner"},
-    "learn.steps": CORPUS | {"learn.tuner"},
-    "learn.batch": CORPUS | {"forest", "metrics", "learn.tuner", "learn.pool"},
-    "learn.online": CORPUS | {"forest", "metrics", "learn.tuner", "learn.pool", "learn.steps"},
-    "learn.loop": CORPUS
-    | {
-        "forest",
-        "metrics",
-        "decode.contract",
-        "learn.tuner",
-        "learn.pool",
-        "learn.batch",
-        "learn.online",
-    },
+# Every room of the package and exactly the rooms that it imports, leaves first: a row names rows
+# above it only, and nothing that it does not need. A name with a dot is one module or folder inside
+# a room; a module has the row of the longest name that fits it. Naming a room names what is inside.
+_ROWS = {
+    "base": "",
+    "text": "base",
+    "align": "base",
+    "lm": "base",
+    "rules": "base",
+    "metrics": "base text",
+    "features": "base text rules",
+    "forest": "base text",
+    "decode.contract": "base text lm rules features",
+    "decode": "base text lm rules features forest decode.contract",
+    "learn.steps": "base",
+    "learn.pool.candidates": "base metrics",
+    "learn.tuner": "base metrics learn.pool.candidates",
+    "learn.pool": "base metrics forest decode.contract learn.pool.candidates learn.tuner",
+    "learn.batch": "base metrics forest learn.tuner learn.pool",
+    "learn.online": "base metrics forest learn.steps learn.tuner learn.pool",
+    "learn.loop": "base metrics forest decode.contract learn.tuner learn.pool learn.online",
+    "learn": "base text metrics forest learn.tuner learn.pool",
+    "model": "base text align lm rules metrics features forest decode learn.loop",
+    "analysis": "base text metrics forest decode learn.loop model",
+    "serve": "base text forest decode model",
+    "api": "base text metrics learn model",
+    "cli": "base text align lm rules metrics forest decode learn model analysis serve",
 }
-BELOW = {"base", "text", "align", "lm", "rules", "features", "forest", "metrics", "decode", "learn"}
-MAY_IMPORT["model"] = BELOW
-MAY_IMPORT["analysis"] = BELOW | {"model"}
-MAY_IMPORT["serve"] = BELOW | {"model"}
-MAY_IMPORT["api"] = BELOW | {"model"}
-MAY_IMPORT["cli"] = BELOW | {"model", "analysis", "serve", "api"}
+MAY_IMPORT = {room: set(names.split()) for room, names in _ROWS.items()}
 TOP = {"__init__", "__main__"}  # may import anything
 
 
@@ -60,6 +51,11 @@ def row(module: str) -> str:
         if name in MAY_IMPORT:
             return name
     return parts[0]
+
+
+def is_inside(module: str, rooms: set[str]) -> bool:
+    """Whether the row of `module` is one of `rooms`, or inside one."""
+    return any(f"{row(module)}.".startswith(f"{room}.") for room in rooms)
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -79,21 +75,40 @@ def imported_modules(path: Path) -> set[str]:
     return {name for name in inside if name.split(".")[0] not in ("_engine", "__version__")}
 
 
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
-)
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if module_name(path) not in TOP]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_go_down(path: Path) -> None:
-    here = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-    if here in TOP:
-        return
+    here = module_name(path)
     assert row(here) in MAY_IMPORT, f"{here}: new room; give it a place in MAY_IMPORT"
-    allowed = MAY_IMPORT[row(here)] | {row(here)}
     upward = {
         module
         for module in imported_modules(path)
-        if row(module) not in allowed and row(module).split(".")[0] not in allowed
+        if row(module) != row(here) and not is_inside(module, MAY_IMPORT[row(here)])
     }
     assert not upward, f"{here} imports {sorted(upward)}"
+
+
+def test_rows_name_rows_above_them() -> None:
+    rooms = list(MAY_IMPORT)
+    for place, room in enumerate(rooms):
+        assert MAY_IMPORT[room] <= set(rooms[:place]), room
+
+
+def test_rows_name_nothing_that_is_not_imported() -> None:
+    imported: dict[str, set[str]] = {room: set() for room in MAY_IMPORT}
+    for path in FILES:
+        imported[row(module_name(path))] |= imported_modules(path)
+    for room, allowed in MAY_IMPORT.items():
+        unused = {
+            other for other in allowed if not any(is_inside(m, {other}) for m in imported[room])
+        }
+        assert not unused, f"{room} imports nothing of {sorted(unused)}; take it off the table"
 
 
 def test_the_parser_sees_imports(tmp_path: Path) -> None:

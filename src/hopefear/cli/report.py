@@ -15,7 +15,7 @@ from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
     from hopefear.analysis.report.outputs import Outputs, TestSet
-    from hopefear.analysis.report.runs import System
+    from hopefear.analysis.report.runs import ComparedSystem
 
 
 @register("command", "report")
@@ -95,7 +95,7 @@ class Report(Command):
             raise OptionError("--no-translations: then --test and --model have no use")
 
     def _outputs(
-        self, systems: Sequence[System], console: Console
+        self, systems: Sequence[ComparedSystem], console: Console
     ) -> tuple[Outputs | None, list[str]]:
         """Translations; without --test only if they can be had, and else why not."""
         from hopefear.analysis.report import outputs
@@ -123,7 +123,7 @@ class Report(Command):
             console.warn(note)
             return None, [note]
 
-    def _text(self, systems: Sequence[System]) -> TestSet:
+    def _text(self, systems: Sequence[ComparedSystem]) -> TestSet:
         from hopefear.analysis.report.outputs import TestSet, tuning_set
 
         if self.test is None:

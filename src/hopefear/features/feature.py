@@ -18,9 +18,10 @@ Or just a function, which gives the parts behind the name (docs/features.md):
     @feature("question")
     def question(use: RuleUse) -> Iterable[tuple[str, float]]: ...
 
-In C++, for speed, and for features with a state that follows the target from word to word: the
-engine's `Template` (cpp/features/feature.hpp); the class here only makes it. `target_bigrams.py`
-with cpp/features/target_bigrams.cpp is made to be copied.
+In C++, for speed, and for features with a state that follows the target from word to word: a
+`Template` of the engine (cpp/features/feature.hpp), which registers itself by the same name, and an
+`EngineFeature` here, which has its options. `target_bigrams.py` with
+cpp/features/sparse/target_bigrams.cpp is made to be copied.
 
 Either way: no state outside of what the contract gives, equal calls fire equal features.
 """
@@ -34,7 +35,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from hopefear._engine import FeatureTemplate, python_template
+from hopefear._engine import FeatureTemplate, engine_template, python_template
 from hopefear.base import config, registry
 from hopefear.base.errors import OptionError
 from hopefear.features.word_lists import WordLists
@@ -101,6 +102,22 @@ class PythonFeature(Feature):
             return feature.fire(use)
 
         return python_template(self.label, fire, _make_use, self.needs_gaps, self.needs_tags)
+
+
+class EngineFeature(Feature):
+    """Base of templates written in C++: the file of the same name in cpp/features/sparse/."""
+
+    def engine_options(self, lists: WordLists) -> dict[str, object]:
+        """The options that the C++ half takes: the fields, unless a subclass says otherwise.
+
+        Values are None, bool, int, float, str, or lists and tuples of these.
+        """
+        return {
+            field.name: getattr(self, field.attribute) for field in config.fields_of(type(self))
+        }
+
+    def make(self, lists: WordLists) -> FeatureTemplate:
+        return engine_template(self.label, self.engine_options(lists))
 
 
 FireFunction = Callable[[RuleUse], Iterable[tuple[str, float]]]

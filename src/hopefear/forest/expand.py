@@ -92,7 +92,7 @@ def expand(
     scores: ArrayLike | None = None,
     merge_goal: bool = True,
     eager: bool = False,
-    limit: int = 50_000_000,
+    limit: int = _engine.EXPAND_LIMIT,
 ) -> Expanded:
     """Every node of the forest in each of its states; the goal's states become one node.
 

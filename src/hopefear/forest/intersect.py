@@ -22,8 +22,6 @@ from hopefear.forest.prune import select
 from hopefear.forest.score import Roots, roots_of, scores_of, useful_scores
 from hopefear.text.tokenizers.plain import split_words
 
-LIMIT = 50_000_000
-
 
 class Intersection(NamedTuple):
     """A forest whose derivations of `roots` are those that yield the target (or a prefix)."""
@@ -51,7 +49,7 @@ def intersect(
     prefix: bool = False,
     roots: Roots | None = None,
     scores: ArrayLike | None = None,
-    limit: int = LIMIT,
+    limit: int = _engine.EXPAND_LIMIT,
 ) -> Intersection:
     """The derivations of the roots that yield the target, or with `prefix` any prefix of it.
 
@@ -86,7 +84,7 @@ def best_other(
     prefix: bool = False,
     roots: Roots | None = None,
     scores: ArrayLike | None = None,
-    limit: int = LIMIT,
+    limit: int = _engine.EXPAND_LIMIT,
 ) -> list[Derivation | None]:
     """For each root its best derivation that does not yield the target (no prefix of it).
 

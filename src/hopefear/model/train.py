@@ -1,9 +1,9 @@
 """Training: two texts in, a model directory out.
 
-Text steps, word alignment, language model, rules, word lists, word classes; each is a `Step` that
-knows what its outputs depend on. What a step made is kept with a fingerprint of that, in
-`work/steps.json`: a run that was stopped goes on behind the last finished step, and a run with
-other options does again only what depends on them.
+Text steps, word alignment, language model, rules, word lists, word classes; each is a
+`TrainingStep` that knows what its outputs depend on. What a step made is kept with a fingerprint of
+that, in `work/steps.json`: a run that was stopped resumes after the last finished step, and a run
+with other options repeats only what depends on them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LOCK_FILE = "lock"
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """One step: its name, what it depends on, what it leaves, and the work."""
 
     name: str
@@ -111,7 +111,7 @@ class _Training:
         report["seconds"] = round(time.monotonic() - started, 3)
         return report
 
-    def _run(self, steps: list[Step], tagger: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, steps: list[TrainingStep], tagger: dict[str, Any]) -> dict[str, Any]:
         """What is not done yet; nobody else writes into the directory."""
         self._sweep()
         state = self._read_state()
@@ -171,7 +171,7 @@ class _Training:
         with write_text(self.work / STATE_FILE) as file:
             json.dump(state, file, indent=1)
 
-    def _sizes(self, step: Step) -> dict[str, int] | None:
+    def _sizes(self, step: TrainingStep) -> dict[str, int] | None:
         paths = {name: self.directory / name for name in step.outputs}
         if not all(path.is_file() for path in paths.values()):
             return None
@@ -193,7 +193,7 @@ class _Training:
         found = {name: path for name, path in given.items() if path is not None}
         return {**self.inputs, **self._given_with_texts(), **found}
 
-    def _steps(self, hashes: dict[str, str]) -> list[Step]:
+    def _steps(self, hashes: dict[str, str]) -> list[TrainingStep]:
         options = self.options
         rules = part_of(CleanRules, options)
         classes = [hashes.pop(name, None) for name in _CLASS_FILES]
@@ -215,22 +215,22 @@ class _Training:
         if not options.tokenized and options.casing != "none":
             names += [casing_name(side) for side in SIDES]
         steps = [
-            Step("text", text, (*names, f"{WORK}/text.json"), self._text),
-            Step("alignment", aligned, (f"{WORK}/alignment.txt",), self._alignment),
-            Step("language model", lm, (LM_FILE,), self._language_model),
-            Step("rules", table, (TABLE_FILE,), self._rules),
-            Step("word lists", lists, (LISTS_FILE,), self._word_lists),
+            TrainingStep("text", text, (*names, f"{WORK}/text.json"), self._text),
+            TrainingStep("alignment", aligned, (f"{WORK}/alignment.txt",), self._alignment),
+            TrainingStep("language model", lm, (LM_FILE,), self._language_model),
+            TrainingStep("rules", table, (TABLE_FILE,), self._rules),
+            TrainingStep("word lists", lists, (LISTS_FILE,), self._word_lists),
         ]
         if options.clusters or any(classes):
             depends = {"text": text, "clusters": options.clusters, "given": classes, "version": 1}
-            steps.append(Step("word classes", depends, (CLASSES_FILE,), self._word_classes))
+            steps.append(TrainingStep("word classes", depends, (CLASSES_FILE,), self._word_classes))
         for number in range(options.folds):
             fold = {"rules": table, "lm": lm, "fold": [number, options.folds]}
             place = f"{FOLDS}/{number}"
             outputs = (f"{place}/{TABLE_FILE}",) + (
                 () if options.lm_text is not None else (f"{place}/{LM_FILE}",)
             )
-            steps.append(Step(f"fold {number}", fold, outputs, partial(self._fold, number)))
+            steps.append(TrainingStep(f"fold {number}", fold, outputs, partial(self._fold, number)))
         return steps
 
     def _language(self, side: str) -> str:

@@ -7,17 +7,19 @@ import re
 import pytest
 
 from hopefear.analysis.report.derivations import columns, picture, steps_table, visible
-from hopefear.analysis.report.outputs import Step, Translation
+from hopefear.analysis.report.outputs import DerivationStep, Translation
 from hopefear.base.weights import sparse_vector
 from hopefear.decode.trace import Use, source_side
 
 
-def step(depth: int, span, source, places, target, *, gaps=(), rule=1, symbol="X") -> Step:
+def step(
+    depth: int, span, source, places, target, *, gaps=(), rule=1, symbol="X"
+) -> DerivationStep:
     use = Use(
         edge=0, rule=rule, symbol=symbol, span=span, source=source, gaps=gaps, target=target,
         begin=0, end=0, places=places, depth=depth, features=sparse_vector({}),
     )  # fmt: skip
-    return Step(use, -1.5)
+    return DerivationStep(use, -1.5)
 
 
 #: das <b> haus -> the house, with the second phrase first

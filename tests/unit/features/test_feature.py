@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
+from hopefear._engine import engine_template, engine_templates
 from phrase_small import SmallModel, named
 
+from hopefear.base import registry
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import Weights
-from hopefear.features.feature import Feature, PythonFeature, RuleUse, make_feature
+from hopefear.features.feature import EngineFeature, Feature, PythonFeature, RuleUse, make_feature
 from hopefear.features.sparse.phrase_length import PhraseLength
 
 pytestmark = pytest.mark.engine
@@ -108,3 +111,42 @@ def test_a_decoder_that_its_feature_knows_is_collected() -> None:
     del decoder, feature, known
     gc.collect()
     assert gone() is None
+
+
+def test_every_template_of_the_engine_has_a_python_half() -> None:
+    components = {name: registry.get("feature", name) for name in registry.names("feature")}
+    engine = [name for name, cls in components.items() if issubclass(cls, EngineFeature)]
+    assert engine == engine_templates()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("rule-shapes", {}, "rule-shapes: not in the engine, which has count-discount, "),
+        ("rule-shape", {}, "rule-shape: option runs: not given, expected bool; "),
+        ("rule-shape", {"runs": 1}, "rule-shape: option runs: found 1, expected bool; "),
+        ("rule-shape", {"runs": True, "x": 1}, "option x: unknown option, expected no more than r"),
+        ("rule-id", {"x": None}, "rule-id: option x: unknown option, expected no options; "),
+        ("rule-shape", {"runs": {}}, "option runs: found {}, expected None, bool, int, float, "),
+        ("structural-distortion", {"longest": 1.5}, "longest: found 1.5, expected int; "),
+        ("structural-distortion", {"longest": 2**63}, "longest: found 9223372036854775808, exp"),
+        ("count-discount", {"bins": [1, 2, "x", 4]}, "bins: found [1, 2, 'x', …], expected list[i"),
+        ("deletion", {"words": [("a", "b")]}, "words: found [['a', 'b']], expected list[str] | N"),
+        (
+            "word-context",
+            {"pairs": [("a",)], "source": None, "target": None},
+            "pairs: found [['a']], expected list[tuple[str, str]] | None; ",
+        ),
+        ("rule-history", {"words": [], "levels": "wx"}, "levels: found 'wx', expected some of wcb"),
+        (
+            "word-edges",
+            {"source": [], "target": [], "combinations": [("a", [(7, 0)])]},
+            "combinations: no such edge or level in 'a', expected ",
+        ),
+    ],
+)
+def test_options_of_the_engine_are_checked(
+    name: str, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        engine_template(name, options)

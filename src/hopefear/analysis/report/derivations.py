@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hopefear.analysis.report.html import Markup, element
-from hopefear.analysis.report.outputs import Step, Translation
+from hopefear.analysis.report.outputs import DerivationStep, Translation
 from hopefear.decode.trace import source_side
 
 TINTS = 6  # classes c0 to c5: neighbours differ
@@ -68,9 +68,9 @@ def steps_table(source: Sequence[str], translation: Translation) -> Markup | Non
     return element("div", table, class_="scroll", tabindex=0, role="group", aria_label="steps")
 
 
-def visible(steps: Sequence[Step]) -> list[tuple[Step, int]]:
+def visible(steps: Sequence[DerivationStep]) -> list[tuple[DerivationStep, int]]:
     """Steps of a tree in pre-order with their level, without those that only join others."""
-    found: list[tuple[Step, int]] = []
+    found: list[tuple[DerivationStep, int]] = []
     hidden: list[bool] = []  # of the ancestors
     for number, step in enumerate(steps):
         depth = step.use.depth
@@ -83,7 +83,7 @@ def visible(steps: Sequence[Step]) -> list[tuple[Step, int]]:
     return found
 
 
-def target_side(step: Step, tree: bool) -> str:
+def target_side(step: DerivationStep, tree: bool) -> str:
     """Words, and [1], [2] for parts that other steps translate; in phrase search the part is what
     was translated before, which goes unsaid.
     """
@@ -98,7 +98,10 @@ def target_side(step: Step, tree: bool) -> str:
 
 
 def _draw(
-    source: Sequence[str], translation: Translation, steps: Sequence[tuple[Step, int]], tree: bool
+    source: Sequence[str],
+    translation: Translation,
+    steps: Sequence[tuple[DerivationStep, int]],
+    tree: bool,
 ) -> Markup:
     above = [0] * len(source)  # the step that translates each word
     below = [0] * len(translation.words)
@@ -182,7 +185,7 @@ def columns(text: str) -> float:
     )
 
 
-def _tints(steps: Sequence[Step]) -> list[int]:
+def _tints(steps: Sequence[DerivationStep]) -> list[int]:
     """A tint for each step, by the first word of its source."""
     order = sorted(range(len(steps)), key=lambda n: (steps[n].use.source or (10**6,))[0])
     tints = [0] * len(steps)
@@ -213,7 +216,7 @@ def _block(boxes: Sequence[Box], y: float) -> Markup:
 
 
 def _ribbon(
-    step: Step, upper: Sequence[Box], lower: Sequence[Box], top: float, bottom: float
+    step: DerivationStep, upper: Sequence[Box], lower: Sequence[Box], top: float, bottom: float
 ) -> list[Markup]:
     """From the source side of a phrase to its target side; nothing if it has only one."""
     use = step.use
@@ -230,7 +233,7 @@ def _ribbon(
 
 
 def _links(
-    step: Step,
+    step: DerivationStep,
     links: Sequence[tuple[int, int]],
     upper: Sequence[Box],
     lower: Sequence[Box],
@@ -256,7 +259,11 @@ def _links(
 
 
 def _branches(
-    steps: Sequence[tuple[Step, int]], number: int, level: int, upper: Sequence[Box], top: float
+    steps: Sequence[tuple[DerivationStep, int]],
+    number: int,
+    level: int,
+    upper: Sequence[Box],
+    top: float,
 ) -> Markup:
     """Lines from a rule to the rules and the words directly below it."""
     step = steps[number][0]
@@ -270,7 +277,7 @@ def _branches(
     return element("path", d="".join(f"M{x:.1f} {y}L{a:.1f} {b}" for a, b in ends), class_="branch")
 
 
-def _node(step: Step, level: int, upper: Sequence[Box]) -> list[Markup]:
+def _node(step: DerivationStep, level: int, upper: Sequence[Box]) -> list[Markup]:
     x, y, label = _middle(step, upper), _height(level), step.use.symbol or "·"
     size = max(22.0, columns(label) * _CHARACTER + 10)
     return [
@@ -283,6 +290,6 @@ def _height(level: int) -> int:
     return _EDGE + level * _LEVEL + 11
 
 
-def _middle(step: Step, upper: Sequence[Box]) -> float:
+def _middle(step: DerivationStep, upper: Sequence[Box]) -> float:
     begin, end = step.use.span or (0, 1)
     return (upper[begin].x + _end([upper[end - 1]])) / 2

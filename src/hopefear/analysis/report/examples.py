@@ -16,7 +16,7 @@ import numpy as np
 from hopefear.analysis.report.derivations import picture, steps_table
 from hopefear.analysis.report.html import Child, Markup, element
 from hopefear.analysis.report.outputs import Outputs, Translation
-from hopefear.analysis.report.runs import System
+from hopefear.analysis.report.runs import ComparedSystem
 from hopefear.analysis.report.tables import named, prose, section
 
 
@@ -28,7 +28,7 @@ def chosen(outputs: Outputs, count: int) -> list[int]:
     return [int(number) for number in order[:count]]
 
 
-def examples(systems: Sequence[System], outputs: Outputs, count: int) -> Markup | None:
+def examples(systems: Sequence[ComparedSystem], outputs: Outputs, count: int) -> Markup | None:
     numbers = chosen(outputs, count)
     if not numbers:
         return None
@@ -55,7 +55,7 @@ def examples(systems: Sequence[System], outputs: Outputs, count: int) -> Markup 
     )
 
 
-def _controls(systems: Sequence[System]) -> Markup:
+def _controls(systems: Sequence[ComparedSystem]) -> Markup:
     """Hidden where no script runs."""
     choices: list[Child] = []
     if len(systems) > 1:
@@ -81,7 +81,7 @@ def _controls(systems: Sequence[System]) -> Markup:
     return element("form", parts, class_="controls", hidden=True, id="controls")
 
 
-def _example(systems: Sequence[System], outputs: Outputs, number: int) -> Markup:
+def _example(systems: Sequence[ComparedSystem], outputs: Outputs, number: int) -> Markup:
     source, references = outputs.source[number], outputs.references[number]
     values = [float(scores.sentences[number]) for scores in outputs.scores]
     known = _known(references)
@@ -124,7 +124,7 @@ def _example(systems: Sequence[System], outputs: Outputs, number: int) -> Markup
 
 
 def _distinct(
-    systems: Sequence[System], outputs: Outputs, number: int
+    systems: Sequence[ComparedSystem], outputs: Outputs, number: int
 ) -> list[tuple[list[int], Translation]]:
     """Translations, and which systems have the same one that came about in the same way."""
     found: dict[object, tuple[list[int], Translation]] = {}

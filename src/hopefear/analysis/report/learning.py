@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from hopefear.analysis.report.charts import Chart, Line, draw
 from hopefear.analysis.report.html import Markup, element
-from hopefear.analysis.report.runs import System
+from hopefear.analysis.report.runs import ComparedSystem
 from hopefear.analysis.report.tables import prose, section, table
 
 
-def learning(systems: Sequence[System]) -> Markup:
+def learning(systems: Sequence[ComparedSystem]) -> Markup:
     """Scores by iteration and by time, what was learned from, length ratios."""
     charts = []
     for title in dict.fromkeys(system.shown.metric.title for system in systems):
@@ -54,7 +54,7 @@ def learning(systems: Sequence[System]) -> Markup:
     return section("learning", "Learning", prose(" ".join(said)), figures, numbers)
 
 
-def _curves(number: int, system: System, name: str) -> list[Line]:
+def _curves(number: int, system: ComparedSystem, name: str) -> list[Line]:
     """A line of the score, and a dashed one if there is a held-out set."""
     lines = []
     for prefix, dashed in (("", False), ("heldout_", True)):
@@ -73,13 +73,13 @@ def _curves(number: int, system: System, name: str) -> list[Line]:
     return lines
 
 
-def _timed(number: int, system: System) -> Line:
+def _timed(number: int, system: ComparedSystem) -> Line:
     run = system.shown
     points = [(max(s, 1e-3), r["score"]) for s, r in zip(run.seconds, run.records, strict=True)]
     return Line(system.name, number, points, best=run.chosen)
 
 
-def _hopes(number: int, system: System) -> Line | None:
+def _hopes(number: int, system: ComparedSystem) -> Line | None:
     """The score, with a bar from what was learned away from to what was learned towards."""
     run = system.shown
     bars = [
@@ -95,7 +95,7 @@ def _hopes(number: int, system: System) -> Line | None:
     return Line(system.name, number, points, bars=bars, bar_names=names, best=run.chosen)
 
 
-def _records(system: System) -> Markup:
+def _records(system: ComparedSystem) -> Markup:
     """The numbers of the charts."""
     columns = {
         "score": ".2f",

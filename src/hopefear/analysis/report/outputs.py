@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopefear.analysis.report.runs import System
+from hopefear.analysis.report.runs import ComparedSystem
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.progress import Display
 from hopefear.base.threads import in_order
@@ -54,7 +54,7 @@ class TestSet:
 
 
 @dataclass(frozen=True)
-class Step:
+class DerivationStep:
     """A step of a derivation: where it is, and what the model thinks of it."""
 
     use: trace.Use
@@ -66,7 +66,7 @@ class Translation(NamedTuple):
 
     words: list[str]
     score: float | None = None  # the model's
-    steps: list[Step] | None = None
+    steps: list[DerivationStep] | None = None
     links: Sequence[tuple[int, int]] = ()  # word alignment, from the rules
 
 
@@ -99,7 +99,7 @@ class Outputs:
 
 
 def translate(
-    systems: Sequence[System],
+    systems: Sequence[ComparedSystem],
     test: TestSet,
     *,
     models: Sequence[Path] = (),
@@ -152,7 +152,7 @@ def translate(
     return _scored(test, source, references, found, notes, "none" if tokens == {True} else "model")
 
 
-def given(systems: Sequence[System], test: TestSet, files: Sequence[Path]) -> Outputs:
+def given(systems: Sequence[ComparedSystem], test: TestSet, files: Sequence[Path]) -> Outputs:
     """Translations that are there already: a file for each run, in their order."""
     every = [run for system in systems for run in system.runs]
     if len(files) != len(every):
@@ -276,7 +276,7 @@ class _Decode:
         if best is None:
             return Translation([])
         uses = translator.model.rule_system.uses(best)
-        steps = [Step(use, translator.weights.dot(use.features)) for use in uses]
+        steps = [DerivationStep(use, translator.weights.dot(use.features)) for use in uses]
         links = trace.word_alignment(uses, translator.links(sentence))
         return Translation(list(best.words), best.score, steps, links)
 
@@ -329,7 +329,7 @@ def _summarized(metrics: Mapping[str, Metric], statistics: Mapping[str, list[Int
 # -- which text --
 
 
-def tuning_set(systems: Sequence[System]) -> TestSet:
+def tuning_set(systems: Sequence[ComparedSystem]) -> TestSet:
     """The set that all runs were tuned on, if it is one and still there."""
     first = systems[0].runs[0]
     wanted = first.config.get("contents", {})

@@ -17,7 +17,7 @@ from hopefear.analysis.report.examples import examples
 from hopefear.analysis.report.html import Markup, element
 from hopefear.analysis.report.learning import learning
 from hopefear.analysis.report.outputs import Outputs
-from hopefear.analysis.report.runs import Feature, System
+from hopefear.analysis.report.runs import ComparedSystem, FeatureWeights
 from hopefear.analysis.report.tables import (
     Comparisons,
     configuration,
@@ -41,10 +41,10 @@ TITLES = {
 
 
 def page(
-    systems: Sequence[System],
+    systems: Sequence[ComparedSystem],
     outputs: Outputs | None,
     comparisons: Comparisons,
-    heaviest: Sequence[Feature],
+    heaviest: Sequence[FeatureWeights],
     *,
     title: str = "Tuning report",
     count: int = 100,

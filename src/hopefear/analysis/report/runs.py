@@ -1,7 +1,7 @@
 """What run directories say: systems, their runs, the iterations, the heaviest features.
 
-Goes in: directories of `hopefear tune`. Comes out: a `System` for each, or for each group of runs
-that differ in their seed only: a directory made with `tune --runs N` is such a group, and
+Takes directories of `hopefear tune` and returns a `ComparedSystem` for each, or for each group of
+runs that differ in their seed only: a directory made with `tune --runs N` is such a group, and
 `group=N` takes N directories in a row as one.
 """
 
@@ -18,7 +18,7 @@ from hopefear.model.run import Run
 
 
 @dataclass
-class System:
+class ComparedSystem:
     """Runs that differ in their seed only; `name` is how the page calls it."""
 
     name: str
@@ -36,7 +36,7 @@ class System:
 
 def read_systems(
     paths: Sequence[Path], *, names: Sequence[str] = (), group: int = 1
-) -> list[System]:
+) -> list[ComparedSystem]:
     """The systems of run directories, in their order."""
     if not paths:
         raise OptionError("no run; give one or more directories of 'hopefear tune'")
@@ -51,7 +51,7 @@ def read_systems(
             f"--names: {len(names)} names for {len(parts)} systems; give one for each"
         )
     return [
-        System(name, [run for path in some for run in Run(path).members])
+        ComparedSystem(name, [run for path in some for run in Run(path).members])
         for name, some in zip(names or unique_names(parts), parts, strict=True)
     ]
 
@@ -70,7 +70,7 @@ def unique_names(groups: Sequence[Sequence[Path]]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Feature:
+class FeatureWeights:
     """A feature's weight in the shown run of each system."""
 
     name: str
@@ -80,7 +80,7 @@ class Feature:
     path: list[list[float] | None]
 
 
-def heaviest(systems: Sequence[System], count: int) -> list[Feature]:
+def heaviest(systems: Sequence[ComparedSystem], count: int) -> list[FeatureWeights]:
     """Those with the largest share of the learned weights in any system, largest first."""
     histories = [_History(system.shown) for system in systems]
     shares: dict[str, float] = {}
@@ -91,7 +91,7 @@ def heaviest(systems: Sequence[System], count: int) -> list[Feature]:
     names = sorted(shares, key=lambda name: (-shares[name], name))[:count]
     paths = [history.paths(names) for history in histories]
     return [
-        Feature(
+        FeatureWeights(
             name,
             [h.weights[name] for h in histories],
             [h.weights[name] / h.norm(h.weights) for h in histories],

@@ -14,7 +14,7 @@ from typing import Any
 from hopefear.analysis.report.charts import key, sparkline
 from hopefear.analysis.report.html import Child, Markup, element
 from hopefear.analysis.report.outputs import TUNING_SET, Outputs
-from hopefear.analysis.report.runs import Feature, System
+from hopefear.analysis.report.runs import ComparedSystem, FeatureWeights
 from hopefear.base.progress import duration
 from hopefear.learn.loop.run import flat
 from hopefear.metrics.significance import Outcome
@@ -57,7 +57,7 @@ def table(
     return element("div", made, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-def named(number: int, system: System) -> Markup:
+def named(number: int, system: ComparedSystem) -> Markup:
     """A system's name beside its mark."""
     return element("span", key(number), element("bdi", system.name), class_="name")
 
@@ -80,7 +80,9 @@ def prose(text: Child) -> Markup:
 # -- summary --
 
 
-def summary(systems: Sequence[System], outputs: Outputs | None, comparisons: Comparisons) -> Markup:
+def summary(
+    systems: Sequence[ComparedSystem], outputs: Outputs | None, comparisons: Comparisons
+) -> Markup:
     metrics = list(dict.fromkeys(system.shown.metric.title for system in systems))
     # On the tuning set itself BLEU is there already.
     tested = outputs is not None and (outputs.title != TUNING_SET or metrics != ["BLEU"])
@@ -133,7 +135,7 @@ def _dev(run: Run) -> float:
     return float(run.best["score"])
 
 
-def _quality(system: System) -> float:
+def _quality(system: ComparedSystem) -> float:
     return statistics.mean(run.metric.quality(_dev(run)) for run in system.runs)
 
 
@@ -158,7 +160,7 @@ def _p_cell(outcome: Outcome | None) -> Child:
 # -- scores --
 
 
-def scores(systems: Sequence[System], outputs: Outputs) -> Markup:
+def scores(systems: Sequence[ComparedSystem], outputs: Outputs) -> Markup:
     """Metrics, n-gram precisions and lengths of the text."""
     several = any(len(system.runs) > 1 for system in systems)
     orders = len(outputs.scores[0].precisions)
@@ -200,7 +202,7 @@ def scores(systems: Sequence[System], outputs: Outputs) -> Markup:
     )
 
 
-def significance(systems: Sequence[System], comparisons: Comparisons) -> Markup | None:
+def significance(systems: Sequence[ComparedSystem], comparisons: Comparisons) -> Markup | None:
     """Each system against each other one."""
     if len(systems) < 2:
         return None
@@ -238,7 +240,7 @@ def significance(systems: Sequence[System], comparisons: Comparisons) -> Markup 
 # -- features --
 
 
-def features(systems: Sequence[System], found: Sequence[Feature]) -> Markup | None:
+def features(systems: Sequence[ComparedSystem], found: Sequence[FeatureWeights]) -> Markup | None:
     """The heaviest, and how they changed."""
     if not found:
         return None
@@ -256,7 +258,7 @@ def features(systems: Sequence[System], found: Sequence[Feature]) -> Markup | No
     return section("features", "Features", prose(said), table(header, rows, "features"))
 
 
-def _weight(feature: Feature, number: int) -> Child:
+def _weight(feature: FeatureWeights, number: int) -> Child:
     value, path = feature.final[number], feature.path[number]
     if path is None:
         return element("span", _number(value), element("small", "fixed"), class_="weight")
@@ -286,7 +288,7 @@ def _percent(share: float) -> str:
 # -- configuration --
 
 
-def configuration(systems: Sequence[System]) -> Markup:
+def configuration(systems: Sequence[ComparedSystem]) -> Markup:
     """What differs between the runs, then everything."""
     tables = [dict(flat(system.shown.config)) for system in systems]
     keys = list(dict.fromkeys(k for config in tables for k in config))
@@ -319,7 +321,7 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def remarks(systems: Sequence[System], notes: Sequence[str]) -> Markup | None:
+def remarks(systems: Sequence[ComparedSystem], notes: Sequence[str]) -> Markup | None:
     """Warnings of the runs, and of this report."""
     places: dict[str, list[str]] = {}  # of each remark
     for system in systems:

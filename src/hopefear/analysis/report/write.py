@@ -8,7 +8,7 @@ from typing import Any
 
 from hopefear.analysis.report.outputs import Outputs, compare
 from hopefear.analysis.report.page import page
-from hopefear.analysis.report.runs import System, heaviest
+from hopefear.analysis.report.runs import ComparedSystem, heaviest
 from hopefear.base.files import write_text
 from hopefear.base.progress import Display
 from hopefear.metrics.significance import Outcome
@@ -18,7 +18,7 @@ Comparisons = Mapping[tuple[int, int], Outcome | None]
 
 def write_report(
     path: Path,
-    systems: Sequence[System],
+    systems: Sequence[ComparedSystem],
     outputs: Outputs | None,
     *,
     notes: Sequence[str] = (),
@@ -71,7 +71,7 @@ def _comparisons(outputs: Outputs | None, display: Display) -> dict[tuple[int, i
 
 
 def _system(
-    number: int, system: System, outputs: Outputs | None, comparisons: Comparisons
+    number: int, system: ComparedSystem, outputs: Outputs | None, comparisons: Comparisons
 ) -> dict[str, Any]:
     run = system.shown
     report: dict[str, Any] = {

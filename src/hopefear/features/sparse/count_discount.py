@@ -2,8 +2,7 @@
 
 Fires `count-discount:1`, `count-discount:[4,5]`, beyond the last bin `count-discount:[101,)`: rules
 that were seen once are rewarded or punished as tuning likes, and so on (Chiang's count_i and
-count_[i,j]). Counts that are fractions are rounded up. The template itself is
-cpp/features/count_discount.cpp.
+count_[i,j]). Counts that are fractions are rounded up.
 """
 
 from __future__ import annotations
@@ -12,17 +11,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from hopefear._engine import FeatureTemplate, count_discount
 from hopefear.base.config import option
 from hopefear.base.errors import OptionError
 from hopefear.base.registry import register
-from hopefear.features.feature import Feature
-from hopefear.features.word_lists import WordLists
+from hopefear.features.feature import EngineFeature
 
 
 @register("feature", "count-discount")
 @dataclass(frozen=True, kw_only=True)
-class CountDiscount(Feature):
+class CountDiscount(EngineFeature):
     label: ClassVar[str] = "count-discount"
 
     bins: list[int] = option(
@@ -32,6 +29,3 @@ class CountDiscount(Feature):
     def __post_init__(self) -> None:
         if any(low >= high for low, high in pairwise(self.bins)):
             raise OptionError(f"bins: {self.bins} does not ascend; give such as 1 2 3 5 10")
-
-    def make(self, lists: WordLists) -> FeatureTemplate:
-        return count_discount(self.label, self.bins)

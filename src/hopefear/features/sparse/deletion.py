@@ -1,7 +1,7 @@
 """Source words that no target word is linked to.  [eidelman2013]
 
 Fires `deletion:de` for an unaligned source word of a rule (thesis, 3.4.3), for the 150 words that
-are most often unaligned in the training text. The template itself is cpp/features/deletion.cpp.
+are most often unaligned in the training text.
 """
 
 from __future__ import annotations
@@ -9,20 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hopefear._engine import FeatureTemplate, deletion
 from hopefear.base.config import option
 from hopefear.base.registry import register
-from hopefear.features.feature import Feature
+from hopefear.features.feature import EngineFeature
 from hopefear.features.word_lists import WordLists
 
 
 @register("feature", "deletion")
 @dataclass(frozen=True, kw_only=True)
-class Deletion(Feature):
+class Deletion(EngineFeature):
     label: ClassVar[str] = "deletion"
 
     size: int = option(150, min=0, help="for so many most often unaligned words; 0: all words")
 
-    def make(self, lists: WordLists) -> FeatureTemplate:
+    def engine_options(self, lists: WordLists) -> dict[str, object]:
         words = lists.words("deleted", self.size, self.label) if self.size else None
-        return deletion(self.label, words)
+        return {"words": words}

@@ -2,8 +2,7 @@
 
 Fires `insertion:the|maison` for an unaligned target word with every source word of its rule
 (thesis, equation 3.12), or with `with_source=false` `insertion:the` alone (Chiang's `insert-the`).
-Only for the 150 words that are most often unaligned in the training text. The template itself is
-cpp/features/insertion.cpp.
+Only for the 150 words that are most often unaligned in the training text.
 """
 
 from __future__ import annotations
@@ -11,21 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hopefear._engine import FeatureTemplate, insertion
 from hopefear.base.config import option
 from hopefear.base.registry import register
-from hopefear.features.feature import Feature
+from hopefear.features.feature import EngineFeature
 from hopefear.features.word_lists import WordLists
 
 
 @register("feature", "insertion")
 @dataclass(frozen=True, kw_only=True)
-class Insertion(Feature):
+class Insertion(EngineFeature):
     label: ClassVar[str] = "insertion"
 
     size: int = option(150, min=0, help="for so many most often unaligned words; 0: all words")
     with_source: bool = option(True, help="with every source word of the rule")
 
-    def make(self, lists: WordLists) -> FeatureTemplate:
+    def engine_options(self, lists: WordLists) -> dict[str, object]:
         words = lists.words("inserted", self.size, self.label) if self.size else None
-        return insertion(self.label, words, self.with_source)
+        return {"words": words, "with_source": self.with_source}

@@ -2,7 +2,7 @@
 
 Fires `rule-bigrams:le|the+chat|cat` where the rule `le|the` is used and then `chat|cat`, with `<s>`
 and `</s>` at the ends (section 4.3). In hierarchical search the two are a rule and the one that
-fills a gap of it, the inner one first. The template itself is cpp/features/rule_bigrams.cpp.
+fills a gap of it, the inner one first.
 """
 
 from __future__ import annotations
@@ -10,16 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hopefear._engine import FeatureTemplate, rule_bigrams
 from hopefear.base.registry import register
-from hopefear.features.feature import Feature
-from hopefear.features.word_lists import WordLists
+from hopefear.features.feature import EngineFeature
 
 
 @register("feature", "rule-bigrams")
 @dataclass(frozen=True, kw_only=True)
-class RuleBigrams(Feature):
+class RuleBigrams(EngineFeature):
     label: ClassVar[str] = "rule-bigrams"
-
-    def make(self, lists: WordLists) -> FeatureTemplate:
-        return rule_bigrams(self.label)

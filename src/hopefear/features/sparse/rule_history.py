@@ -4,7 +4,7 @@ Where the rule `chat|cat` follows `the black`, fires `rule-history:w|chat|cat|th
 last word alone, `rule-history:w|chat|cat|black` (section 4.3); with the words' clusters and tags in
 their places at the other levels: `b` Brown cluster, `6` and `4` the first bits of its path, `t`
 part of speech. Before the first word is `<s>`. Search must go from left to right: phrase-based
-systems only. The template itself is cpp/features/rule_history.cpp.
+systems only.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hopefear._engine import FeatureTemplate, rule_history
 from hopefear.base.config import option
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.registry import register
-from hopefear.features.feature import Feature
+from hopefear.features.feature import EngineFeature
 from hopefear.features.word_lists import WordLists
 
 LEVELS = "wb64t"
@@ -24,7 +23,7 @@ LEVELS = "wb64t"
 
 @register("feature", "rule-history")
 @dataclass(frozen=True, kw_only=True)
-class RuleHistory(Feature):
+class RuleHistory(EngineFeature):
     label: ClassVar[str] = "rule-history"
 
     levels: str | None = option(
@@ -32,7 +31,7 @@ class RuleHistory(Feature):
         help=f"some of {LEVELS}; if not given all that the model has classes for",
     )
 
-    def make(self, lists: WordLists) -> FeatureTemplate:
+    def engine_options(self, lists: WordLists) -> dict[str, object]:
         classes = lists.classes
         known = "w" + ("b64" if classes.target.paths else "") + ("t" if classes.target.tags else "")
         levels = known if self.levels is None else self.levels
@@ -46,4 +45,4 @@ class RuleHistory(Feature):
                 f"{classes.place}: has no target {what}, which the feature template rule-history "
                 f"needs for levels={levels}; train with {remedy}"
             )
-        return rule_history(self.label, levels, classes.target.rows())
+        return {"levels": levels, "words": classes.target.rows()}

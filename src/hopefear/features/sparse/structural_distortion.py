@@ -3,7 +3,7 @@
 Fires `structural-distortion:reordered|4` for a nonterminal over 4 source words that changes sides
 with another nonterminal or with a linked word of the rule, otherwise
 `structural-distortion:monotone|4` (thesis, equation 3.16). Phrase pairs have no nonterminals and
-fire nothing. The template itself is cpp/features/structural_distortion.cpp.
+fire nothing.
 """
 
 from __future__ import annotations
@@ -11,19 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hopefear._engine import FeatureTemplate, structural_distortion
 from hopefear.base.config import option
 from hopefear.base.registry import register
-from hopefear.features.feature import Feature
-from hopefear.features.word_lists import WordLists
+from hopefear.features.feature import EngineFeature
 
 
 @register("feature", "structural-distortion")
 @dataclass(frozen=True, kw_only=True)
-class StructuralDistortion(Feature):
+class StructuralDistortion(EngineFeature):
     label: ClassVar[str] = "structural-distortion"
 
     longest: int = option(9, min=1, max=1000, help="wider ones count as so many words")
-
-    def make(self, lists: WordLists) -> FeatureTemplate:
-        return structural_distortion(self.label, self.longest)

@@ -6,8 +6,7 @@ right, `word-context:right|de|la|of`. Beyond the ends of the sentence are `<s>` 
 
 Frequent pairs only, all others fall into the bin `<unk>`: by the thesis (equation 3.14) the 300
 most frequent aligned pairs, and beside them the source words that these have; by Chiang (section 4)
-each of the three words is one of the 100 most frequent words of its language. The template itself
-is cpp/features/word_context.cpp.
+each of the three words is one of the 100 most frequent words of its language.
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from hopefear._engine import FeatureTemplate, word_context
 from hopefear.base.config import option
 from hopefear.base.registry import register
-from hopefear.features.feature import Feature
+from hopefear.features.feature import EngineFeature
 from hopefear.features.word_lists import WordLists
 
 
 @register("feature", "word-context")
 @dataclass(frozen=True, kw_only=True)
-class WordContext(Feature):
+class WordContext(EngineFeature):
     label: ClassVar[str] = "word-context"
 
     known: Literal["pairs", "words"] = option(
@@ -34,14 +32,14 @@ class WordContext(Feature):
         None, min=0, help="how many of these; 300 pairs or 100 words if not given; 0: all words"
     )
 
-    def make(self, lists: WordLists) -> FeatureTemplate:
+    def engine_options(self, lists: WordLists) -> dict[str, object]:
         size = self.size
         if size is None:
             size = 300 if self.known == "pairs" else 100
         if size == 0:
-            return word_context(self.label, None, None, None)
+            return {"pairs": None, "source": None, "target": None}
         if self.known == "pairs":
             pairs = lists.pairs(size, self.label)
-            return word_context(self.label, pairs, sorted({f for f, _ in pairs}), None)
+            return {"pairs": pairs, "source": sorted({f for f, _ in pairs}), "target": None}
         source, target = (lists.words(side, size, self.label) for side in ("source", "target"))
-        return word_context(self.label, None, source, target)
+        return {"pairs": None, "source": source, "target": target}

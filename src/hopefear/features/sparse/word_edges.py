@@ -13,10 +13,9 @@ each of them at a level of back-off, with the budget of the paper's table 1:
 
 A combination is `s0.w+t0.w`; where it fires the feature is `word-edges:s0.w+t0.w|maison|house`. The
 budgets of a combination add up to no more than `budget`. All combinations would be 27,012 for each
-rule use: a chosen list is taken, `combinations()` below, or one of your own (`list`, `file`). The
-template itself is cpp/features/word_edges.cpp. Clusters are in the model directory (`hopefear train
---clusters 200`), and so are the most frequent tags of words; a source word has its tag in this
-sentence if the model has a tagger.
+rule use: a chosen list is taken, `combinations()` below, or one of your own (`list`, `file`).
+Clusters are in the model directory (`hopefear train --clusters 200`), and so are the most frequent
+tags of words; a source word has its tag in this sentence if the model has a tagger.
 
 Differs: errata 4.1: a list instead of all combinations; the length costs nothing.
 """
@@ -28,12 +27,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from hopefear._engine import FeatureTemplate, word_edges
 from hopefear.base.config import option
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import display_name
 from hopefear.base.registry import register
-from hopefear.features.feature import Feature
+from hopefear.features.feature import EngineFeature
 from hopefear.features.word_lists import WordLists
 from hopefear.text.lines import read_lines
 
@@ -124,7 +122,7 @@ def _read(file: Path) -> list[str]:
 
 @register("feature", "word-edges")
 @dataclass(frozen=True, kw_only=True)
-class WordEdges(Feature):
+class WordEdges(EngineFeature):
     label: ClassVar[str] = "word-edges"
 
     file: Path | None = option(
@@ -181,7 +179,7 @@ class WordEdges(Feature):
             )
         return chosen
 
-    def make(self, lists: WordLists) -> FeatureTemplate:
+    def engine_options(self, lists: WordLists) -> dict[str, object]:
         classes = lists.classes
         rows = {side: getattr(classes, side).rows() for side in ("source", "target")}
         known = {
@@ -211,4 +209,4 @@ class WordEdges(Feature):
                 f"{classes.place}: has no {left_out}, which combinations of the feature template "
                 f"word-edges ask for; train with --{left_out.replace(' ', '-')}, or leave .t out"
             )
-        return word_edges(self.label, chosen, rows["source"], rows["target"])
+        return {"combinations": chosen, **rows}

@@ -1,6 +1,15 @@
-#include "features/target_bigrams.hpp"
-
+// Example of a stateful template, made to be copied: bigrams of the target, "NAME:first|second"
+// for each pair of neighbours, with <s> and </s> at the ends. The value is how often. Thesis,
+// equation 3.13 [eidelman2013].
+//
+// What a copy must see to: the state is all that later steps need (here the outermost words), it
+// works for any number of tails, and the two ends of the sentence fire exactly once, whether the
+// state grew from begin() or from the middle. What a rule fires wherever it is used, here the pairs
+// of its own words, belongs into fire(), which is not called in the inner loop of search.
 #include <cstring>
+
+#include "features/registry.hpp"
+#include "features/word_set.hpp"
 
 namespace hopefear::features {
 namespace {
@@ -20,9 +29,8 @@ Ends load(const std::byte* state) {
 
 class TargetBigrams : public Template {
  public:
-  TargetBigrams(std::string name, std::unique_ptr<WordSet> words)
-      : name_(std::move(name)), words_(std::move(words)) {}
-  const std::string& name() const override { return name_; }
+  TargetBigrams(std::string name, Options& options)
+      : Template(std::move(name)), words_(options.take<std::optional<WordSet>>("words")) {}
   bool needs_span() const override { return false; }
   size_t state_size() const override { return sizeof(Ends); }
   bool needs_use() const override { return false; }
@@ -82,7 +90,7 @@ class TargetBigrams : public Template {
  private:
   // The word itself, or one number for all that are on no list: their states are equal then.
   int32_t known(const Source& source, int32_t word) const {
-    return words_ == nullptr || words_->has(source.vocabulary->word(word)) ? word : kUnlisted;
+    return !words_.has_value() || words_->has(source.vocabulary->word(word)) ? word : kUnlisted;
   }
 
   static std::string_view text(const Source& source, int32_t id) {
@@ -96,15 +104,10 @@ class TargetBigrams : public Template {
     });
   }
 
-  std::string name_;
-  std::unique_ptr<WordSet> words_;
+  std::optional<WordSet> words_;  // those that are told apart, all others are <unk>; none: all
 };
 
+const Registration<TargetBigrams> registration("target-bigrams");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_target_bigrams(std::string name,
-                                                    std::unique_ptr<WordSet> words) {
-  return std::make_shared<TargetBigrams>(std::move(name), std::move(words));
-}
-
 }  // namespace hopefear::features

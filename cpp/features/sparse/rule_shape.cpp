@@ -1,12 +1,14 @@
-#include "features/rule_shape.hpp"
+// Words and nonterminals of the two sides, "NAME:01110|11010" with 1 for a word and 0 for a
+// nonterminal. Thesis, equation 3.17 [eidelman2013]. A rule that is in no table fires nothing.
+#include "features/registry.hpp"
 
 namespace hopefear::features {
 namespace {
 
 class RuleShape : public Template {
  public:
-  RuleShape(std::string name, bool runs) : name_(std::move(name)), runs_(runs) {}
-  const std::string& name() const override { return name_; }
+  RuleShape(std::string name, Options& options)
+      : Template(std::move(name)), runs_(options.take<bool>("runs")) {}
   bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
@@ -31,14 +33,10 @@ class RuleShape : public Template {
     }
   }
 
-  std::string name_;
-  bool runs_;
+  const bool runs_;  // words in a row are one 1
 };
 
+const Registration<RuleShape> registration("rule-shape");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_rule_shape(std::string name, bool runs) {
-  return std::make_shared<RuleShape>(std::move(name), runs);
-}
-
 }  // namespace hopefear::features

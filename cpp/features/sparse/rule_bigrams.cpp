@@ -1,8 +1,9 @@
-#include "features/rule_bigrams.hpp"
-
+// Two rules in a row: "NAME:SOURCE|TARGET+SOURCE|TARGET", the earlier one first (phrase search); in
+// chart parsing a rule and the one that fills a gap of it, the inner one first.  [yu2013]
 #include <cstring>
 
-#include "features/rule_id.hpp"
+#include "features/registry.hpp"
+#include "features/rule_text.hpp"
 
 namespace hopefear::features {
 namespace {
@@ -20,8 +21,7 @@ void store(int32_t label, std::byte* state) { std::memcpy(state, &label, sizeof 
 
 class RuleBigrams : public Template {
  public:
-  explicit RuleBigrams(std::string name) : name_(std::move(name)) {}
-  const std::string& name() const override { return name_; }
+  RuleBigrams(std::string name, Options&) : Template(std::move(name)) {}
   size_t state_size() const override { return sizeof(int32_t); }
 
   void begin(std::byte* state) const override { store(kBegin, state); }
@@ -67,14 +67,9 @@ class RuleBigrams : public Template {
   }
 
   static constexpr char kMark = '\x01';  // so that no word of a sentence is taken for a rule
-
-  std::string name_;
 };
 
+const Registration<RuleBigrams> registration("rule-bigrams");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_rule_bigrams(std::string name) {
-  return std::make_shared<RuleBigrams>(std::move(name));
-}
-
 }  // namespace hopefear::features

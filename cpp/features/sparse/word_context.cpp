@@ -1,13 +1,31 @@
-#include "features/word_context.hpp"
+// Aligned word pairs in context: "NAME:left|c|f|e" where the source word f is linked to e and c
+// stands to the left of f in the sentence, "NAME:right|f|c|e" where c stands to its right; <s> and
+// </s> at the ends. Thesis, equation 3.14 [eidelman2013]; Chiang 2009, section 4 [chiang2009].
+//
+// c may lie outside of the rule, so this depends on the span, and for words between two
+// nonterminals on where those lie. A rule that is in no table fires nothing.
+#include "features/registry.hpp"
+#include "features/word_set.hpp"
 
 namespace hopefear::features {
 namespace {
 
+using Pairs = std::vector<std::tuple<std::string, std::string>>;
+
+std::optional<WordSet> set_of(const std::optional<Pairs>& pairs) {
+  if (!pairs.has_value()) return {};
+  WordSet set;
+  for (const auto& [source, target] : *pairs) set.add(source, target);
+  return set;
+}
+
 class WordContext : public Template {
  public:
-  WordContext(std::string name, ContextWords known)
-      : name_(std::move(name)), known_(std::move(known)) {}
-  const std::string& name() const override { return name_; }
+  WordContext(std::string name, Options& options)
+      : Template(std::move(name)),
+        pairs_(set_of(options.take<std::optional<Pairs>>("pairs"))),
+        source_(options.take<std::optional<WordSet>>("source")),
+        target_(options.take<std::optional<WordSet>>("target")) {}
   bool needs_gaps() const override { return true; }
 
   // Words before the first nonterminal and behind the last one: the span tells where they are.
@@ -63,29 +81,29 @@ class WordContext : public Template {
 
   static constexpr int32_t kBegin = -1, kEnd = -2;  // words are >= 0
 
+  static std::string_view known(const std::optional<WordSet>& words, std::string_view word) {
+    return !words.has_value() || words->has(word) ? word : kOther;
+  }
+
   std::pair<std::string_view, std::string_view> pair(const Source& sentence, int32_t source,
                                                      int32_t target) const {
     const std::string_view f = sentence.vocabulary->word(source);
     const std::string_view e = sentence.vocabulary->word(target);
-    if (known_.everything) return {f, e};
-    if (known_.by_pair) return known_.pairs.has(f, e) ? std::pair(f, e) : std::pair(kOther, kOther);
-    return {known_.source.has(f) ? f : kOther, known_.target.has(e) ? e : kOther};
+    if (pairs_.has_value()) return pairs_->has(f, e) ? std::pair(f, e) : std::pair(kOther, kOther);
+    return {known(source_, f), known(target_, e)};
   }
 
   std::string_view neighbour(const Source& sentence, int32_t word) const {
     if (word < 0) return word == kBegin ? "<s>" : "</s>";
-    const std::string_view text = sentence.vocabulary->word(word);
-    return known_.everything || known_.source.has(text) ? text : kOther;
+    return known(source_, sentence.vocabulary->word(word));
   }
 
-  std::string name_;
-  ContextWords known_;
+  // What is told apart, everything else is <unk>; none: all. f and e are looked up together in
+  // `pairs_`, or without it each for itself; c in `source_`.
+  std::optional<WordSet> pairs_, source_, target_;
 };
 
+const Registration<WordContext> registration("word-context");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_word_context(std::string name, ContextWords known) {
-  return std::make_shared<WordContext>(std::move(name), std::move(known));
-}
-
 }  // namespace hopefear::features

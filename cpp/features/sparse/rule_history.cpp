@@ -1,9 +1,12 @@
-#include "features/rule_history.hpp"
-
+// A rule with the last two target words before it, or the last one, at several levels of back-off:
+// "NAME:LEVEL|SOURCE|TARGET|word|word".  [yu2013] Search must go from left to right.
 #include <array>
 #include <cstring>
 
-#include "features/rule_id.hpp"
+#include "base/error.hpp"
+#include "features/registry.hpp"
+#include "features/rule_text.hpp"
+#include "features/word_classes.hpp"
 
 namespace hopefear::features {
 namespace {
@@ -24,9 +27,17 @@ void store(const History& history, std::byte* state) {
 
 class RuleHistory : public Template {
  public:
-  RuleHistory(std::string name, std::vector<Level> levels, WordClasses classes)
-      : name_(std::move(name)), levels_(std::move(levels)), classes_(std::move(classes)) {}
-  const std::string& name() const override { return name_; }
+  RuleHistory(std::string name, Options& options)
+      : Template(std::move(name)), classes_(options.take<WordClasses>("words")) {
+    const auto levels = options.take<std::string>("levels");
+    for (const char level : levels) {
+      const size_t at = kLevelNames.find(level);
+      if (at == std::string_view::npos) {
+        options.fail("levels", "found " + shown(levels), "some of " + std::string(kLevelNames));
+      }
+      levels_.push_back(static_cast<Level>(at));
+    }
+  }
   size_t state_size() const override { return sizeof(History); }
   bool left_to_right_only() const override { return true; }
 
@@ -58,16 +69,11 @@ class RuleHistory : public Template {
   }
 
  private:
-  std::string name_;
-  std::vector<Level> levels_;
-  WordClasses classes_;
+  std::vector<Level> levels_;  // of words, clusters and tags
+  WordClasses classes_;        // of target words
 };
 
+const Registration<RuleHistory> registration("rule-history");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_rule_history(std::string name, std::vector<Level> levels,
-                                                  WordClasses classes) {
-  return std::make_shared<RuleHistory>(std::move(name), std::move(levels), std::move(classes));
-}
-
 }  // namespace hopefear::features

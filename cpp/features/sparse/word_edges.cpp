@@ -1,82 +1,59 @@
-#include "features/word_edges.hpp"
-
+// WordEdges: combinations of the words at the edges of a rule use, at several levels of back-off.
+// [yu2013]
 #include <algorithm>
+#include <array>
 
-#include "features/word_set.hpp"
+#include "base/error.hpp"
+#include "features/registry.hpp"
+#include "features/word_classes.hpp"
 
 namespace hopefear::features {
 namespace {
 
-// The code point at the front, and its bytes; a byte that is no UTF-8 stands for itself.
-struct Point {
-  uint32_t value = 0;
-  size_t size = 1;
+// What a combination is made of. The length is that of the source span, in words; it has no level.
+enum class Edge : uint8_t {
+  kBefore,       // the source word before the span
+  kFirst,        // the first of the span
+  kLast,         // the last of the span
+  kAfter,        // the one behind it
+  kTargetFirst,  // the first word of the target side, unless it is a nonterminal
+  kTargetLast,
+  kLength,
+};
+inline constexpr size_t kEdgeWords = 6;
+
+struct EdgeAtom {
+  Edge edge;
+  Level level = Level::kWord;
 };
 
-Point front(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const size_t size = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (lead < 0xc0 || size > text.size()) return {lead, 1};
-  uint32_t value = lead & (0xffU >> (size + 1));
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {lead, 1};
-    value = value << 6 | (byte(i) & 0x3f);
-  }
-  return {value, size};
-}
-
-bool is_digit(uint32_t c) { return (c >= '0' && c <= '9') || (c >= 0xff10 && c <= 0xff19); }
-
-bool is_letter(uint32_t c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= 0xff21 && c <= 0xff3a) ||
-         (c >= 0xff41 && c <= 0xff5a);
-}
-
-bool is_punctuation(uint32_t c) {
-  if (c < 0x80) return c > 0x20 && c != 0x7f && !is_digit(c) && !is_letter(c);
-  return (c >= 0xa1 && c <= 0xbf) || (c >= 0x2000 && c <= 0x206f) || (c >= 0x3000 && c <= 0x303f) ||
-         (c >= 0xff01 && c <= 0xff65 && !is_digit(c) && !is_letter(c));
-}
-
-std::string_view first_character(std::string_view word) {
-  return word.substr(0, word.empty() ? 0 : front(word).size);
-}
-
-std::string_view last_character(std::string_view word) {
-  size_t begin = word.size();
-  while (begin > 0) {
-    --begin;
-    if ((static_cast<unsigned char>(word[begin]) & 0xc0) != 0x80) break;
-  }
-  return word.substr(begin);
-}
-
-std::string_view class_at(const WordClasses::Entry* entry, Level level) {
-  if (entry == nullptr) return kOther;
-  const std::string_view found = level == Level::kTag ? entry->tag : entry->path;
-  if (found.empty()) return kOther;
-  if (level == Level::kPrefix6) return found.substr(0, 6);
-  if (level == Level::kPrefix4) return found.substr(0, 4);
-  return found;
-}
+// As the Python half gives it: how its features are called, and its (edge, level) by number.
+using GivenCombination = std::tuple<std::string, std::vector<std::tuple<int64_t, int64_t>>>;
 
 class WordEdges : public Template {
  public:
-  WordEdges(std::string name, std::vector<EdgeCombination> combinations, WordClasses source,
-            WordClasses target)
-      : name_(std::move(name)), source_(std::move(source)), target_(std::move(target)) {
-    for (EdgeCombination& one : combinations) {
-      Combination made{name_ + ":" + one.label, std::move(one.atoms), 0};
-      for (const EdgeAtom& atom : made.atoms) {
-        if (atom.edge == Edge::kLength) continue;
-        made.edges |= 1U << static_cast<unsigned>(atom.edge);
-        wanted_[static_cast<size_t>(atom.edge)] |= 1U << static_cast<unsigned>(atom.level);
+  WordEdges(std::string name, Options& options)
+      : Template(std::move(name)),
+        source_(options.take<WordClasses>("source")),
+        target_(options.take<WordClasses>("target")) {
+    for (auto& [label, atoms] : options.take<std::vector<GivenCombination>>("combinations")) {
+      Combination made{name_ + ":" + label, {}, 0};
+      for (const auto& [edge_number, level_number] : atoms) {
+        if (edge_number < 0 || edge_number > static_cast<int64_t>(kEdgeWords) || level_number < 0 ||
+            level_number >= static_cast<int64_t>(kLevels)) {
+          options.fail("combinations", "no such edge or level in " + shown(label),
+                       "numbers of EDGES and LEVELS");
+        }
+        const auto edge = static_cast<Edge>(edge_number);
+        const auto level = static_cast<Level>(level_number);
+        made.atoms.push_back({edge, level});
+        if (edge == Edge::kLength) continue;
+        made.edges |= 1U << static_cast<unsigned>(edge);
+        wanted_[static_cast<size_t>(edge)] |= 1U << static_cast<unsigned>(level);
       }
       combinations_.push_back(std::move(made));
     }
   }
-  const std::string& name() const override { return name_; }
   bool needs_tags() const override {
     const unsigned tag = 1U << static_cast<unsigned>(Level::kTag);
     return std::any_of(wanted_.begin(), wanted_.begin() + static_cast<size_t>(Edge::kTargetFirst),
@@ -169,48 +146,16 @@ class WordEdges : public Template {
       return;
     const WordClasses::Entry* entry = classes.find(word);
     for (const Level level : {Level::kCluster, Level::kPrefix6, Level::kPrefix4, Level::kTag})
-      piece(level) = class_at(entry, level);
+      piece(level) = WordClasses::class_at(entry, level);
     if (!tag.empty()) piece(Level::kTag) = tag;
   }
 
-  std::string name_;
   std::vector<Combination> combinations_;
   std::array<unsigned, kEdgeWords> wanted_{};  // a bit for each level that some combination needs
   WordClasses source_, target_;
 };
 
+const Registration<WordEdges> registration("word-edges");
+
 }  // namespace
-
-std::string_view WordClasses::at(std::string_view word, Level level) const {
-  return level == Level::kWord ? word : class_at(find(word), level);
-}
-
-std::string_view word_type(std::string_view word) {
-  bool digits = false, letters = false, punctuation = false;
-  while (!word.empty()) {
-    const Point point = front(word);
-    word.remove_prefix(point.size);
-    if (is_digit(point.value)) {
-      digits = true;
-    } else if (is_letter(point.value)) {
-      letters = true;
-    } else if (is_punctuation(point.value)) {
-      punctuation = true;
-    } else {
-      return "other";
-    }
-  }
-  // A number may have points and commas, a word hyphens; with both digits and letters it is other.
-  if (digits) return letters ? "other" : "digits";
-  if (letters) return "letters";
-  return punctuation ? "punctuation" : "other";
-}
-
-std::shared_ptr<const Template> make_word_edges(std::string name,
-                                                std::vector<EdgeCombination> combinations,
-                                                WordClasses source, WordClasses target) {
-  return std::make_shared<WordEdges>(std::move(name), std::move(combinations), std::move(source),
-                                     std::move(target));
-}
-
 }  // namespace hopefear::features

@@ -1,19 +1,22 @@
-#include "features/structural_distortion.hpp"
-
+// How many words each nonterminal covers and whether the rule moves it: "NAME:reordered|4",
+// "NAME:monotone|2". Thesis, equation 3.16 [eidelman2013]; Chiang 2009, section 4 [chiang2009]. It
+// is reordered if it changes sides with another nonterminal or with a linked word of the rule.
 #include <algorithm>
 #include <array>
 #include <vector>
+
+#include "features/registry.hpp"
 
 namespace hopefear::features {
 namespace {
 
 class StructuralDistortion : public Template {
  public:
-  StructuralDistortion(std::string name, int32_t longest) {
-    name_ = std::move(name);
-    for (int32_t width = 1; width <= longest; ++width) widths_.push_back(std::to_string(width));
+  // Wider nonterminals count as `longest` words.
+  StructuralDistortion(std::string name, Options& options) : Template(std::move(name)) {
+    const auto longest = options.take<int64_t>("longest");
+    for (int64_t width = 1; width <= longest; ++width) widths_.push_back(std::to_string(width));
   }
-  const std::string& name() const override { return name_; }
   bool needs_span() const override { return false; }
   bool needs_gaps() const override { return true; }
 
@@ -62,14 +65,10 @@ class StructuralDistortion : public Template {
                        [&](const rules::Link& link) { return crosses(link.source, link.target); });
   }
 
-  std::string name_;
   std::vector<std::string> widths_;
 };
 
+const Registration<StructuralDistortion> registration("structural-distortion");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_structural_distortion(std::string name, int32_t longest) {
-  return std::make_shared<StructuralDistortion>(std::move(name), longest);
-}
-
 }  // namespace hopefear::features

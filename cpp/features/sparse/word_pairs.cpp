@@ -1,12 +1,13 @@
-#include "features/word_pairs.hpp"
+// Aligned word pairs, "NAME:f|e" for each link of the rule's inner alignment. Thesis, equation 3.11
+// [eidelman2013]. A rule that is in no table fires nothing.
+#include "features/registry.hpp"
 
 namespace hopefear::features {
 namespace {
 
 class WordPairs : public Template {
  public:
-  explicit WordPairs(std::string name) : name_(std::move(name)) {}
-  const std::string& name() const override { return name_; }
+  WordPairs(std::string name, Options&) : Template(std::move(name)) {}
   bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
@@ -19,15 +20,9 @@ class WordPairs : public Template {
                [&](std::string& name) { compose(name, name_, {words.word(f), words.word(e)}); });
     }
   }
-
- private:
-  std::string name_;
 };
 
+const Registration<WordPairs> registration("word-pairs");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_word_pairs(std::string name) {
-  return std::make_shared<WordPairs>(std::move(name));
-}
-
 }  // namespace hopefear::features

@@ -1,15 +1,17 @@
-#include "features/deletion.hpp"
-
+// Source words that are linked to no target word, "NAME:f" each. Thesis, 3.4.3 [eidelman2013]. A
+// rule that is in no table fires nothing.
 #include <bitset>
+
+#include "features/registry.hpp"
+#include "features/word_set.hpp"
 
 namespace hopefear::features {
 namespace {
 
 class Deletion : public Template {
  public:
-  Deletion(std::string name, std::unique_ptr<WordSet> words)
-      : name_(std::move(name)), words_(std::move(words)) {}
-  const std::string& name() const override { return name_; }
+  Deletion(std::string name, Options& options)
+      : Template(std::move(name)), words_(options.take<std::optional<WordSet>>("words")) {}
   bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
@@ -20,20 +22,16 @@ class Deletion : public Template {
       const int32_t f = use.source_side[i];
       if (f < 0 || (i < linked.size() && linked[i])) continue;
       const std::string_view word = use.source->vocabulary->word(f);
-      if (words_ != nullptr && !words_->has(word)) continue;
+      if (words_.has_value() && !words_->has(word)) continue;
       sink.add(this, key_of({f}), 1, [&](std::string& name) { compose(name, name_, {word}); });
     }
   }
 
  private:
-  std::string name_;
-  std::unique_ptr<WordSet> words_;
+  std::optional<WordSet> words_;  // those that fire; none: all
 };
 
+const Registration<Deletion> registration("deletion");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_deletion(std::string name, std::unique_ptr<WordSet> words) {
-  return std::make_shared<Deletion>(std::move(name), std::move(words));
-}
-
 }  // namespace hopefear::features

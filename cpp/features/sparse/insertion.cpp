@@ -1,15 +1,20 @@
-#include "features/insertion.hpp"
-
+// Target words that are linked to no source word: "NAME:e|f" with every source word f of the rule,
+// or "NAME:e" alone. Thesis, equation 3.12 [eidelman2013]; Chiang 2009, section 4 [chiang2009]. A
+// rule that is in no table fires nothing.
 #include <bitset>
+
+#include "features/registry.hpp"
+#include "features/word_set.hpp"
 
 namespace hopefear::features {
 namespace {
 
 class Insertion : public Template {
  public:
-  Insertion(std::string name, std::unique_ptr<WordSet> words, bool with_source)
-      : name_(std::move(name)), words_(std::move(words)), with_source_(with_source) {}
-  const std::string& name() const override { return name_; }
+  Insertion(std::string name, Options& options)
+      : Template(std::move(name)),
+        words_(options.take<std::optional<WordSet>>("words")),
+        with_source_(options.take<bool>("with_source")) {}
   bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
@@ -20,7 +25,7 @@ class Insertion : public Template {
     for (size_t j = 0; j < use.target_side.size(); ++j) {
       const int32_t e = use.target_side[j];
       if (e < 0 || (j < linked.size() && linked[j])) continue;
-      if (words_ != nullptr && !words_->has(words.word(e))) continue;
+      if (words_.has_value() && !words_->has(words.word(e))) continue;
       if (!with_source_) {
         sink.add(this, key_of({e}), 1,
                  [&](std::string& name) { compose(name, name_, {words.word(e)}); });
@@ -35,16 +40,11 @@ class Insertion : public Template {
   }
 
  private:
-  std::string name_;
-  std::unique_ptr<WordSet> words_;
+  std::optional<WordSet> words_;  // those that fire; none: all
   bool with_source_;
 };
 
+const Registration<Insertion> registration("insertion");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_insertion(std::string name, std::unique_ptr<WordSet> words,
-                                               bool with_source) {
-  return std::make_shared<Insertion>(std::move(name), std::move(words), with_source);
-}
-
 }  // namespace hopefear::features

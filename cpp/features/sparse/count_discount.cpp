@@ -1,15 +1,21 @@
-#include "features/count_discount.hpp"
-
+// How often the rule was seen in training: "NAME:2" for a bin of one number, "NAME:[4,5]" for one
+// of several, "NAME:[101,)" beyond the last. Chiang 2009, section 4 [chiang2009]. A rule that is in
+// no table, or in one without counts, fires nothing.
+//
+// Differs: counts may be fractions where extraction shares a count out; they are rounded up, so
+// that what was seen less than once falls into the first bin.
 #include <cmath>
 #include <sstream>
+
+#include "features/registry.hpp"
 
 namespace hopefear::features {
 namespace {
 
 class CountDiscount : public Template {
  public:
-  CountDiscount(std::string name, std::vector<int64_t> bins)
-      : name_(std::move(name)), bins_(std::move(bins)) {
+  CountDiscount(std::string name, Options& options)
+      : Template(std::move(name)), bins_(options.take<std::vector<int64_t>>("bins")) {
     int64_t first = 1;
     for (const int64_t last : bins_) {
       std::ostringstream bin;
@@ -25,7 +31,6 @@ class CountDiscount : public Template {
     rest << '[' << first << ",)";
     names_.push_back(rest.str());
   }
-  const std::string& name() const override { return name_; }
   bool needs_span() const override { return false; }
 
   void fire(const RuleUse& use, Sink& sink) const override {
@@ -39,15 +44,11 @@ class CountDiscount : public Template {
   }
 
  private:
-  std::string name_;
-  std::vector<int64_t> bins_;
+  std::vector<int64_t> bins_;       // the largest count of each bin, ascending from 1 or more
   std::vector<std::string> names_;  // of the bins
 };
 
+const Registration<CountDiscount> registration("count-discount");
+
 }  // namespace
-
-std::shared_ptr<const Template> make_count_discount(std::string name, std::vector<int64_t> bins) {
-  return std::make_shared<CountDiscount>(std::move(name), std::move(bins));
-}
-
 }  // namespace hopefear::features
