@@ -1,7 +1,7 @@
 # From a fresh clone, with python3, a C++ compiler and the package index:
 #   make demo     install into .venv and run the demo
 #   make test     install with the test extras and run the whole suite
-# Also: install, lint, format, asan, tsan, fuzz, bench, docs, clean. A second call rebuilds only what changed.
+# Also: install, lint, format, asan, tsan, fuzz, bench, generate, docs, clean. A second call rebuilds only what changed.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ TAG = $(shell $(BIN)/python -c 'import sys; print(sys.implementation.cache_tag)'
 SOURCES := $(shell find src cpp -not -name '*.pyc' -not -name __pycache__) CMakeLists.txt pyproject.toml
 CPP_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: install test demo lint format asan tsan fuzz bench docs clean
+.PHONY: install test demo lint format asan tsan fuzz bench generate docs clean
 install: $(VENV)/.installed
 
 $(VENV)/.tools: pyproject.toml
@@ -80,10 +80,15 @@ tsan: $(VENV)/.tools
 fuzz: install $(VENV)/.extra-test
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)
 
+# Speed and memory against their budgets, under five minutes; each file alone has its full table.
 bench: install $(VENV)/.extra-test
-	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	$(BIN)/python bench
 
-docs: install $(VENV)/.extra-docs
+# The example configurations and the tables of options in docs/options.
+generate: install
+	$(BIN)/python docs/generate.py
+
+docs: generate $(VENV)/.extra-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 clean:

@@ -12,69 +12,45 @@ words/s with cube pruning 300. Those seconds are of a machine where the calibrat
 
 from __future__ import annotations
 
-import argparse
-import json
-import resource
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from support.machine import OUT, SHARED, slowness
+from support import models
+from support.figures import Columns, Figure, main
+from support.machine import measured, memory, shared, slowness
 
 BEAMS = (5, 10, 20, 50, 100, 200, 500, 1000)
 GOLDEN, BIBLE = "golden", "zh-en"
-
-
-def hopefear(*words: str | Path) -> None:
-    command = [sys.executable, "-m", "hopefear", *map(str, words)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-
-
-def golden_model() -> Path:
-    model = OUT / "golden"
-    if not (model / "model.toml").is_file():
-        hopefear("import", SHARED / "golden/moses/decode/moses.ini", "--model", model)
-    return model
-
-
-def bible_model() -> Path:
-    model, data = OUT / "zh-en", SHARED / "golden/aligned/zh-en"
-    if not (model / "model.toml").is_file():
-        print("training on Bible zh-en, once …", file=sys.stderr)
-        texts = (data / "train.zh.gz", data / "train.en.gz")
-        options = ("--align", data / "train.gdfa.gz", "--tokenized", "--order", "3")
-        hopefear("train", *texts, "--model", model, *options)
-    return model
+CUBE = (1.0, -4201.88)  # seconds and score
+STACK = (2.0, -4201.83)
 
 
 def measure(
-    model: str, source: str, lines: int, options: dict, threads: int, repeat: int
+    model: Path, source: Path, lines: int, options: dict[str, Any], threads: int, repeat: int
 ) -> dict[str, float]:
     """One row. Runs in a child, so that the peak is its own."""
     from hopefear.base.weights import Weights
     from hopefear.forest import viterbi
     from hopefear.model.directory import Model
 
-    text = Path(source).read_text(encoding="utf-8").splitlines()[:lines]
+    text = source.read_text(encoding="utf-8").splitlines()[:lines]
     start = time.process_time()
     decoder = Model.load(model).decoder(**options)
-    weights = Weights.load(Path(model) / "weights.tsv")
+    weights = Weights.load(model / "weights.tsv")
     load = time.process_time() - start
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = memory("VmRSS")
     best_cpu = best_wall = float("inf")
     score, size = 0.0, 0
     for _ in range(repeat):
         wall, cpu, score = time.monotonic(), time.process_time(), 0.0
-        for forest in decoder.decode_all(text, weights, threads=threads):
+        for forest in decoder.forests(text, weights, threads=threads):
             best = viterbi(forest, weights)
             assert best is not None
             score += best.score
             size = max(size, forest.bytes)
         best_cpu = min(best_cpu, time.process_time() - cpu)
         best_wall = min(best_wall, time.monotonic() - wall)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     return {
         "words": sum(len(line.split()) for line in text),
         "load": load,
@@ -82,61 +58,62 @@ def measure(
         "wall": best_wall,
         "score": score,
         "forest": size / 2**20,
-        "peak": peak / 1024,
+        "peak": (memory() - before) / 2**20,
     }
 
 
-def row(corpus: str, scale: float, **arguments: Any) -> None:
-    command = [sys.executable, __file__, "--row", json.dumps(arguments)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    r = json.loads(done.stdout)
-    options = arguments["options"]
-    print(
-        f"{corpus:<8}{options['beam']:>6}{options.get('pop_limit', 'stack'):>7}"
-        f"{arguments['threads']:>8}{r['cpu']:>8.2f}{r['cpu'] * scale:>8.2f}{r['wall']:>8.2f}"
-        f"{r['words'] / r['cpu']:>9.0f}{r['words'] / r['wall']:>9.0f}{r['score']:>12.2f}"
-        f"{r['forest']:>10.2f}{r['peak']:>8.1f}{r['load']:>8.3f}",
-        flush=True,
-    )
+def golden_text() -> Path:
+    return shared("golden/moses/decode/input.fr")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--beams", type=int, nargs="+", default=BEAMS)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--corpora", nargs="+", choices=[GOLDEN, BIBLE], default=[GOLDEN, BIBLE])
-    parser.add_argument("--lines", type=int, default=100, help="sentences of Bible zh-en")
-    parser.add_argument("--repeat", type=int, default=2)
-    parser.add_argument("--row", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.row is not None:
-        print(json.dumps(measure(**json.loads(args.row))))
-        return
-    if not (SHARED / "golden").is_dir():
-        print(f"no {SHARED}/golden; set HOPEFEAR_SHARED to measure")
-        return
+def run(quick: bool) -> list[Figure]:
+    place = (models.golden(), golden_text(), 200)
+    figures, scale = [], 1 / slowness()
+    for name, options, (seconds, score) in (
+        ("cube, beam 50", {"beam": 50, "pop_limit": 250}, CUBE),
+        ("stack, beam 30", {"search": "stack", "beam": 30}, STACK),
+    ):
+        r = measured(measure, *place, options, threads=1, repeat=1).result
+        cpu = r["cpu"] * scale
+        figures.append(Figure(f"{name}, CPU of 2,755 words, scaled", cpu, "s", most=seconds))
+        figures.append(Figure(f"{name}, score", round(r["score"], 2), least=score))
+    return figures
+
+
+def full(
+    *,
+    beams: tuple[int, ...] = BEAMS,
+    threads: tuple[int, ...] = (1, 2),
+    corpora: tuple[str, ...] = (GOLDEN, BIBLE),
+    lines: int = 100,
+    repeat: int = 2,
+) -> None:
     scale = 1 / slowness()
-    OUT.mkdir(exist_ok=True)
     print(f"this machine: {1 / scale:.2f} of the time of the figures' machine")
-    print(
-        f"{'corpus':<8}{'beam':>6}{'pops':>7}{'threads':>8}{'cpu s':>8}{'scaled':>8}{'wall s':>8}"
-        f"{'w/cpu s':>9}{'w/wall s':>9}{'score':>12}{'forest MB':>10}{'peak MB':>8}{'load s':>8}"
-    )
+    table = Columns(
+        8, "beam", "pops", "threads", "cpu s", "scaled", "wall s", "w/cpu s", "w/wall s", "score",
+        "forest MB", "peak MB", "load s",
+    )  # fmt: skip
     places = {
-        GOLDEN: (golden_model, SHARED / "golden/moses/decode/input.fr", 200),
-        BIBLE: (bible_model, SHARED / "golden/aligned/zh-en/dev.zh", args.lines),
+        GOLDEN: lambda: (models.golden(), golden_text(), 200),
+        BIBLE: lambda: (models.bible(), shared("golden/aligned/zh-en/dev.zh"), lines),
     }
-    for corpus in args.corpora:
-        make, source, lines = places[corpus]
-        common = {"model": str(make()), "source": str(source), "lines": lines}
-        common["repeat"] = args.repeat
-        for threads in args.threads:
-            for beam in args.beams:
-                options = {"beam": beam, "pop_limit": max(30, 5 * beam)}
-                row(corpus, scale, options=options, threads=threads, **common)
-        options = {"search": "stack", "beam": 30}
-        row(corpus, scale, options=options, threads=1, **common)
+    searches: list[tuple[int, dict[str, Any]]] = [
+        (count, {"beam": beam, "pop_limit": max(30, 5 * beam)})
+        for count in threads
+        for beam in beams
+    ]
+    searches.append((1, {"search": "stack", "beam": 30}))
+    for corpus in corpora:
+        place = places[corpus]()
+        for count, given in searches:
+            r = measured(measure, *place, given, threads=count, repeat=repeat).result
+            rates = [round(r["words"] / r[clock]) for clock in ("cpu", "wall")]
+            table.row(
+                corpus, given["beam"], given.get("pop_limit", "stack"), count, r["cpu"],
+                r["cpu"] * scale, r["wall"], *rates, r["score"], r["forest"], r["peak"], r["load"],
+            )  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, full)

@@ -7,13 +7,12 @@ edges at 200 pops per node, look-ups included. `scored` is how often the scorer 
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
+from typing import Any
 
 import numpy as np
 from hopefear._engine import forest_from_arrays
-from support.machine import SHARED
+from support.figures import Columns, Figure, main
+from support.machine import best, shared
 
 from hopefear import forest as hf
 from hopefear.base.weights import FeatureNames, Weights
@@ -79,38 +78,35 @@ def chart(model: LanguageModel, edges: int) -> hf.Forest:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--beam", type=int, default=200)
-    parser.add_argument("--repeat", type=int, default=5)
-    args = parser.parse_args()
-    path = SHARED / "golden" / "lm3.arpa.gz"
-    if not path.exists():
-        print(f"{path} is not there; nothing to measure with")
-        return 0
-    model = LanguageModel.load(path)
+def measure(edges: int, beam: int, eager: bool, repeat: int) -> tuple[hf.Forest, Any, float]:
+    """The chart, what came of it, and the CPU seconds of one of several runs."""
+    model = LanguageModel.load(shared("golden/lm3.arpa.gz"))
     weights = Weights({f"f{i}": 0.3 for i in range(FEATURES)} | {"lm": 0.5})
-    print(f"{'edges':>7} {'':6}{'ms':>7}{'scored':>9}{'ns each':>9}{'new nodes':>11}{'edges':>8}"
-          f"{'best':>9}")  # fmt: skip
+    forest, scorer = chart(model, edges), hf.LanguageModelScorer(model)
+
+    def work() -> Any:
+        return hf.expand(forest, scorer, weights, beam=beam, eager=eager)
+
+    return forest, work(), best(repeat, work)
+
+
+def run(quick: bool) -> list[Figure]:
+    forest, _, seconds = measure(10_000, 200, False, 3 if quick else 10)
+    return [Figure(f"trigram model over {forest.edges:,} edges", 1e3 * seconds, "ms", most=15)]
+
+
+def full(*, beam: int = 200, repeat: int = 5) -> None:
+    table = Columns(8, "edges", "ms", "scored", "ns each", "new nodes", "edges", "best")
     for edges in (5_000, 10_000, 40_000):
-        forest = chart(model, edges)
         for eager in (True, False):
-            times = []
-            for _ in range(args.repeat):
-                start = time.process_time()
-                made = hf.expand(
-                    forest, hf.LanguageModelScorer(model), weights, beam=args.beam, eager=eager
-                )
-                times.append(time.process_time() - start)
+            forest, made, seconds = measure(edges, beam, eager, repeat)
             goal = made.forest.goal
-            best = made.best[goal] if goal is not None else float("nan")
-            print(
-                f"{forest.edges:7} {'eager' if eager else 'lazy':6}{1e3 * min(times):7.1f}"
-                f"{made.scored:9}{1e9 * min(times) / made.scored:9.0f}{made.forest.nodes:11}"
-                f"{made.forest.edges:8}{best:9.3f}"
-            )
-    return 0
+            table.row(
+                "eager" if eager else "lazy", forest.edges, 1e3 * seconds, made.scored,
+                1e9 * seconds / made.scored, made.forest.nodes, made.forest.edges,
+                made.best[goal] if goal is not None else "-",
+            )  # fmt: skip
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(__doc__, run, full)

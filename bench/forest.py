@@ -8,28 +8,17 @@ are CPU seconds.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from hopefear._engine import forest_from_arrays
+from support.figures import Figure, main
+from support.machine import best
 
 from hopefear import forest as hf
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest.io import read_nbest
-
-
-def best(repeat: int, work: Callable[[], object]) -> float:
-    """The shortest CPU time of several runs."""
-    times = []
-    for _ in range(repeat):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
 
 
 def offsets(sizes: np.ndarray) -> np.ndarray:
@@ -93,81 +82,73 @@ def random_forest(edges: int, *, lattice: bool, rows: int, width: int, features:
     return forest, weights
 
 
-def line(what: str, value: float, unit: str, budget: str) -> None:
-    print(f"{what:<44}{value:>10.2f} {unit:<16}{budget}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--edges", type=int, default=100_000)
-    parser.add_argument("--repeat", type=int, default=15)
-    arguments = parser.parse_args()
-    repeat = arguments.repeat
-
-    forest, weights = random_forest(arguments.edges, lattice=False, rows=0, width=15, features=15)
-    edges = forest.edges
+def measure(edges: int = 100_000, repeat: int = 15) -> list[Figure]:
+    forest, weights = random_forest(edges, lattice=False, rows=0, width=15, features=15)
+    edges, dense = forest.edges, "15 dense features, nothing shared"
     viterbi = best(repeat, lambda: hf.viterbi(forest, weights))
-    line(
-        "viterbi, 15 dense features, nothing shared",
-        edges / viterbi / 1e6,
-        "M edges/s",
-        "(budget 20)",
-    )
     scores = hf.edge_scores(forest, weights)
     alone = best(repeat, lambda: hf.viterbi(forest, scores=scores))
-    line("viterbi without scoring", edges / alone / 1e6, "M edges/s", "")
 
     def both() -> None:
         # What a caller of both would write: score once, then up and down.
         values = hf.edge_scores(forest, weights)
         hf.outside(forest, scores=values)
 
-    sums = best(repeat, both)
-    line("inside + outside, scoring included", sums / viterbi, "x viterbi", "(budget 4)")
-    line("marginals", best(repeat, lambda: hf.marginals(forest, scores=scores)) * 1e3, "ms", "")
-    uses = best(repeat, lambda: hf.expected_features(forest, scores=scores))
-    line("expected features", uses * 1e3, "ms", "")
-    for distinct in (False, True):
-        seconds = best(repeat, lambda d=distinct: hf.kbest(forest, weights, 100, distinct=d))
-        what = f"100-best{', distinct' if distinct else ''}, {edges:,} edges"
-        line(what, seconds * 1e3, "ms", "(budget 50)" if distinct else "")
-    wide = best(3, lambda: hf.kbest(forest, weights, 10_000, distinct=True))
-    line("10,000-best, distinct", wide * 1e3, "ms", "")
+    def ms(work: object, times: int = repeat) -> float:
+        return 1e3 * best(times, work)  # type: ignore[arg-type]
+
     direction = Weights({"f0": 1.0}, names=weights.names)
-    line("envelope", best(5, lambda: hf.envelope(forest, weights, direction)) * 1e3, "ms", "")
-    line("1,000 samples", best(3, lambda: hf.sample(forest, weights, 1000, seed=1)) * 1e3, "ms", "")
-
     # A lattice, as phrase search makes it, with few different strings: much to merge.
-    lattice, lattice_weights = random_forest(
-        arguments.edges, lattice=True, rows=5000, width=15, features=15
-    )
-    seconds = best(repeat, lambda: hf.kbest(lattice, lattice_weights, 100, distinct=True))
-    line("100-best, distinct, of a lattice", seconds * 1e3, "ms", "(budget 50)")
-
+    lattice, of_lattice = random_forest(edges, lattice=True, rows=5000, width=15, features=15)
     small, _ = random_forest(4000, lattice=False, rows=100, width=200, features=5000)
-    line(
-        f"{small.edges:,} edges, 200 sparse features, 100 rows",
-        small.bytes / 1e6,
-        "MB",
-        "(budget 1)",
-    )
-    line("dense forest, memory", forest.bytes / forest.edges, "bytes/edge", "")
-
+    hundred = f"100-best of {edges:,} edges"
+    figures = [
+        Figure(f"viterbi, {dense}", edges / viterbi / 1e6, "M edges/s", least=20),
+        Figure("viterbi without scoring", edges / alone / 1e6, "M edges/s"),
+        Figure("inside + outside, scoring included", best(repeat, both) / viterbi, "x viterbi", 4),
+        Figure("marginals", ms(lambda: hf.marginals(forest, scores=scores)), "ms"),
+        Figure("expected features", ms(lambda: hf.expected_features(forest, scores=scores)), "ms"),
+        Figure(hundred, ms(lambda: hf.kbest(forest, weights, 100)), "ms"),
+        Figure(
+            f"{hundred}, distinct",
+            ms(lambda: hf.kbest(forest, weights, 100, distinct=True)), "ms", most=50,
+        ),
+        Figure(
+            "10,000-best, distinct",
+            ms(lambda: hf.kbest(forest, weights, 10_000, distinct=True), 3), "ms",
+        ),
+        Figure("envelope", ms(lambda: hf.envelope(forest, weights, direction), 5), "ms"),
+        Figure("1,000 samples", ms(lambda: hf.sample(forest, weights, 1000, seed=1), 3), "ms"),
+        Figure(
+            "100-best, distinct, of a lattice",
+            ms(lambda: hf.kbest(lattice, of_lattice, 100, distinct=True)), "ms", most=50,
+        ),
+        Figure(
+            f"{small.edges:,} edges, 200 sparse features, 100 rows", small.bytes / 1e6, "MB", most=1
+        ),
+        Figure("dense forest, memory", forest.bytes / forest.edges, "bytes/edge"),
+    ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pool"
+        path, size = Path(folder) / "pool", 5 * forest.bytes / 1e6
         saved = best(3, lambda: hf.save_pool(path, [forest] * 5))
-        loaded = best(3, lambda: list(hf.Pool(path)))
-        size = 5 * forest.bytes / 1e6
-        line("pool: save", size / saved, "MB/s", "")
-        line("pool: open and check", size / loaded, "MB/s", "")
+        loaded = best(3, lambda: list(hf.ForestFile(path)))
         names = " ".join(f"F{i}= {i}.5" for i in range(14))
         words = " ".join(f"w{i}" for i in range(20))
         text = "".join(f"{i // 100} ||| {words} ||| {names} ||| -1\n" for i in range(50_000))
         listed = Path(folder) / "nbest"
         listed.write_text(text)
         read = best(3, lambda: sum(item.forest.edges for item in read_nbest(listed)))
-        line("n-best list, 14 features, 20 words", 50 / read, "1,000 lines/s", "")
+    return [
+        *figures,
+        Figure("pool: save", size / saved, "MB/s"),
+        Figure("pool: open and check", size / loaded, "MB/s"),
+        Figure("n-best list, 14 features, 20 words", 50 / read, "1,000 lines/s"),
+    ]
+
+
+def run(quick: bool) -> list[Figure]:
+    return [f for f in measure(repeat=3) if f.most or f.least] if quick else measure()
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, measure)

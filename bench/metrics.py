@@ -7,34 +7,19 @@ sentence. sacreBLEU's speed stands beside ours where it has the metric.
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import sacrebleu
-from support.machine import SHARED
+from support import models
+from support.figures import Figure, main
+from support.machine import best
 
 from hopefear.metrics import create
 from hopefear.metrics.oracle import oracle
 from hopefear.metrics.significance import approximate_randomization, paired_bootstrap
 
-
-def seconds(work: Callable[[], object], repeat: int = 3) -> float:
-    """CPU seconds of all threads, the best of some."""
-    times = []
-    for _ in range(repeat):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return min(times)
-
-
-def read(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
+BUDGET = 200_000
 
 
 def make_pool(references: list[tuple[str, ...]], k: int) -> tuple[list[str], np.ndarray]:
@@ -51,49 +36,31 @@ def make_pool(references: list[tuple[str, ...]], k: int) -> tuple[list[str], np.
     return pool, np.repeat(np.arange(len(references), dtype=np.int32), k)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kbest", type=int, default=100, help="hypotheses for each sentence")
-    arguments = parser.parse_args()
-    folder = SHARED / "golden" / "aligned" / "zh-en"
-    if not folder.is_dir():
-        print(f"no {folder}; set HOPEFEAR_SHARED")
-        sys.exit(0)
-    references = list(zip(*(read(folder / f"dev.en.{i}") for i in range(4)), strict=True))
-    pool, numbers = make_pool(references, arguments.kbest)
+def measure(kbest: int = 100, repeat: int = 3) -> list[Figure]:
+    _, references = models.bible_dev(10_000)
+    pool, numbers = make_pool(references, kbest)
     tokens = [text.split() for text in pool]
-    mean = sum(map(len, tokens)) / len(tokens)
-    print(
-        f"{len(pool):,} hypotheses of {mean:.1f} words, {len(references)} sentences, 4 references"
-    )
-
-    bleu = create("bleu")
-    start = time.process_time()
+    bleu, plus_one = create("bleu"), create("bleu+1")
     prepared = bleu.prepare(references)
-    print(f"{'prepare references':34}{time.process_time() - start:>12.3f} s")
     rows = prepared.statistics(pool, numbers)
-    plus_one = create("bleu+1")
+    n, figures = len(pool), []
 
-    def rate(label: str, work: Callable[[], object], count: int, note: str = "") -> None:
-        print(f"{label:34}{count / seconds(work):>12,.0f} hypotheses per CPU s   {note}".rstrip())
+    def rate(label: str, work: object, count: int = n, least: float | None = None) -> None:
+        value = count / best(repeat, work)  # type: ignore[arg-type]
+        figures.append(Figure(label, value, "hypotheses/s", least=least))
 
-    n = len(pool)
-    budget = "(budget 200,000)"
-    rate("BLEU statistics, lines", lambda: prepared.statistics(pool, numbers), n, budget)
-    rate("BLEU statistics, lists of tokens", lambda: prepared.statistics(tokens, numbers), n)
-    rate("BLEU statistics, 2 threads", lambda: prepared.statistics(pool, numbers, 2), n)
+    rate("BLEU from lines", lambda: prepared.statistics(pool, numbers), least=BUDGET)
+    rate("BLEU from lists of tokens", lambda: prepared.statistics(tokens, numbers))
+    rate("BLEU, 2 threads", lambda: prepared.statistics(pool, numbers, 2))
     rate(
         "BLEU+1 from lines",
         lambda: plus_one.sentence_scores(prepared.statistics(pool, numbers)),
-        n,
-        budget,
+        least=BUDGET,
     )
-    few = n // 20
     for name, theirs in (("chrf", sacrebleu.CHRF()), ("ter", sacrebleu.TER())):
         metric = create(name)
         ready = metric.prepare(references)
-        step = max(1, n // few)
-        some, where = pool[::step], numbers[::step]
+        some, where = pool[::20], numbers[::20]
         rate(metric.title, lambda r=ready, s=some, w=where: r.statistics(s, w), len(some))
         ten = range(0, n, n // 10)
         rate(
@@ -101,15 +68,22 @@ def main() -> None:
             lambda t=theirs, x=ten: [t.sentence_score(pool[i], references[numbers[i]]) for i in x],
             len(ten),
         )
-    start = time.process_time()
-    oracle(rows, numbers)
-    print(f"{'oracle, with hill climbing':34}{time.process_time() - start:>12.2f} s")
-    first, second = [rows[:: arguments.kbest]], [rows[1 :: arguments.kbest]]
-    boot = seconds(lambda: paired_bootstrap(bleu, first, second), 1)
-    swap = seconds(lambda: approximate_randomization(bleu, first, second), 1)
-    print(f"{'paired bootstrap, 1,000 samples':34}{boot:>12.2f} s")
-    print(f"{'randomisation, 10,000 trials':34}{swap:>12.2f} s")
+    first, second = [rows[::kbest]], [rows[1::kbest]]
+    boot = best(1, lambda: paired_bootstrap(bleu, first, second))
+    swap = best(1, lambda: approximate_randomization(bleu, first, second))
+    return [
+        *figures,
+        Figure("prepare references", best(1, lambda: bleu.prepare(references)), "s"),
+        Figure("oracle, with hill climbing", best(1, lambda: oracle(rows, numbers)), "s"),
+        Figure("paired bootstrap, 1,000 samples", boot, "s"),
+        Figure("randomisation, 10,000 trials", swap, "s"),
+    ]
+
+
+def run(quick: bool) -> list[Figure]:
+    figures = measure(20 if quick else 100)
+    return [f for f in figures if f.least] + figures[-2:] if quick else figures
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, measure)

@@ -6,18 +6,22 @@ with a 1,000-entry vector under 50 us.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from support.figures import Figure, main
 
 from hopefear.base.weights import SparseVector, Weights
 
+FEATURES = 20_000_000
 
-def best(repeat: int, work) -> float:
+
+def best(repeat: int, work: Callable[[], object]) -> float:
+    """Wall seconds: what loads a file waits for it, too."""
     times = []
     for _ in range(repeat):
         start = time.perf_counter()
@@ -26,21 +30,15 @@ def best(repeat: int, work) -> float:
     return min(times)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--features", type=int, default=20_000_000)
-    arguments = parser.parse_args()
-    n = arguments.features
+def measure(features: int = FEATURES) -> list[Figure]:
     random = np.random.default_rng(1)
-    ids = np.unique(random.integers(1, 2**64, n, dtype=np.uint64))
+    ids = np.unique(random.integers(1, 2**64, features, dtype=np.uint64))
     vector = SparseVector(ids, random.normal(size=len(ids)).astype(np.float32))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "weights.bin"
         weights = Weights(vector)
         weights.drop_names()
-        start = time.perf_counter()
-        weights.save(path)
-        saved = time.perf_counter() - start
+        saved = best(1, lambda: weights.save(path))
         loaded = best(3, lambda: Weights.load(path, names=False))
         verified = best(1, lambda: Weights.load(path, names=False, verify=True))
         weights = Weights.load(path, names=False)
@@ -50,13 +48,18 @@ def main() -> None:
     ]
     dot = statistics.median(best(1, lambda v=v: weights.dot(v)) for v in vectors)
     memory = weights.table.bytes / len(weights)
-    print(f"features              {len(weights):>12,}")
-    print(f"save                  {saved:>12.2f} s")
-    print(f"load                  {loaded:>12.2f} s      (budget 2 s)")
-    print(f"load, fully checked   {verified:>12.2f} s")
-    print(f"memory                {memory:>12.1f} bytes each (budget 32)")
-    print(f"dot, 1,000 entries    {1e6 * dot:>12.1f} us     (budget 50 us)")
+    return [
+        Figure(f"{len(weights):,} features: load", loaded, "s", most=2 * features / FEATURES),
+        Figure("save", saved, "s"),
+        Figure("load, fully checked", verified, "s"),
+        Figure("memory", memory, "bytes each", most=32),
+        Figure("dot, 1,000 entries", 1e6 * dot, "us", most=50),
+    ]
+
+
+def run(quick: bool) -> list[Figure]:
+    return measure(FEATURES // 10 if quick else FEATURES)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, run, measure)

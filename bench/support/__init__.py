@@ -1,1 +1,1 @@
-"""What the scripts of this folder share; not scripts themselves."""
+"""What the benchmarks share; not a benchmark itself."""

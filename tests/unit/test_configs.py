@@ -1,76 +1,60 @@
-"""The example configurations are complete, valid, and say the defaults."""
+"""The example configurations and the tables of options are current, complete and valid."""
 
 from __future__ import annotations
 
-import re
+import importlib.util
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import pytest
 
 from hopefear.base import config, registry
 from hopefear.decode.systems.base import get_system
 
-CONFIGS = sorted((Path(__file__).resolve().parent.parent.parent / "configs").glob("*.toml"))
-EXPERIMENTS = {"papers-11-features.toml"}  # parts of configurations that are not the defaults
+REPOSITORY = Path(__file__).resolve().parents[2]
+CONFIGS = sorted((REPOSITORY / "configs").glob("*.toml"))
 
 
-def fields_of(path: Path, name: str) -> dict[str, config.Field]:
-    """Of a command, of a component `command.component`, or of a decoder (decoder.NAME.toml)."""
-    command, _, component = name.partition(".")
-    if component:
-        kinds = registry.get("command", command).components.values()
-        (kind,) = (kind for kind in kinds if component in registry.names(kind))
-        cls = registry.get(kind, component)
-    elif name == "decoder":
-        cls = get_system(path.name.split(".")[1]).decoder_class.options_class
-    else:
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", REPOSITORY / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_files_are_current() -> None:
+    made = generator()
+    outdated = [str(path.relative_to(REPOSITORY)) for path in made.outdated()]
+    assert not outdated, f"not current; run `{made.COMMAND}` and commit what it writes"
+
+
+@pytest.mark.parametrize("kind", ["tuner", "metric", "feature", "system", "tokenizer", "command"])
+def test_every_component_is_listed(kind: str) -> None:
+    made = generator()
+    (page,) = (REPOSITORY / "docs" / "options").glob(f"{kind}s.md")
+    text = page.read_text(encoding="utf-8")
+    assert [name for name, *_ in made.components(kind) if f"\n## {name}\n" not in text] == []
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_values_are_valid(path: Path) -> None:
+    for name, table in config.load_toml(path).items():
+        if name == "decoder":
+            system = get_system(path.name.split(".")[1])
+            config.from_mapping(system.decoder_class.options_class, table)
+            continue
         cls = registry.get("command", name)
-    return {field.name: field for field in config.fields_of(cls) if not field.required}
-
-
-def tables_of(path: Path) -> dict[str, tuple[dict[str, Any], set[str]]]:
-    """Of each table what it sets and what it only mentions, behind '# '."""
-    parts = re.split(r"^\[(.+)\]\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    found = {}
-    for name, text in zip(parts[1::2], parts[2::2], strict=True):
-        mentioned = set(re.findall(r"^# (\w+) = ", text, re.MULTILINE))
-        found[name] = config.parse_toml(text, path.name), mentioned
-    return found
-
-
-@pytest.mark.parametrize(
-    "path", [path for path in CONFIGS if path.name not in EXPERIMENTS], ids=lambda path: path.name
-)
-def test_example(path: Path) -> None:
-    assert config.load_toml(path)
-    for name, (table, mentioned) in tables_of(path).items():
-        if name == "decoder" and path.name.split(".")[1] not in registry.names("system"):
-            pytest.skip(f"{path.name}: this version has no such decoder")
-        fields = fields_of(path, name)
-        assert table.keys() | mentioned == fields.keys(), name
+        kinds = {part: kind for kind in cls.components.values() for part in registry.names(kind)}
+        fields = {field.name: field for field in config.fields_of(cls)}
         for key, value in table.items():
-            assert config.convert_value(fields[key], value, key) == fields[key].default, key
-        assert all(fields[key].default is None for key in mentioned), name
+            if isinstance(value, dict):
+                config.from_mapping(registry.get(kinds[key], key), value)
+            else:
+                config.convert_value(fields[key], value, key)
 
 
-def test_every_tuner_has_its_table() -> None:
-    (path,) = (path for path in CONFIGS if path.name == "tune.toml")
-    assert {f"tune.{name}" for name in registry.names("tuner")} <= tables_of(path).keys()
-
-
-@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
-def test_experiment(name: str) -> None:
-    (path,) = (path for path in CONFIGS if path.name == name)
-    for command, table in config.load_toml(path).items():
-        fields = fields_of(path, command)
-        for key, value in table.items():
-            config.convert_value(fields[key], value, key)
-
-
-def test_there_are_some() -> None:
-    assert CONFIGS
-    described = {path.name for path in CONFIGS}
-    for decoder in registry.names("system"):
-        if not decoder.startswith("toy"):  # of the tests
-            assert f"decoder.{decoder}.toml" in described
+def test_all_tuners_are_in_the_example_of_tune() -> None:
+    table = config.load_toml(REPOSITORY / "configs" / "tune.toml")["tune"]
+    assert {name for name, *_ in generator().components("tuner")} <= table.keys()

@@ -357,7 +357,7 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
     Options that were not given are absent from the namespace, so that config files and defaults can
     fill in; `from_mapping` then reports what is missing.
     """
-    for field in _in_order_of_help(cls):
+    for field in in_order_of_help(cls):
         extra: dict[str, Any] = {"help": _help(field), "default": argparse.SUPPRESS}
         if field.option.positional:
             extra["nargs"] = "*" if field.is_list else "?"
@@ -379,7 +379,7 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
         parser.add_argument(*names, dest=field.name, type=_TextType(field, field.flag), **extra)
 
 
-def _in_order_of_help(cls: type) -> list[Field]:
+def in_order_of_help(cls: type) -> list[Field]:
     """What must be given first, then what the class itself declares, then what it inherits.
 
     A class without options of its own, as a command that is thin, stands for its first base.

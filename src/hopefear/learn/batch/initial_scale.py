@@ -3,7 +3,7 @@
 A decoder sees the direction of weights only, but a learner that compares model scores with gains
 sees their length too. Beside short start weights the first k-best lists alone decide, and these are
 much alike: where all of their translations are too short, everything that goes with length is
-learned for it, a negative weight of the language model too: `bench/tune_stretch.py` shows it.
+learned for it, a negative weight of the language model too: `experiments/tune_stretch.py` shows it.
 
 Goes in: a pool, the weights a run starts from. Comes out: the same direction, at the length at
 which the model scores of a list differ a given number of times as much as the gains.

@@ -1,9 +1,9 @@
 """The tables of sparse features: dense or sparse, by template, rates, selection, leave one out.
 
-    python bench/sparse_tables.py dense-sparse --run    # thesis, tables 3.5, 3.8, 4.3, 4.4
-    python bench/sparse_tables.py rates --run           # table 3.14: AdaGrad's lambda
-    python bench/sparse_tables.py top --run             # table 3.15: selection of features
-    python bench/sparse_tables.py leave-one-out --run   # without each template in turn
+    python experiments/sparse_tables.py dense-sparse --run    # thesis, tables 3.5, 3.8, 4.3, 4.4
+    python experiments/sparse_tables.py rates --run           # table 3.14: AdaGrad's lambda
+    python experiments/sparse_tables.py top --run             # table 3.15: selection of features
+    python experiments/sparse_tables.py leave-one-out --run   # without each template in turn
 
 The first also shows how many active features each template has (table 3.7). Each is one command of
 at most 40 minutes; the same one goes on where it was. --write puts what is finished into
@@ -13,16 +13,24 @@ seed (thesis, 3.9), which tables share.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from support.results import markdown, write_section
-from support.study import COLUMNS, RESULTS, Bench, Finished, Setting, Sizes, Study, main
-from support.templates import TEMPLATES
+from harness import COLUMNS, Finished, Runner, Setting, Sizes, Study, main, markdown, write_section
 
+TEMPLATES = (
+    "word-pairs",
+    "word-context",
+    "target-bigrams",
+    "insertion",
+    "deletion",
+    "rule-id",
+    "rule-shape",
+    "structural-distortion",
+    "count-discount",
+)
 ADAGRAD = ("rate=adagrad", "adagrad_lambda=0.01")
 CORPORA = ("de-en", "zh-en")
 SYSTEMS = ("phrase", "hiero")
@@ -69,6 +77,26 @@ def _at_start(runs: Sequence[Finished]) -> str:
 
 
 COLUMNS["dev BLEU at the start"] = _at_start
+
+
+def template_table(runner: Runner, write: bool) -> None:
+    """Thesis, table 3.7: which templates the active features of sparse runs are of."""
+    rows = []
+    for corpus, system in runner.tasks():
+        for setting in runner.study.settings:
+            runs = runner.finished(corpus, system, setting)
+            if setting.start is None or not runs:
+                continue
+            counts = per_template(runs)
+            label = f"{corpus.title}, {system}, {setting.label}"
+            rows.append([label, *(f"{counts.get(name, 0):,.0f}" for name in TEMPLATES)])
+    text = markdown(["active features", *TEMPLATES], rows)
+    print(f"\n{text}")
+    if write:
+        section = "## Active features by template\n\nOf the sparse rows above.\n\n"
+        write_section("active features", section + text)
+
+
 LEARNERS = "learners=4"
 
 STUDIES = [
@@ -82,6 +110,7 @@ STUDIES = [
         ],
         text="Sparse rows have all templates on and begin with the dense weights of the row above, "
         "which is what their p-values are against.",
+        after=template_table,
     ),
     Study(
         "rates",
@@ -140,25 +169,5 @@ STUDIES = [
 ]
 
 
-def template_table(bench: Bench) -> str:
-    """Thesis, table 3.7: which templates the active features of sparse runs are of."""
-    rows = []
-    for corpus, system in bench.tasks():
-        for setting in bench.study.settings:
-            runs = bench.finished(corpus, system, setting)
-            if setting.start is None or not runs:
-                continue
-            counts = per_template(runs)
-            label = f"{corpus.title}, {system}, {setting.label}"
-            rows.append([label, *(f"{counts.get(name, 0):,.0f}" for name in TEMPLATES)])
-    return markdown(["active features", *TEMPLATES], rows)
-
-
 if __name__ == "__main__":
-    for bench in main(STUDIES, __doc__, "sparse_tables.py"):
-        if bench.study.name == "dense-sparse":
-            text = template_table(bench)
-            print(f"\n{text}")
-            if "--write" in sys.argv:
-                section = "## Active features by template\n\nOf the sparse rows above.\n\n"
-                write_section(RESULTS, "active features", section + text)
+    main(STUDIES, __doc__)

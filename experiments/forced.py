@@ -1,27 +1,36 @@
 """What forced decoding reaches of Bible zh-en and es-en: table 3 and figures 6 and 7 of Yu et al.
 2013, CPU seconds and memory.
 
-    python bench/forced.py --train 2000 --sentences 200      a try
-    python bench/forced.py --write                           everything, into docs/results.md
+    python experiments/forced.py --train 2000 --sentences 200      a try
+    python experiments/forced.py --write                           everything, into docs/results.md
 
 Models have all phrases of the training text (`--limit 0`); they are made once and kept in
-bench/out. The table is of the training text, the figures of a sample of it with the widest
+experiments/out. The table is of the training text, the figures of a sample of it with the widest
 distortion limits, which take the most time. A command that was stopped trains no model again.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import sys
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from support.results import markdown, write_section
-from support.study import CORPORA, REPOSITORY, RESULTS, SHARED, Bench, Sizes, Study, data_is_here
+from harness import (
+    CORPORA,
+    RESULTS,
+    Runner,
+    Sizes,
+    Study,
+    markdown,
+    parser,
+    place,
+    write_section,
+)
+from harness.calls import forced
 
+from hopefear.analysis.forced import draw
 from hopefear.analysis.reachability import shares
 from hopefear.base.files import open_input
 
@@ -55,51 +64,41 @@ def row(label: str, report: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=["zh-en", "es-en"])
-    parser.add_argument("--train", type=int, default=0, help="pairs to train on; 0: all")
-    parser.add_argument("--sentences", type=int, default=0, help="pairs for the table; 0: all")
-    parser.add_argument("--sample", type=int, default=2000, help="pairs for the figures")
-    parser.add_argument("--max-states", type=int, default=100_000, help="of the figures' searches")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=120.0, help="when to stop")
-    parser.add_argument("--write", action="store_true", help="docs/results.md and the figures")
-    parser.add_argument("--out", type=Path, default=REPOSITORY / "bench" / "out" / "study")
-    a = parser.parse_args()
-    if not data_is_here():
-        print(f"no {SHARED / 'golden' / 'aligned'}; set HOPEFEAR_SHARED")
-        sys.exit(0)
+    made = parser(__doc__)
+    made.add_argument("--corpora", nargs="+", choices=CORPORA, default=["zh-en", "es-en"])
+    made.add_argument("--train", type=int, default=0, help="pairs to train on; 0: all")
+    made.add_argument("--sentences", type=int, default=0, help="pairs for the table; 0: all")
+    made.add_argument("--sample", type=int, default=2000, help="pairs for the figures")
+    made.add_argument("--max-states", type=int, default=100_000, help="of the figures' searches")
+    made.add_argument("--threads", type=int, default=2)
+    made.add_argument("--minutes", type=float, default=120.0, help="when to stop")
+    a = made.parse_args()
     study = Study("forced", "What forced decoding reaches", [], sizes=Sizes(train=a.train or None))
-    bench = Bench(study, a.out, a.minutes, a.threads)
+    runner = Runner(study, **place(a), minutes=a.minutes, jobs=a.threads)
     parts = []
     for name in a.corpora:
         corpus = CORPORA[name]
-        model = bench.model(corpus, "phrase", ("--limit", "0"))
-        plain = ["--tokenized"] if corpus.tokenized else []
-        common = ["forced", "--model", model, *plain, "--threads", a.threads, "--json"]
-        train = bench.part(corpus, "train")[:2]
+        model = runner.model(corpus, "phrase", ("--limit", "0"))
+        train = runner.part(corpus, "train")[:2]
         texts = a.out / "text" / f"{name}-forced"
         some = sample(train, a.sentences, texts / f"train-{a.train}-{a.sentences}")
-        dev = sample(corpus.files["dev"], a.sentences, texts / f"dev-{a.sentences}")
+        dev = sample(runner.part(corpus, "dev"), a.sentences, texts / f"dev-{a.sentences}")
         rows = [
-            row(label, bench.hopefear(*common, *words))
-            for label, words in (
-                ("training text", some),
-                ("without the pair's own rules", [*some, "--leave-out"]),
-                ("20 phrases for a source phrase", [*some, "--table-limit", "20"]),
-                ("dev set, one reference", dev[:2]),
-                ("dev set, a pair for each reference", dev),
-                ("dev set, any reference", [*dev, "--union"]),
+            row(label, runner.call(forced, model, corpus, files, limits, threads=a.threads, **more))
+            for label, files, limits, more in (
+                ("training text", some, {}, {}),
+                ("without the pair's own rules", some, {"leave_out": True}, {}),
+                ("20 phrases for a source phrase", some, {"table_limit": 20}, {}),
+                ("dev set, one reference", dev[:2], {}, {}),
+                ("dev set, a pair for each reference", dev, {}, {}),
+                ("dev set, any reference", dev, {}, {"union": True}),
             )
         ]
         few = sample(train, a.sample, texts / f"figures-{a.train}-{a.sample}")
         plots = a.out / f"forced-{name}"
-        report = bench.hopefear(
-            *common, *few, "--max-states", a.max_states, "--figures", plots,
-            "--limits", *LIMITS,
-        )  # fmt: skip
+        limits = {"max_states": a.max_states}
+        report = runner.call(forced, model, corpus, few, limits, limits=LIMITS, threads=a.threads)
+        draw(report, plots)
         lengths = [
             [
                 f"{here['from']}-{here['to']}",
@@ -126,10 +125,9 @@ def main() -> None:
         parts.append(text)
     if a.write:
         train = f"the first {a.train:,}" if a.train else "all"
-        command = "python bench/forced.py --write"
+        command = "python experiments/forced.py --write"
         command += f" --sentences {a.sentences}" if a.sentences else ""
         write_section(
-            RESULTS,
             "forced",
             f"## What forced decoding reaches\n\n`{command}`: phrase models "
             f"of {train} training pairs with all their phrases. Shares of sentences and of source "

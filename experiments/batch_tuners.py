@@ -4,15 +4,15 @@ For Multi30k fr-en and the Bible zh-en (tokenised and aligned) a phrase-based mo
 each tuner learns its weights from the beginning of the dev set with each seed, and the test set is
 translated with the result.
 
-    python bench/batch_tuners.py --run            # at most 40 minutes; again: goes on
-    python bench/batch_tuners.py --run --write    # also into docs/results.md
+    python experiments/batch_tuners.py --run            # at most 40 minutes; again: goes on
+    python experiments/batch_tuners.py --run --write    # also into docs/results.md
 
-Without --run only what was finished before is shown. Everything lies in bench/out/study.
+Without --run only what was finished before is shown. Everything lies in experiments/out.
 """
 
 from __future__ import annotations
 
-from support.study import BEST_ITERATION, Setting, Sizes, Study, main
+from harness import BEST_ITERATION, Setting, Sizes, Study, main
 
 TUNERS = ("mert", "pro", "batch-mira", "rampion", "risk", "svm")
 
@@ -27,4 +27,4 @@ STUDY = Study(
 )
 
 if __name__ == "__main__":
-    main(STUDY, __doc__, "batch_tuners.py")
+    main(STUDY, __doc__)

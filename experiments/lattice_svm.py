@@ -1,38 +1,28 @@
 """Lattices decoded once (Wisniewski & Yvon 2013): table 1 and figures 1, 3 and 4.
 
-    python bench/lattice_svm.py lattice-svm --run --write         # quality and time beside MERT
-    python bench/lattice_svm.py lattice-svm-curves --run --write  # docs/lattice-svm-*.svg, one seed
+    python experiments/lattice_svm.py lattice-svm --run --write     # quality and time beside MERT
+    python experiments/lattice_svm.py lattice-svm-curves --run --write     # docs/lattice-svm-*.svg
 
 Multi30k fr-en and Bible zh-en. The curves follow plain and averaged descent over 4,200 updates:
 the structured loss (figure 1), BLEU in the lattices and on the test set, with MERT's as a line
-(figure 3), BLEU and the linear score that is learned from (figure 4); they keep the lattices, about
-300 MB a run.
+(figure 3), BLEU and the linear score that is learned from (figure 4), of one seed; they keep the
+lattices, about 300 MB a run.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from support.study import (
-    COLUMNS,
-    RESULTS,
-    Bench,
-    Corpus,
-    Finished,
-    Scores,
-    Setting,
-    Sizes,
-    Study,
-    main,
-)
+from harness import COLUMNS, RESULTS, Corpus, Finished, Runner, Scores, Setting, Sizes, Study, main
+from harness.calls import translate
 
 from hopefear.analysis.plot import Series, line_plot
 from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
-from hopefear.forest import Pool, viterbi
+from hopefear.forest import ForestFile, viterbi
 from hopefear.learn.online.lattice_svm import LatticeSvm, objective
 from hopefear.learn.online.margin import LinearLoss
 from hopefear.metrics import create
@@ -98,11 +88,11 @@ COLUMNS["CPU s learning"] = partial(cpu, "optimise")
 class Curve:
     """What can be known of a run's iterations without decoding, and the test set decoded."""
 
-    def __init__(self, bench: Bench, corpus: Corpus, setting: Setting, run: Finished) -> None:
-        self.bench, self.corpus, self.setting, self.run = bench, corpus, setting, run
+    def __init__(self, runner: Runner, corpus: Corpus, setting: Setting, run: Finished) -> None:
+        self.runner, self.corpus, self.setting, self.run = runner, corpus, setting, run
         self.count = len(run.records())
-        self.forests = Pool(run.path / "checkpoint" / "pool" / "01.forests")
-        columns = [path.read_text("utf-8").splitlines() for path in bench.part(corpus, "dev")[1:]]
+        self.forests = ForestFile(run.path / "checkpoint" / "pool" / "01.forests")
+        columns = [path.read_text("utf-8").splitlines() for path in runner.part(corpus, "dev")[1:]]
         self.references = [list(row) for row in zip(*columns, strict=True)]
 
     def updates(self, iteration: int) -> float:
@@ -142,60 +132,58 @@ class Curve:
         return [(self.updates(i), records[i]["bleu"]) for i in range(1, self.count)]
 
     def test_bleu(self) -> list[tuple[float, float]]:
-        source, *references = self.bench.part(self.corpus, "test")
+        source, *references = self.runner.part(self.corpus, "test")
         score = Scores(self.corpus, references)
         found = []
         for i in range(1, self.count, max(1, self.count // 10)):
             output = self.run.path / f"test-{i:02d}.txt"
             if not output.exists():
-                model = self.bench.model(self.corpus, "phrase", self.setting.train)
-                self.bench.hopefear(
-                    *("translate", "--model", model, "--tokenized", "-i", source, "-o", output),
-                    *("--weights", self.run.path / "iterations" / f"{i:02d}.tsv", "--threads", 1),
-                )
+                model = self.runner.model(self.corpus, "phrase", self.setting.train)
+                weights = self.run.path / "iterations" / f"{i:02d}.tsv"
+                self.runner.call(translate, output, self.corpus, model, weights, source)
             lines = output.read_text("utf-8").splitlines()
             run = Finished(output, self.run.said, lines)
             found.append((self.updates(i), score.shown("bleu", run)))
         return found
 
 
-def mert_line(bench: Bench, corpus: Corpus, curve: Curve) -> dict[str, list[tuple[float, float]]]:
+def mert_line(runner: Runner, corpus: Corpus, curve: Curve) -> dict[str, list[tuple[float, float]]]:
     """Its mean test BLEU, if the table has been run with the same sizes."""
-    table = Bench(
-        Study(NAME, "", [MERT], sizes=bench.study.sizes, iterations=TABLE.iterations), bench.out
-    )
-    runs = table.finished(corpus, "phrase", MERT)
+    study = replace(runner.study, iterations=TABLE.iterations)
+    runs = replace(runner, study=study).finished(corpus, "phrase", MERT)
     if not runs:
         return {}
-    score = Scores(corpus, bench.part(corpus, "test")[1:])
+    score = Scores(corpus, runner.part(corpus, "test")[1:])
     value = float(np.mean([score.shown("bleu", run) for run in runs]))
     return {"MERT, test": [(curve.updates(i), value) for i in (1, curve.count - 1)]}
 
 
-def figures(bench: Bench) -> None:
+def figures(runner: Runner, write: bool) -> None:
     """Written beside docs/results.md."""
-    for corpus, system in bench.tasks():
+    if not write:
+        return
+    for corpus, system in runner.tasks():
         loss: dict[str, list[tuple[float, float]]] = {}
         bleu: dict[str, list[tuple[float, float]]] = {}
         linear: dict[str, list[tuple[float, float]]] = {}
-        for setting in bench.study.settings:
-            finished = bench.finished(corpus, system, setting)
+        for setting in runner.study.settings:
+            finished = runner.finished(corpus, system, setting)
             if not finished:
                 continue
-            curve = Curve(bench, corpus, setting, finished[0])
+            curve = Curve(runner, corpus, setting, finished[0])
             loss[setting.label] = curve.losses()
             bleu[f"{setting.label}, lattices"] = curve.lattice_bleu()
             bleu[f"{setting.label}, test"] = curve.test_bleu()
-            bleu |= mert_line(bench, corpus, curve)
-            if setting is bench.study.settings[0]:
+            bleu |= mert_line(runner, corpus, curve)
+            if setting is runner.study.settings[0]:
                 linear = {"BLEU": curve.lattice_bleu(), "linear score": curve.linear()}
         if loss:
-            write(corpus, "loss", "structured loss", loss)
-            write(corpus, "bleu", "BLEU", bleu)
-            write(corpus, "linear", "BLEU, linear score", linear)
+            draw(corpus, "loss", "structured loss", loss)
+            draw(corpus, "bleu", "BLEU", bleu)
+            draw(corpus, "linear", "BLEU, linear score", linear)
 
 
-def write(corpus: Corpus, name: str, unit: str, series: Series) -> None:
+def draw(corpus: Corpus, name: str, unit: str, series: Series) -> None:
     ys = [y for points in series.values() for _, y in points]
     path = RESULTS.parent / f"lattice-svm-{name}-{corpus.name}.svg"
     limits = (float(np.floor(min(ys))), float(np.ceil(max(ys))))
@@ -205,6 +193,4 @@ def write(corpus: Corpus, name: str, unit: str, series: Series) -> None:
 
 
 if __name__ == "__main__":
-    for bench in main([TABLE, CURVES], __doc__, "lattice_svm.py"):
-        if bench.study.name == CURVES.name and "--write" in sys.argv:
-            figures(bench)
+    main([TABLE, replace(CURVES, after=figures)], __doc__)

@@ -4,28 +4,26 @@ Oracle BLEU of the whole forest (searched with n-gram matches carried along) aga
 500- and 50,000-best lists, each chosen by BLEU+1 of the sentence (table 3.2 of eidelman2013), and
 CPU time per sentence of that and of hope and fear. Budget: tens of milliseconds for hope and fear
 of a sentence of 25 words. Without --model it takes the phrase model, input and reference of the
-golden data (../shared or HOPEFEAR_SHARED), and a hierarchical model of their bitext.
+golden data (--data), and a hierarchical model of their bitext.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import subprocess
-import sys
 import tempfile
 import time
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from support.machine import REPOSITORY, SHARED
-from support.results import markdown, write_section
+from harness import CORPORA, markdown, parser, place, write_section
+from harness.calls import Calls, train
 
 from hopefear import forest as hf
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.bleu_plus_one import BleuPlusOne
 from hopefear.model.directory import Model
+from hopefear.model.importing import import_model
 from hopefear.model.translate import TranslateOptions, Translator
 
 
@@ -51,7 +49,7 @@ def show(name: str, translator: Translator, sources: list[str], refs: list[list[
     prepared = metric.prepare(refs)
     weights = translator.weights
     forests = [
-        translator.decoder.decode(translator.read(line).sentence, weights) for line in sources
+        translator.decoder.forest(translator.read(line).sentence, weights) for line in sources
     ]
     words = np.mean([len(line.split()) for line in sources])
     edges = np.mean([forest.edges for forest in forests])
@@ -81,69 +79,59 @@ def show(name: str, translator: Translator, sources: list[str], refs: list[list[
     return f"{what}.\n\n{markdown(head, table)}"
 
 
-def phrase_model(scratch: Path) -> Path:
+def phrase_model(data: Path, scratch: Path) -> Path:
     """The tuned model of the golden data."""
-    ini = SHARED / "golden" / "moses" / "decode" / "moses.ini"
-    command("import", ini, "--model", scratch / "phrase")
+    import_model(data / "golden" / "moses" / "decode" / "moses.ini", scratch / "phrase")
     return scratch / "phrase"
 
 
-def hiero_model(scratch: Path) -> Path:
+def hiero_model(data: Path, scratch: Path) -> Path:
     """A model of the same bitext and its given alignment; it has default weights."""
-    folder = SHARED / "golden" / "aligned" / "fr-en"
-    for name in ("train.fr", "train.en", "train.gdfa"):
-        with gzip.open(folder / f"{name}.gz", "rt", encoding="utf-8") as packed:
-            (scratch / name).write_text("".join(islice(packed, 10_000)), encoding="utf-8")
-    text = [scratch / "train.fr", scratch / "train.en", "--align", scratch / "train.gdfa"]
-    command("train", *text, "--system", "hiero", "--tokenized", "--model", scratch / "hiero")
+    corpus = CORPORA["fr-en"]
+    files = [*corpus.files["train"], str(corpus.align)]
+    made = [scratch / Path(name).stem for name in files]
+    for name, plain in zip(files, made, strict=True):
+        with gzip.open(data / name, "rt", encoding="utf-8") as packed:
+            plain.write_text("".join(islice(packed, 10_000)), encoding="utf-8")
+    Calls().call(train, scratch / "hiero", corpus, made, "hiero")
     return scratch / "hiero"
 
 
 MODELS = {"phrase": phrase_model, "hiero": hiero_model}
 
 
-def command(*words: str | Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "hopefear", *map(str, words)], check=True, stdout=subprocess.DEVNULL
-    )
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--systems", nargs="+", choices=[*MODELS], default=[*MODELS])
-    parser.add_argument("--model", type=Path, help="a model directory instead of these systems")
-    parser.add_argument("--source", type=Path, help="tokenized sentences")
-    parser.add_argument("--refs", type=Path, nargs="+", help="tokenized references")
-    parser.add_argument("--sentences", type=int, default=30)
-    parser.add_argument("--write", action="store_true", help="into docs/results.md")
-    args = parser.parse_args()
+def main() -> None:
+    made = parser(__doc__)
+    made.add_argument("--systems", nargs="+", choices=[*MODELS], default=[*MODELS])
+    made.add_argument("--model", type=Path, help="a model directory instead of these systems")
+    made.add_argument("--source", type=Path, help="tokenized sentences")
+    made.add_argument("--refs", type=Path, nargs="+", help="tokenized references")
+    made.add_argument("--sentences", type=int, default=30)
+    args = made.parse_args()
     if args.model is not None and (args.source is None or args.refs is None):
-        parser.error("--model needs --source and --refs")
-    golden = SHARED / "golden" / "moses" / "decode"
-    if args.model is None and not golden.exists():
-        print(f"{golden} is not there; give --model, --source and --refs")
-        return 0
+        made.error("--model needs --source and --refs")
+    if args.model is None:
+        place(args)
+    golden = args.data / "golden" / "moses" / "decode"
     sources = lines(args.source or golden / "input.fr", args.sentences)
     texts = [lines(path, args.sentences) for path in args.refs or [golden / "reference.en"]]
     references = [list(group) for group in zip(*texts, strict=True)]
     tables = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in ["model"] if args.model is not None else args.systems:
-            model = args.model or MODELS[name](Path(scratch))
+            model = args.model or MODELS[name](args.data, Path(scratch))
             translator = Translator(Model.load(model), options=TranslateOptions(tokenized=True))
             tables.append(show(name, translator, sources, references))
     if args.write:
         text = (
             "## The best translation in a forest\n\nOracle BLEU of whole forests and of k-best "
             "lists, chosen by BLEU+1 of the sentence, and CPU milliseconds per sentence (`python "
-            f"bench/oracle.py --sentences {args.sentences} --write`). Multi30k fr-en, one "
+            f"experiments/oracle.py --sentences {args.sentences} --write`). Multi30k fr-en, one "
             "reference; a tuned phrase model, and a hierarchical one of 10,000 pairs with default "
             "weights.\n\n"
         )
-        results = REPOSITORY / "docs" / "results.md"
-        write_section(results, "oracle", text + "\n".join(tables))
-    return 0
+        write_section("oracle", text + "\n".join(tables))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

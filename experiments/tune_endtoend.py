@@ -5,34 +5,22 @@ alignment (the one Moses had) or with ours, everything else equal. The phrase sy
 settings: trigram model, phrases of 7 words, msd-bidirectional-fe reordering, distortion limit 6, 20
 translations of a phrase; 100-best lists, two threads.
 
-    python bench/tune_endtoend.py                                   MERT and batch MIRA, one seed
-    python bench/tune_endtoend.py --alignment fast_align ours --seeds 1 2 3        part of the study
+    python experiments/tune_endtoend.py                       MERT and batch MIRA, one seed
+    python experiments/tune_endtoend.py --alignment fast_align ours --seeds 1 2 3
 
 What is done is kept (--out) and not done again: a run that was stopped goes on when the command is
-given again. Data: ../shared or HOPEFEAR_SHARED. Moses's seconds were taken on a machine where the
-calibration loop takes 1.05 s; what is asked for is scaled to this one.
+given again. Moses's seconds were taken on a machine where `sum(i*i for i in range(10**7))` takes
+1.05 s, and what is asked for is scaled to this one.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from support.machine import OUT, SHARED, slowness
-from support.study import (
-    CORPORA,
-    Bench,
-    Corpus,
-    Finished,
-    Scores,
-    Setting,
-    Sizes,
-    Study,
-    data_is_here,
-)
+from harness import CORPORA, Corpus, Finished, Runner, Scores, Setting, Sizes, Study, parser, place
 
 PAIRS = ("fr-en", "zh-en")
 # Test BLEU with all references and with the first, seconds of two threads.
@@ -66,6 +54,13 @@ def row(name: str, score: Scores, run: Finished) -> None:
     print(f"{name:<34}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
+def slowness() -> float:
+    """Of this machine, now, beside the one that Moses ran on."""
+    start = time.process_time()
+    sum(i * i for i in range(10**7))
+    return (time.process_time() - start) / 1.05
+
+
 def tell_moses(pair: str, tuner: str, scale: float) -> None:
     if (pair, tuner) in MOSES:
         test, first, seconds = MOSES[pair, tuner]
@@ -89,15 +84,19 @@ def compare(pair: str, score: Scores, rows: dict[str, list[Finished]]) -> None:
 
 
 def measure(
-    bench: Bench, pair: str, setting: Setting, alignments: Sequence[str], seeds: Sequence[int]
+    runner: Runner,
+    pair: str,
+    setting: Setting,
+    alignments: Sequence[str],
+    seeds: Sequence[int],
 ) -> None:
     """The rows of a tuner, and what they are compared with."""
     rows: dict[str, list[Finished]] = {}
-    score = Scores(CORPORA[pair], bench.part(CORPORA[pair], "test")[1:])
+    score = Scores(CORPORA[pair], runner.part(CORPORA[pair], "test")[1:])
     for alignment in alignments:
         corpus = corpus_of(pair, alignment)
         for seed in seeds:
-            run = bench.result(corpus, bench.run(corpus, "phrase", setting, seed))
+            run = runner.result(corpus, runner.run(corpus, "phrase", setting, seed))
             row(f"{pair} {setting.tuner} {alignment} seed {seed}", score, run)
             rows.setdefault(alignment, []).append(run)
     tell_moses(pair, setting.tuner, slowness())
@@ -105,27 +104,22 @@ def measure(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--pairs", nargs="+", default=list(PAIRS), choices=PAIRS)
-    parser.add_argument("--tuners", nargs="+", default=["mert", "batch-mira"])
-    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
-    parser.add_argument(
+    made = parser(__doc__)
+    made.add_argument("--pairs", nargs="+", default=list(PAIRS), choices=PAIRS)
+    made.add_argument("--tuners", nargs="+", default=["mert", "batch-mira"])
+    made.add_argument("--seeds", nargs="+", type=int, default=[1])
+    made.add_argument(
         "--alignment", nargs="+", default=["fast_align"], choices=["fast_align", "ours"]
     )
-    parser.add_argument("--order", type=int, default=3, help="of the language model")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--iterations", type=int, default=15)
-    parser.add_argument("--minutes", type=float, default=240.0, help="when to stop")
+    made.add_argument("--order", type=int, default=3, help="of the language model")
+    made.add_argument("--threads", type=int, default=2)
+    made.add_argument("--iterations", type=int, default=15)
+    made.add_argument("--minutes", type=float, default=240.0, help="when to stop")
     for part in ("train", "dev", "test"):
-        parser.add_argument(f"--{part}", type=int, help=f"only so many sentences of the {part} set")
-    parser.add_argument("--out", type=Path, default=OUT / "study")
-    parser.add_argument("--more", nargs="*", default=[], help="options for tune, name=value")
-    a = parser.parse_args()
-    if not data_is_here():
-        print(f"not measured: no {SHARED}/golden/aligned; set HOPEFEAR_SHARED")
-        return
+        made.add_argument(f"--{part}", type=int, help=f"only so many sentences of the {part} set")
+    made.add_argument("--more", nargs="*", default=[], help="options for tune, name=value")
+    a = made.parse_args()
+    places = place(a)
     tune = ("--kbest", "100", *(f"--{word}" for word in a.more))
     settings = [
         Setting(name, name, tune=tune, train=("--order", str(a.order)), threads=a.threads)
@@ -133,11 +127,11 @@ def main() -> None:
     ]
     sizes = Sizes(a.train, a.dev, a.test)
     study = Study("end to end", "", settings, a.pairs, sizes=sizes, iterations=a.iterations)
-    bench = Bench(study, a.out, a.minutes, jobs=a.threads)
+    runner = Runner(study, **places, minutes=a.minutes, jobs=a.threads)
     print(f"{'':<34}" + "".join(f"{name:>9}" for name in COLUMNS))
     for pair in a.pairs:
         for setting in settings:
-            measure(bench, pair, setting, a.alignment, a.seeds)
+            measure(runner, pair, setting, a.alignment, a.seeds)
 
 
 if __name__ == "__main__":

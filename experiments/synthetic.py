@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from support.machine import REPOSITORY
-from support.results import markdown, write_section
+from harness import RESULTS, markdown, write_section
 
 from hopefear.analysis.plot import line_plot
 from hopefear.base import registry
@@ -186,16 +185,15 @@ def main() -> None:
         text.append(markdown(head, rows))
     print("\n" + "\n".join(text))
     if a.write:
-        command = "python bench/synthetic.py --write"
-        where = REPOSITORY / "docs"
+        command = "python experiments/synthetic.py --write"
         picture = line_plot(panels, "number of features", "cosine with the gold weights")
-        (where / "synthetic.svg").write_text(picture, encoding="utf-8")
+        (RESULTS.parent / "synthetic.svg").write_text(picture, encoding="utf-8")
         heading = (
             "## Known weights\n\nWhat each batch tuner recovers of weights that are known "
             f"(`{command}`).\n\n"
         )
         plot = "![cosine with the gold weights by number of features](synthetic.svg)\n"
-        write_section(where / "results.md", "synthetic", heading + "\n".join([*text, plot]))
+        write_section("synthetic", heading + "\n".join([*text, plot]))
 
 
 if __name__ == "__main__":

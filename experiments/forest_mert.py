@@ -5,15 +5,15 @@ everything that search kept (`space=forest`), until the weights have settled; an
 `batch-mira` and `risk`. `iterations` are those until a run stopped by itself, `best` is the one
 whose weights are the result.
 
-    python bench/forest_mert.py mert --run            # 3 seeds; again: goes on
-    python bench/forest_mert.py --run --write         # all; also into docs/results.md
+    python experiments/forest_mert.py mert --run            # 3 seeds; again: goes on
+    python experiments/forest_mert.py --run --write         # all; also into docs/results.md
 
-Without --run only what was finished before is shown. Everything lies in bench/out/study.
+Without --run only what was finished before is shown. Everything lies in experiments/out.
 """
 
 from __future__ import annotations
 
-from support.study import BEST_ITERATION, Setting, Study, main
+from harness import BEST_ITERATION, Setting, Study, main
 
 COLUMNS = ("iterations", "best", "CPU s an iteration", "learning s")
 
@@ -37,4 +37,4 @@ STUDIES = [
 ]
 
 if __name__ == "__main__":
-    main(STUDIES, __doc__, "forest_mert.py")
+    main(STUDIES, __doc__)

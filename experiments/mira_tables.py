@@ -1,22 +1,22 @@
 """The tables of online learning: selection, learners, cutting plane, bound, and all tuners.
 
-    python bench/mira_tables.py selection --run --write     # thesis, tables 3.3 and 3.4
-    python bench/mira_tables.py learners --run --write      # table 3.9: 1, 5, 15 learners
-    python bench/mira_tables.py steps --run --write         # table 3.10: cutting plane, PA …
-    python bench/mira_tables.py bound --run --write         # table 4.7: B and k
-    python bench/mira_tables.py dense --run --write         # tables 4.3, 4.4: MERT, PRO, … RM
+    python experiments/mira_tables.py selection --run --write     # thesis, tables 3.3 and 3.4
+    python experiments/mira_tables.py learners --run --write      # table 3.9: 1, 5, 15 learners
+    python experiments/mira_tables.py steps --run --write         # table 3.10: cutting plane, PA …
+    python experiments/mira_tables.py bound --run --write         # table 4.7: B and k
+    python experiments/mira_tables.py dense --run --write         # tables 4.3, 4.4: MERT, PRO, … RM
 
 Each is of phrase models; `selection-hiero` and so on are the same rows of hierarchical models,
 which are smaller, search less and learn from fewer sentences, for their decoder takes ten times as
 long. Each is one command of well under 40 minutes on two cores (10 to 20), and goes on where it was
-stopped; see `support/study.py`. Rows that several tables have are run once.
+stopped; see `harness`. Rows that several tables have are run once.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from support.study import BEST_ITERATION, Setting, Sizes, Study, main
+from harness import BEST_ITERATION, Setting, Sizes, Study, main
 
 MERT = Setting("mert", "mert", tune=BEST_ITERATION)
 MIRA, RM = Setting("mira", "mira"), Setting("rm", "rm")
@@ -120,4 +120,4 @@ def studies() -> list[Study]:
 
 
 if __name__ == "__main__":
-    main(studies(), __doc__, "mira_tables.py")
+    main(studies(), __doc__)

@@ -5,32 +5,31 @@ thread); the means are made of their iterations' weights as `--average-last` doe
 them translates the test set. Multi30k de-en and the Bible es-en: texts that nothing else in MERT
 was chosen by.
 
-    python bench/tune_average.py --run                 about 20 CPU minutes; again: goes on
-    python bench/tune_average.py --run --corpora de-en --seeds 2 --write
+    python experiments/tune_average.py --run                 about 20 CPU minutes; again: goes on
+    python experiments/tune_average.py --run --corpora de-en --seeds 2 --write
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import numpy as np
-from support.results import markdown, write_section
-from support.study import (
+from harness import (
     CORPORA,
-    REPOSITORY,
-    RESULTS,
-    SHARED,
-    Bench,
     Corpus,
     Finished,
+    Runner,
     Scores,
     Setting,
     Sizes,
     Study,
-    data_is_here,
+    markdown,
+    parser,
+    place,
+    write_section,
 )
+from harness.calls import translate
 
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.learn.loop.mean import last_iterations, mean_weights
@@ -59,30 +58,28 @@ def chosen(run: Path) -> dict[str, Weights]:
     return rows
 
 
-def translated(bench: Bench, corpus: Corpus, run: Path, label: str, weights: Weights) -> Finished:
+def translated(runner: Runner, corpus: Corpus, run: Path, label: str, weights: Weights) -> Finished:
     """The test set with these weights, if it is not done."""
     place = run.parent / f"{run.name}.{label.replace(' ', '-')}"
     text, file = place.with_name(place.name + ".txt"), place.with_name(place.name + ".tsv")
     if not text.exists():
         weights.save(file)
-        bench.hopefear(
-            "translate", "--model", bench.model(corpus, "phrase", ()), "--weights", file,
-            *(["--tokenized"] if corpus.tokenized else []),
-            "-i", bench.part(corpus, "test")[0], "-o", text, "--threads", bench.jobs,
-        )  # fmt: skip
+        source = runner.part(corpus, "test")[0]
+        model = runner.model(corpus, "phrase", ())
+        runner.call(translate, text, corpus, model, file, source, threads=runner.jobs)
     lines = text.read_text(encoding="utf-8").splitlines()
     return Finished(place, {}, list(tokenized(lines, corpus.tokenize)))
 
 
-def table(bench: Bench, corpus: Corpus) -> str:
-    score = Scores(corpus, bench.part(corpus, "test")[1:])
+def table(runner: Runner, corpus: Corpus) -> str:
+    score = Scores(corpus, runner.part(corpus, "test")[1:])
     rows: dict[str, list[Finished]] = {}
     lengths = []
-    for seed in range(1, bench.study.seeds + 1):
-        run = bench.run(corpus, "phrase", SETTING, seed)
+    for seed in range(1, runner.study.seeds + 1):
+        run = runner.run(corpus, "phrase", SETTING, seed)
         lengths.append(len(list((run / "iterations").iterdir())) - 1)
         for label, weights in chosen(run).items():
-            rows.setdefault(label, []).append(translated(bench, corpus, run, label, weights))
+            rows.setdefault(label, []).append(translated(runner, corpus, run, label, weights))
     first = next(iter(rows.values()))
     lines = []
     for label, found in rows.items():
@@ -95,37 +92,31 @@ def table(bench: Bench, corpus: Corpus) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--run", action="store_true", help="run what is not finished")
-    parser.add_argument("--write", action="store_true", help="write docs/results.md")
-    parser.add_argument("--corpora", nargs="+", default=["de-en", "es-en"], choices=CORPORA)
-    parser.add_argument("--seeds", type=int, default=3, help="how many")
-    parser.add_argument("--minutes", type=float, default=60.0, help="when to stop")
-    parser.add_argument("--dev", type=int, help="only so many sentences of the dev set")
-    parser.add_argument("--test", type=int, help="only so many sentences of the test set")
-    parser.add_argument("--out", type=Path, default=REPOSITORY / "bench" / "out" / "study")
-    a = parser.parse_args()
-    if not data_is_here():
-        print(f"no {SHARED / 'golden' / 'aligned'}; set HOPEFEAR_SHARED")
-        return
+    made = parser(__doc__)
+    made.add_argument("--run", action="store_true", help="run what is not finished")
+    made.add_argument("--corpora", nargs="+", default=["de-en", "es-en"], choices=CORPORA)
+    made.add_argument("--seeds", type=int, default=3, help="how many")
+    made.add_argument("--minutes", type=float, default=60.0, help="when to stop")
+    made.add_argument("--dev", type=int, help="only so many sentences of the dev set")
+    made.add_argument("--test", type=int, help="only so many sentences of the test set")
+    a = made.parse_args()
+    places = place(a)
     if not a.run:
         print("not measured: give --run")
         return
     sizes = Sizes(dev=a.dev, test=a.test)
     study = Study("average", "", [SETTING], a.corpora, sizes=sizes, seeds=a.seeds)
-    bench = Bench(study, a.out, a.minutes, jobs=1)
-    tables = "\n".join(table(bench, CORPORA[name]) for name in a.corpora)
+    runner = Runner(study, **places, minutes=a.minutes, jobs=1)
+    tables = "\n".join(table(runner, CORPORA[name]) for name in a.corpora)
     print(f"\n{tables}")
     if a.write:
         text = (
-            "## The mean of MERT's last iterations\n\n`python bench/tune_average.py --run "
+            "## The mean of MERT's last iterations\n\n`python experiments/tune_average.py --run "
             f"--write`: {sizes}; {a.seeds} seeds. p-values against the best iteration, by "
             "stratified approximate randomisation over all seeds. Of the last iterations no more "
             "than half are taken.\n\n"
         )
-        write_section(RESULTS, "average", text + tables)
+        write_section("average", text + tables)
 
 
 if __name__ == "__main__":

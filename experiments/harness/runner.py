@@ -1,0 +1,189 @@
+"""The runs of a study: made once, in processes of their own, within the time that there is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from harness.calls import Calls, OutOfTimeError, train, translate, tune
+from harness.corpora import CORPORA, Corpus
+from harness.settings import Setting, Study
+from harness.tables import Finished
+from hopefear.base.files import atomic_directory, open_input
+from hopefear.metrics.tokenizing import tokenized
+
+#: Parts that a study makes of others: the source first, then the references.
+DERIVED: dict[str, Callable[[Runner, Corpus], list[Path]]] = {}
+
+
+@dataclass
+class Runner(Calls):
+    """Where everything of a study lies, and what makes it."""
+
+    study: Study
+    data: Path
+    out: Path
+    jobs: int = 2
+    locks: dict[Path, threading.Lock] = field(default_factory=dict)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def once(self, path: Path) -> threading.Lock:
+        """So that two runs do not make the same model."""
+        with self.guard:
+            return self.locks.setdefault(path, threading.Lock())
+
+    # -- files --
+
+    def part(self, corpus: Corpus, part: str) -> list[Path]:
+        """The beginning of a part, in files of their own; the alignment last, if there is one."""
+        if part in DERIVED:
+            return DERIVED[part](self, corpus)
+        sources = [self.data / name for name in corpus.files[part]]
+        if part == "train" and corpus.align is not None:
+            sources.append(self.data / corpus.align)
+        if part == "dev" and corpus.short is not None:
+            sources = self._short(sources, self.out / "text" / corpus.name, corpus.short)
+        size = self.study.sizes.of(part)
+        if size is None:
+            return sources
+        folder = self.out / "text" / f"{corpus.name}-{part}-{size}"
+        with self.once(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            made = [folder / path.name.removesuffix(".gz") for path in sources]
+            for path, target in zip(sources, made, strict=True):
+                if not target.exists():
+                    with open_input(path) as file:
+                        target.write_bytes(b"".join(islice(file, size)))
+        return made
+
+    def _short(self, files: Sequence[Path], folder: Path, words: int) -> list[Path]:
+        """Parallel files with the sentences of fewer source words only."""
+        with self.once(folder):
+            if not folder.exists():
+                lines = [path.read_text(encoding="utf-8").splitlines() for path in files]
+                kept = [at for at, line in enumerate(lines[0]) if len(line.split()) < words]
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                with atomic_directory(folder) as made:
+                    for path, column in zip(files, lines, strict=True):
+                        text = "".join(column[at] + "\n" for at in kept)
+                        (made / path.name).write_text(text, encoding="utf-8")
+        return [folder / path.name for path in files]
+
+    def model(self, corpus: Corpus, system: str, words: Sequence[str]) -> Path:
+        size = self.study.sizes.train
+        name = _name(f"{corpus.name}-{system}-{size or 'all'}", list(words))
+        path = self.out / "models" / name
+        ready = path.parent / f"{name}.json"
+        with self.once(path):
+            if not ready.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                files = self.part(corpus, "train")
+                self.call(train, path, corpus, files, system, words, threads=self.jobs)
+                ready.write_text("{}", encoding="utf-8")
+        return path
+
+    # -- runs --
+
+    def folder(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> Path:
+        sizes = [self.study.sizes.of(part) for part in ("train", "dev", "test")]
+        key = [sizes, setting.key(corpus, self.study.iterations)]
+        name = _name("-".join([setting.tuner, *setting.options]), key)
+        return self.out / "runs" / f"{corpus.name}-{system}" / f"{name}.{seed}"
+
+    def run(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> Path:
+        """Tune and translate, as far as that is not done; the run directory."""
+        run = self.folder(corpus, system, setting, seed)
+        with self.once(run):
+            result = _beside(run, "json")
+            if result.exists():
+                return run
+            run.parent.mkdir(parents=True, exist_ok=True)
+            weights = None
+            if setting.start is not None:
+                weights = self.run(corpus, system, setting.start, seed) / "weights.tsv"
+            elif setting.weights is not None:
+                weights = _beside(run, "weights.tsv")
+                weights.write_text(setting.weights, encoding="utf-8")
+            bitext = setting.learn_from and self.part(corpus, setting.learn_from)[:2]
+            model = self.model(corpus, system, setting.train)
+            search = setting.searching(corpus, system)
+            said = self.call(
+                tune, run, corpus, model, self.part(corpus, setting.dev), setting.tuner,
+                [*setting.tune, *search], setting.options, train=bitext or (), weights=weights,
+                seed=seed, iterations=setting.iterations or self.study.iterations,
+                threads=setting.threads, log=_beside(run, "log"),
+            )  # fmt: skip
+            texts = run / "weights.tsv", self.part(corpus, "test")[0]
+            self.call(translate, _beside(run, "txt"), corpus, model, *texts, search)
+            result.write_text(json.dumps(said), encoding="utf-8")
+        return run
+
+    def tasks(self) -> Iterator[tuple[Corpus, str]]:
+        for system in self.study.systems:
+            for name in self.study.corpora:
+                yield CORPORA[name], system
+
+    def run_all(self) -> bool:
+        """Seed by seed, so that a table of what is finished is a fair one."""
+        todo = [
+            (corpus, system, setting, seed)
+            for seed in range(1, self.study.seeds + 1)
+            for corpus, system in self.tasks()
+            for setting in self.study.settings
+        ]
+        unfinished = {self.folder(*one): one for one in todo}  # rows may share a run
+        running: dict[Future[Path], Path] = {}
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                while unfinished:
+                    waiting = [run for run in unfinished if run not in running.values()]
+                    ready = [
+                        run for run in waiting if self._start(*unfinished[run]) not in unfinished
+                    ]
+                    for run in ready[: self.jobs - len(running)]:
+                        running[pool.submit(self.run, *unfinished[run])] = run
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        del unfinished[running.pop(future)]
+                        future.result()
+            except OutOfTimeError:
+                return False
+            finally:
+                pool.shutdown(cancel_futures=True)
+        return True
+
+    def _start(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> Path | None:
+        """The run whose weights a run begins with."""
+        return None if setting.start is None else self.folder(corpus, system, setting.start, seed)
+
+    def finished(self, corpus: Corpus, system: str, setting: Setting) -> list[Finished]:
+        runs = (
+            self.folder(corpus, system, setting, seed) for seed in range(1, self.study.seeds + 1)
+        )
+        return [self.result(corpus, run) for run in runs if _beside(run, "json").exists()]
+
+    def has_runs(self, corpus: Corpus, system: str) -> bool:
+        return any(self.finished(corpus, system, setting) for setting in self.study.settings)
+
+    def result(self, corpus: Corpus, run: Path) -> Finished:
+        """Of a run that is finished."""
+        said = json.loads(_beside(run, "json").read_text(encoding="utf-8"))
+        lines = _beside(run, "txt").read_text(encoding="utf-8").splitlines()
+        return Finished(run, said, list(tokenized(lines, corpus.tokenize)))
+
+
+def _beside(run: Path, kind: str) -> Path:
+    return run.parent / f"{run.name}.{kind}"
+
+
+def _name(readable: str, everything: list[Any]) -> str:
+    """A name for a folder: short, and of its own for other settings."""
+    digest = hashlib.sha256(json.dumps(everything).encode()).hexdigest()[:10]
+    plain = "".join(c if c.isalnum() or c in "-+." else "-" for c in readable)
+    return f"{plain[:60]}-{digest}"

@@ -1,0 +1,145 @@
+"""Finished runs, their scores, and the tables of a study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.corpora import Corpus
+from harness.results import markdown
+from hopefear.metrics import create
+from hopefear.metrics.significance import approximate_randomization
+from hopefear.metrics.tokenizing import tokenized
+
+if TYPE_CHECKING:
+    from harness.runner import Runner
+
+
+@dataclass
+class Finished:
+    """A finished run."""
+
+    path: Path  # the run directory
+    said: dict[str, Any]  # what tuning reported
+    output: list[str]  # of the test set, tokenised for scoring
+
+    def records(self) -> list[dict[str, Any]]:
+        """metrics.jsonl"""
+        lines = (self.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+    def cpu_seconds(self) -> float:
+        """Of an iteration, decoding and learning together."""
+        keys = ("optimise_cpu_seconds", "decode_cpu_seconds")
+        each = [sum(record.get(key, 0.0) for key in keys) for record in self.records()[1:]]
+        return float(np.mean(each or [0.0]))
+
+
+def _mean(form: Callable[[float], str], value: Callable[[Finished], float]) -> Column:
+    return lambda runs: form(float(np.mean([value(run) for run in runs])))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _updated(runs: Sequence[Finished]) -> str:
+    """Share of the pairs with an update, in the first and the last iteration."""
+    ends = [[run.records()[at] for run in runs] for at in (1, -1)]
+    if not all("examples" in record for some in ends for record in some):
+        return "-"
+    shares = [np.mean([100 * r["updates"] / r["examples"] for r in some]) for some in ends]
+    return f"{shares[0]:.0f}, {shares[1]:.0f}"
+
+
+def _pairs(runs: Sequence[Finished]) -> str:
+    """Of forced decoding."""
+    found = [run.records()[-1].get("examples") for run in runs]
+    return "-" if None in found else f"{np.mean(found):,.0f}"
+
+
+Column = Callable[[Sequence[Finished]], str]
+COLUMNS: dict[str, Column] = {
+    "iterations": _mean("{:.1f}".format, lambda run: run.said["iterations"]),
+    "best": _mean("{:.1f}".format, lambda run: run.said["best_iteration"]),
+    "CPU s an iteration": _mean(_number, Finished.cpu_seconds),
+    "learning s": _mean(_number, lambda run: run.said["optimise_seconds"]),
+    "length": _mean("{:.3f}".format, lambda run: run.said["length_ratio"]),
+    "derived pairs": _pairs,
+    "% updated": _updated,
+    "features": _mean(_number, lambda run: run.said["active_features"]),
+}
+
+
+@dataclass
+class Scores:
+    """The metrics of one test set; `first` is BLEU with the first reference alone."""
+
+    corpus: Corpus
+    files: Sequence[Path]
+    counted: dict[tuple[str, Path], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        columns = [path.read_text(encoding="utf-8").splitlines() for path in self.files]
+        self.references = [tokenized(column, self.corpus.tokenize) for column in columns]
+        self.metrics = {"bleu": create("bleu"), "first": create("bleu"), "ter": create("ter")}
+        everything = list(zip(*self.references, strict=True))
+        only = [(line,) for line in self.references[0]]
+        self.prepared = {
+            kind: metric.prepare(only if kind == "first" else everything)
+            for kind, metric in self.metrics.items()
+        }
+
+    def statistics(self, kind: str, run: Finished) -> Any:
+        key = (kind, run.path)
+        if key not in self.counted:
+            self.counted[key] = self.prepared[kind].statistics(run.output)
+        return self.counted[key]
+
+    def shown(self, kind: str, run: Finished) -> float:
+        return float(self.metrics[kind].shown(self.statistics(kind, run).sum(axis=0)))
+
+    def p_value(self, kind: str, ours: Sequence[Finished], theirs: Sequence[Finished]) -> str:
+        both = min(len(ours), len(theirs))
+        if not both:
+            return "-"
+        samples = [[self.statistics(kind, run) for run in some[:both]] for some in (ours, theirs)]
+        value = approximate_randomization(self.metrics[kind], *samples).p_value
+        return f"{value:.3f}" if value >= 0.001 else "< 0.001"
+
+
+def title_of(corpus: Corpus, system: str) -> str:
+    return f"{corpus.title}, {system}"
+
+
+def table(runner: Runner, corpus: Corpus, system: str) -> str:
+    """Of what is finished."""
+    study = runner.study
+    score = Scores(corpus, runner.part(corpus, "test")[1:])
+    runs = {s.label: runner.finished(corpus, system, s) for s in study.settings}
+    against = {s.label: study.compared(s) for s in study.settings}
+    several = len(score.references) > 1
+    head = ["runs", "dev BLEU", "test BLEU", "deviation", "p"]
+    head += ["first", "p"] if several else []
+    head += ["TER", "p", *study.columns]
+    lines = []
+    for label, found in runs.items():
+        if not found:
+            lines.append([label, "0", *["-"] * (len(head) - 1)])
+            continue
+        dev = np.mean([run.said["dev_bleu"] for run in found])
+        cells = [label, str(len(found)), f"{dev:.2f}"]
+        for kind in ("bleu", *(["first"] if several else []), "ter"):
+            shown = [score.shown(kind, run) for run in found]
+            cells.append(f"{np.mean(shown):.2f}")
+            if kind == "bleu":
+                cells.append(f"{np.std(shown, ddof=1):.2f}" if len(found) > 1 else "-")
+            theirs = runs.get(against[label], [])  # not there if some rows only are asked for
+            cells.append("-" if theirs is found else score.p_value(kind, found, theirs))
+        lines.append(cells + [COLUMNS[name](found) for name in study.columns])
+    return markdown([title_of(corpus, system), *head], lines)

@@ -1,0 +1,372 @@
+"""The tables of MAXFORCE: what features bring, why, minibatches, other tuners, where to learn from.
+
+    python experiments/maxforce.py TABLE --run
+
+    feature-sets Yu et al. 2013, table 4 and figure 12
+    paper        the same, as in the paper
+    reasons      from the paper's way to ours, dense features
+    start        from weights of 0, or from MERT's start
+    updates      what is learned from what, sparse features
+    minibatch    figure 10: seconds, so one run at a time
+    tuners       tables 5 and 6, figure 11
+    full         the main row: all of the training text
+    hope-fear    MIRA instead, pairs without derivation, too
+    fairness     pairs that the model has seen
+    tags         parts of speech, too
+    where        Liu & Huang 2014, table 6
+
+Each is one command of at most 40 minutes (--minutes), the same one goes on where it was; --corpora
+takes one corpus after the other. --write puts what is finished into docs/results.md, and the
+learning curves beside it. How long the pairs are that can be derived: derived_pairs.py.
+What rows learn from and how: maxforce_rows.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from harness import RESULTS, Finished, Runner, Study, main, tables_of, title_of
+from maxforce_rows import (
+    ALL,
+    ETA,
+    FUTURE,
+    GOLD,
+    ITERATIONS,
+    LEAVE_OUT,
+    LOCAL,
+    MAXFORCE,
+    MEDIUM,
+    MERT,
+    PAIRS,
+    PREFIXES,
+    PRO,
+    RATES,
+    REACHABLE,
+    RULE,
+    SEARCH,
+    SEARCH_AWARE,
+    TASKS,
+    WIDE,
+    baseline,
+    from_mert,
+    from_start,
+    maxforce,
+    mira,
+    paper,
+    searching,
+    sparse_pro,
+    tagged,
+    then_length,
+    then_mert,
+)
+
+from hopefear.analysis.plot import line_plot
+
+#: There are eight colours.
+NOT_DRAWN = ("MIRA on training pairs, + rule-id", "MIRA, + word-edges")
+
+
+def points(run: Finished, seconds: bool) -> list[tuple[float, float]]:
+    """Dev BLEU after each iteration, or after so many seconds."""
+    own = run.said["tuner"] != "maxforce"  # it decodes the dev set to learn from it
+    found, clock = [], 0.0
+    for record in run.records():
+        clock += record.get("optimise_seconds", 0.0)
+        clock += record.get("decode_seconds", 0.0) if own else 0.0
+        found.append((round(clock, 1) if seconds else float(record["iteration"]), record["bleu"]))
+    return found
+
+
+def curves(runner: Runner) -> str:
+    """A panel for each corpus; of several seeds the mean of those iterations that all have."""
+    seconds = runner.study.name == "minibatch"
+    panels = {}
+    for corpus, system in runner.tasks():
+        series = {}
+        for setting in runner.study.settings:
+            runs = [points(run, seconds) for run in runner.finished(corpus, system, setting)]
+            means = [np.mean(some, axis=0) for some in zip(*runs, strict=False)]
+            if means and setting.label not in NOT_DRAWN:
+                series[setting.label] = [(float(x), float(y)) for x, y in means]
+        if series:
+            panels[corpus.title] = series
+    values = [y for series in panels.values() for some in series.values() for _, y in some]
+    label = "seconds" if seconds else "iteration"
+    y_range = (5 * (min(values) // 5), 5 * (max(values) // 5 + 1))
+    return line_plot(panels, label, "dev BLEU", log_x=False, y_range=y_range)
+
+
+def figure(runner: Runner, write: bool) -> None:
+    """Of all corpora; unlike tables, panels of others are not kept: drawn if all have runs."""
+    name = runner.study.name
+    every = replace(runner, study=next(study for study in STUDIES if study.name == name))
+    tasks = [task for task in every.tasks() if title_of(*task) in tables_of(name)]
+    if write and all(every.has_runs(*task) for task in tasks):
+        path = RESULTS.parent / f"maxforce-{name}.svg"
+        path.write_text(curves(every), encoding="utf-8")
+
+
+COLUMNS = ("derived pairs", "% updated", "features", "best", "CPU s an iteration")
+BEAMS = "Beams of 30 hypotheses on Multi30k, 100 on the Bible."
+SUBSET = f"Learned from {PAIRS:,} training pairs in folds, or as many as there are. {BEAMS}"
+
+DENSELY = maxforce("20 phrases, no prefixes, rates", ())
+EVERYTHING = maxforce("+ non-local")
+ALL_PAIRS = maxforce("MAXFORCE", pairs=None)
+EDGES = maxforce("+ word-edges", LOCAL)
+NOTHING_LEFT_OUT = maxforce("nothing left out", without=())
+MIRA_ALL_PAIRS = replace(mira("MIRA on training pairs", pairs=None), iterations=1)
+
+STUDIES = [
+    Study(
+        "feature-sets",
+        "MAXFORCE: what features bring",
+        [
+            MERT,
+            maxforce("MAXFORCE, dense", ()),
+            maxforce("+ rule-id", RULE),
+            EDGES,
+            EVERYTHING,
+            mira("MIRA on training pairs, + rule-id", RULE),
+            mira("MIRA, + word-edges", LOCAL),
+            mira("MIRA, + non-local"),
+        ],
+        corpora=("fr-en", "zh-en", "es-en"),
+        seeds=1,
+        text=f"{SUBSET} Yu et al. 2013, table 4 and figure 12.\n\n"
+        "![learning curves](maxforce-feature-sets.svg)",
+        after=figure,
+    ),
+    Study(
+        "paper",
+        "MAXFORCE as in the paper: what features bring",
+        [
+            MERT,
+            paper("as in the paper, dense", ()),
+            paper("+ rule-id", RULE),
+            paper("+ word-edges", LOCAL),
+            paper("+ non-local"),
+        ],
+        corpora=("fr-en",),
+        seeds=1,
+        text=f"One rate, all phrases of the table, prefixes. {SUBSET}",
+    ),
+    Study(
+        "reasons",
+        "MAXFORCE: from the paper's way to ours",
+        [
+            MERT,
+            paper("as in the paper", ()),
+            maxforce("20 phrases", (), options=(ETA, FUTURE), gold=(*GOLD, *PREFIXES)),
+            maxforce("20 phrases, no prefixes", (), options=(ETA, FUTURE)),
+            DENSELY,
+            maxforce("20 phrases, rates", (), gold=(*GOLD, *PREFIXES)),
+            maxforce("no prefixes, rates", (), gold=()),
+            maxforce("all three, without future costs", (), options=(ETA, *RATES)),
+            maxforce("all three, own rules left out", (), without=LEAVE_OUT),
+            maxforce("all three, nothing left out", (), without=()),
+            *(
+                maxforce(
+                    f"all three, minibatch {size}", (), options=(*MAXFORCE, f"minibatch={size}")
+                )
+                for size in (6, 100)
+            ),
+            then_length(DENSELY, "all three, then MERT of `words`"),
+            *(
+                searching(
+                    replace(one, label=f"{one.label}, beam {words[1]}"),
+                    {"fr-en": words, "zh-en": words},
+                )
+                for words in (SEARCH, WIDE)
+                for one in (MERT, replace(DENSELY, label="all three"))
+            ),
+        ],
+        corpora=("fr-en", "zh-en"),
+        columns=("length", *COLUMNS),
+        text=f"Dense features. {SUBSET}",
+    ),
+    Study(
+        "start",
+        "MAXFORCE: where to begin",
+        [
+            MERT,
+            replace(DENSELY, label="from 0, dense"),
+            from_start(DENSELY, "from MERT's start, dense"),
+            replace(EDGES, label="from 0, + word-edges"),
+            from_start(EDGES, "from MERT's start, + word-edges"),
+        ],
+        corpora=("fr-en", "zh-en"),
+        columns=("length", *COLUMNS),
+        text=f"{SUBSET} MERT begins with the weights that `hopefear train` gives, and so do the "
+        "rows that say so, with a factor of 0.1 for all steps; iteration 0 may be the best one.",
+    ),
+    Study(
+        "updates",
+        "MAXFORCE: what updates are about",
+        [
+            MERT,
+            maxforce("max-violation", LOCAL),
+            then_mert(maxforce("", LOCAL), "max-violation, then MERT"),
+            maxforce("max-violation, AdaGrad for all", LOCAL, options=(ETA, FUTURE, RATES[0])),
+            maxforce("max-violation, without future costs", LOCAL, options=(ETA, *RATES)),
+            maxforce(
+                "standard", LOCAL, options=(ETA, *RATES, "update=standard"), tuner="violation"
+            ),
+            maxforce("local", LOCAL, options=(ETA, *RATES, "update=local"), tuner="violation"),
+            maxforce("max-violation, own rules left out", LOCAL, without=LEAVE_OUT),
+            maxforce("max-violation, nothing left out", LOCAL, without=()),
+            from_mert(maxforce("", LOCAL), "max-violation, dense weights of MERT", 0.002),
+            from_mert(
+                maxforce("", LOCAL, gold=(*GOLD, *PREFIXES)),
+                "max-violation, dense weights of MERT, with prefixes",
+                0.002,
+            ),
+            mira("MIRA, local / model best", LOCAL, options=("towards=local", "away=model-best")),
+            mira("MIRA, hope / model best", LOCAL, options=("away=model-best",)),
+            mira("MIRA, hope / fear", LOCAL),
+        ],
+        corpora=("fr-en", "zh-en"),
+        seeds=1,
+        text=f"{SUBSET} Rule ids and word edges.",
+    ),
+    Study(
+        "minibatch",
+        "MAXFORCE: minibatches and threads",
+        [
+            MERT,
+            *(
+                replace(
+                    maxforce(
+                        f"minibatch {size}, {threads} thread{'s' * (threads > 1)}",
+                        options=(*MAXFORCE, f"minibatch={size}"),
+                        pairs=1032,
+                    ),
+                    threads=threads,
+                )
+                for size, threads in ((1, 1), (6, 1), (24, 1), (6, 2), (24, 2))
+            ),
+        ],
+        corpora=("fr-en",),
+        seeds=1,
+        jobs=1,
+        columns=(*COLUMNS[:-1], "learning s"),
+        text="All features, 1,032 reachable pairs (Yu et al. 2013, figure 10). Seconds are of the "
+        "wall, one run at a time: of MERT decoding and learning, of MAXFORCE learning alone.\n\n"
+        "![dev BLEU by seconds](maxforce-minibatch.svg)",
+        after=figure,
+    ),
+    Study(
+        "tuners",
+        "MAXFORCE and tuners that learn from the dev set",
+        [
+            MERT,
+            PRO,
+            sparse_pro("PRO, medium", MEDIUM, "--most-frequent", "3000"),
+            replace(sparse_pro("PRO, large", ALL), iterations=5),  # its pool is 0.4 GB for each
+            maxforce("MAXFORCE"),
+            then_mert(EVERYTHING, "MAXFORCE, then MERT"),
+            mira("MIRA on training pairs"),
+        ],
+        corpora=TASKS,
+        seeds=1,
+        text=f"{SUBSET} Medium: the 3,000 most frequent features of clusters at each iteration. "
+        "PRO's sparse rows begin with its dense weights and learn from 30-best lists. Yu et al. "
+        "2013, tables 5 and 6, figure 11.\n\n![learning curves](maxforce-tuners.svg)",
+        after=figure,
+    ),
+    Study(
+        "full",
+        "MAXFORCE on all of the training text",
+        [
+            MERT,
+            ALL_PAIRS,
+            then_mert(ALL_PAIRS, "MAXFORCE, then MERT"),
+        ],
+        corpora=TASKS,
+        text=f"All features, all pairs that can be derived. {BEAMS}\n\n"
+        "![learning curves](maxforce-full.svg)",
+        after=figure,
+    ),
+    Study(
+        "hope-fear",
+        "MIRA on all of the training text",
+        [
+            MERT,
+            MIRA_ALL_PAIRS,
+            then_mert(MIRA_ALL_PAIRS, "MIRA on training pairs, then MERT"),
+        ],
+        corpora=TASKS,
+        seeds=1,
+        text=f"All features, all pairs, once. {BEAMS}",
+    ),
+    Study(
+        "fairness",
+        "MAXFORCE: what rules and language model have seen",
+        [
+            MERT,
+            replace(EVERYTHING, label="folds"),
+            then_mert(EVERYTHING, "folds, then MERT"),
+            NOTHING_LEFT_OUT,
+            then_mert(NOTHING_LEFT_OUT, "nothing left out, then MERT"),
+        ],
+        corpora=("fr-en", "zh-en"),
+        seeds=1,
+        text="All features; in the paper nothing is left out. Learned from 5,000 pairs that can be "
+        f"derived so, or as many as there are. {BEAMS}",
+    ),
+    Study(
+        "where",
+        "MAXFORCE: where to learn from",
+        [
+            MERT,
+            baseline("MERT, search-aware", "mert", SEARCH_AWARE),
+            replace(MERT, label="MERT, reachable pairs of the dev set", dev=REACHABLE),
+            replace(
+                baseline("", "mert", SEARCH_AWARE),
+                label="MERT, search-aware, reachable pairs of the dev set",
+                dev=REACHABLE,
+            ),
+            maxforce(
+                "MAXFORCE, reachable pairs of the dev set",
+                (),
+                pairs=None,
+                without=(),
+                learn_from=None,
+            ),
+            maxforce(
+                "MAXFORCE, with prefixes of the dev set",
+                (),
+                pairs=None,
+                gold=(*GOLD, *PREFIXES),
+                without=(),
+                learn_from=None,
+            ),
+            maxforce("MAXFORCE, 1,225 training pairs", (), pairs=1225),
+        ],
+        corpora=("zh-en", "es-en"),
+        seeds=1,
+        text=f"Dense features (Liu & Huang 2014, table 6). {BEAMS} A sentence of the dev set is a "
+        "pair with each of its references, if that can be derived; MERT takes the first such one.",
+    ),
+    Study(
+        "tags",
+        "MAXFORCE: tags of source words",
+        [tagged(MERT), tagged(maxforce("MAXFORCE")), tagged(mira("MIRA on training pairs"))],
+        corpora=("zh-en",),
+        seeds=1,
+        text=f"{SUBSET} All features, with the parts of speech of jieba.",
+    ),
+]
+STUDIES = [
+    replace(
+        study,
+        settings=[searching(setting) for setting in study.settings],
+        iterations=ITERATIONS,
+        columns=study.columns or COLUMNS,
+    )
+    for study in STUDIES
+]
+
+if __name__ == "__main__":
+    main(STUDIES, __doc__)

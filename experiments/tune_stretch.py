@@ -1,0 +1,47 @@
+"""How long the weights are that batch MIRA starts from: BLEU of each iteration, by `stretch`.
+
+On the beginning of the development sets, where short start weights are lost most easily beside the
+first lists. Multi30k fr-en and the Bible zh-en; the tables have what all studies
+have, and the one below them the development set iteration by iteration.
+
+    python experiments/tune_stretch.py --run             about 8 CPU minutes; again: goes on
+"""
+
+from __future__ import annotations
+
+from harness import Runner, Setting, Sizes, Study, main, markdown, write_section
+
+LENGTHS = (0, 2, 4, 10)
+
+
+def curves(runner: Runner, write: bool) -> None:
+    """Development BLEU of iterations, a row for each length."""
+    tables = []
+    for corpus, system in runner.tasks():
+        rows = []
+        for setting in runner.study.settings:
+            for run in runner.finished(corpus, system, setting)[:1]:
+                scores = [f"{record['bleu']:.2f}" for record in run.records()]
+                rows.append([setting.label, *scores, *["-"] * (5 - len(scores))])
+        tables.append(markdown([f"{corpus.title}, dev BLEU", *"01234"], rows))
+    print(*tables, sep="\n")
+    if write:
+        command = "python experiments/tune_stretch.py --run --write"
+        text = f"Iterations 0 to 4, seed 1 (`{command}`).\n\n"
+        write_section("stretch curves", text + "\n".join(tables))
+
+
+STUDY = Study(
+    "stretch",
+    "The length of batch MIRA's start weights",
+    [Setting(f"`stretch` {n}", "batch-mira", (f"stretch={n}",)) for n in LENGTHS],
+    corpora=("zh-en", "fr-en"),
+    sizes=Sizes(dev=280),
+    iterations=4,
+    seeds=1,
+    against="`stretch` 4",
+    after=curves,
+)
+
+if __name__ == "__main__":
+    main(STUDY, __doc__)
