@@ -69,7 +69,7 @@ def test_tuning_with_templates(world: Path, hopefear: Run, tmp_path: Path) -> No
     translate += [tmp_path / "run" / "weights.tsv"]
     plain, sparse = (hopefear(*translate, *more, input=PAIR) for more in ([], on))
     assert plain.returncode == sparse.returncode == 0, sparse.stderr
-    assert "templates that are off: " in plain.stderr
+    assert "templates not in use: " in plain.stderr
     assert "word-pairs" in plain.stderr
     assert "templates" not in sparse.stderr
 

@@ -148,7 +148,7 @@ def test_moved_files(world: Path, inside: Run, tmp_path: Path) -> None:
     shutil.copytree(world / "mert", tmp_path / "mert")
     done = inside("report", "mert", "-o", "d.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "warning: no translations: mert: was tuned on dev.zh, which is not there" in done.stderr
+    assert "warning: no translations: mert: its tuning set dev.zh does not exist" in done.stderr
     text = (tmp_path / "d.html").read_text()
     assert "no translations" in text
     assert '<section id="examples"' not in text
@@ -168,13 +168,13 @@ def test_a_text_or_model_that_changed(world: Path, inside: Run, tmp_path: Path) 
     assert "is no longer the model" in (tmp_path / "d.html").read_text()
     (tmp_path / "dev.zh").write_text((tmp_path / "dev.zh").read_text().replace("a", "b"))
     done = inside("report", "mert", "-o", "d.html", cwd=tmp_path)
-    assert "dev.zh is no longer what it was tuned on" in done.stderr
+    assert "dev.zh has changed since tuning" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("dev.zh",), "dev.zh: no config.toml in it"),
+        (("dev.zh",), "dev.zh: has no config.toml"),
         (("mert", "--test", "test.zh"), "--test and --refs belong together"),
         (("mert", "--translations", "x"), "--translations: of what?"),
         (("mert", *TEST, "--translations", "a", "b"), "2 files for 1 runs"),
@@ -198,7 +198,7 @@ def test_a_run_without_a_model(inside: Run, tmp_path: Path) -> None:
     write_run(tmp_path / "other")
     done = inside("report", "other", "-o", "e.html", cwd=tmp_path)
     assert done.returncode == 0
-    assert "other: was tuned without a model of ours; give a text" in done.stderr
+    assert "other: was tuned without a model directory; give a text" in done.stderr
     assert '<section id="learning"' in (tmp_path / "e.html").read_text()
 
 

@@ -162,7 +162,7 @@ def test_a_decoder_of_nonsense(folder: Path, tmp_path: Path, hopefear: Run) -> N
     assert "has not answered for 0.5 seconds" in done.stderr
     assert "its last line: loading" in done.stderr
     for words, message in (
-        (["x", "--decoder", "y {weights}"], "--decoder and --stream-decoder are two ways"),
+        (["x", "--decoder", "y {weights}"], "--decoder and --stream-decoder exclude each"),
         (["x {wieghts}"], "did you mean {weights}"),
     ):
         done = hopefear(*command(folder, tmp_path / "run3", *more, *words))

@@ -81,7 +81,7 @@ def test_inspect_tells_files_apart(model: Path, hopefear: Run, tmp_path: Path) -
         ("inspect text.txt", "text.txt:1: expected name<TAB>value"),
         ("inspect .", ".: is no model directory"),
         ("train a.fr b.en --model m", "a.fr: No such file or directory"),
-        ("train text.txt text.txt --model m", "its name does not tell the language"),
+        ("train text.txt text.txt --model m", "no language in the file name"),
         ("train text.txt text.txt --model text.txt --tokenized", "text.txt: is a file"),
         ("train text.txt text.txt --model m --tokenized --system glued", "unknown system 'glued'"),
     ],

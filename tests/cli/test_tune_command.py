@@ -244,7 +244,7 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
     assert scores[0] == pytest.approx(scores[1])
     failed = hopefear("tune", "--decoder", "false {weights}", *data, *more, "-o", tmp_path / "x")
     assert failed.returncode == 2
-    assert "no weights to start from" in failed.stderr
+    assert "no initial weights" in failed.stderr
 
 
 @pytest.mark.parametrize(
@@ -284,11 +284,14 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
         (("--fix", "lmm"), "the model has no feature 'lmm'"),
         (("--fix", "lmm", "--runs", "2"), "the model has no feature 'lmm'"),
         (("--tie", "lm words", "--set", "space=forest"), "--tie needs k-best lists"),
-        (("--heldout", "dev.zh"), "--heldout and --heldout-refs belong together"),
+        (("--heldout", "dev.zh"), "--heldout and --heldout-refs: only together"),
         (("--options", "bem=3"), "unknown key 'bem'"),
         (("--weights", "nowhere.tsv"), "nowhere.tsv: No such file"),
         (("--weights", "-", "--train", "-", "en"), "stdin can be only one of them"),
-        (("--train", "zh", "en", "--prefixes", "5", "--align", "-"), "--align -: is read more"),
+        (
+            ("--train", "zh", "en", "--prefixes", "5", "--align", "-"),
+            "--align -: the alignment is read more",
+        ),
         (("--model", "nowhere"), "nowhere: is no model directory"),
     ],
 )

@@ -126,14 +126,14 @@ def write(folder: Path, name: str, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [
-        (None, ["--model", "m"], "--model: with --lattices nothing is decoded"),
-        (None, ["--beam", "5"], "--beam: with --lattices nothing is decoded"),
-        (None, ["--dev", "d"], "--dev: with --lattices nothing is decoded"),
+        (None, ["--model", "m"], "--model: has no effect with --lattices"),
+        (None, ["--beam", "5"], "--beam: has no effect with --lattices"),
+        (None, ["--dev", "d"], "--dev: has no effect with --lattices"),
         ("((('a',0.5,1),),)\n", [], "1 lattices, but"),
         ("hello\n", [], "begins no format of lattices"),
         ("", [], "begins no format of lattices"),
         ("\n\n((('a',0.5,1),\n", [], "not PLF"),
-        ("0 ||| a ||| tm= 1 ||| 0\n", [], "no weights to start from; give --weights"),
+        ("0 ||| a ||| tm= 1 ||| 0\n", [], "no initial weights; give --weights"),
         ("{7}\n", ["--lattice-format", "plf"], "not PLF"),
     ],
 )
@@ -175,7 +175,7 @@ def test_references_may_come_from_standard_input(lattices: Path, hopefear: Run) 
     [
         (
             "tune --dev d --refs r --model m --tuner mira -o run --lattice-format plf",
-            "--lattice-format: belongs to --lattices",
+            "--lattice-format: only with --lattices",
         ),
         (
             "rerank apply --nbest n --weights w -o out --lattice-format plf",
@@ -184,7 +184,7 @@ def test_references_may_come_from_standard_input(lattices: Path, hopefear: Run) 
         (
             "tune --dev d --refs r --train s t --leave-out --stream-decoder x --tokenized "
             "--tuner mira -o run",
-            "--leave-out: belongs to --train and a model of ours",
+            "--leave-out: only with --train and a built-in decoder",
         ),
     ],
 )

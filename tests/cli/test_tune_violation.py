@@ -115,7 +115,7 @@ def test_prefixes_by_the_word_alignment(world: Path, tmp_path: Path, hopefear: R
     words = ("--tuner", "maxforce", "--prefixes", "4", "--align", other)
     done = hopefear(*command(world, tmp_path / "none", *words, bitext=False))
     assert done.returncode == 2
-    assert "--align: belongs to --train" in done.stderr
+    assert "--align: only with --train" in done.stderr
 
 
 def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopefear: Run) -> None:
@@ -131,10 +131,10 @@ def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopef
     ("words", "message"),
     [
         (("--tuner", "mert"), "--train: mert learns from the development set"),
-        (("--tuner", "maxforce", "--train", "x"), "--train: 3 files; give two, SRC TGT"),
+        (("--tuner", "maxforce", "--train", "x"), "--train: 3 files, expected two; give SRC TGT"),
         (("--tuner", "violation", "--set", "update=late"), "give one of early, max-violation"),
         (("--tuner", "mert", "--leave-out"), "--train: mert learns from"),
-        (("--tuner", "maxforce", "--align", "x"), "--align: belongs to --train and --prefixes"),
+        (("--tuner", "maxforce", "--align", "x"), "--align: only with --train and --prefixes"),
         (("--tuner", "mira", "--prefixes", "5"), "--prefixes: mira does not decode by force"),
     ],
 )

@@ -254,7 +254,7 @@ def test_forced_decoding_is_as_declared(
     if not system.can("gold"):
         assert done.returncode == 2
         able = names_with("gold")
-        assert f"a {system.name} model; forced is for {able} models" in done.stderr
+        assert f"a {system.name} model; forced decoding is for {able} models" in done.stderr
         return
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["reachable_sentences"] == len(SOURCE)

@@ -146,7 +146,7 @@ def test_what_a_run_says(run: Run, folder: Path) -> None:
     table = run._repr_html_()
     assert table.count("<tr>") == 1 + len(run.records)
     assert "<th>length</th>" in table
-    with pytest.raises(InputError, match=r"no config\.toml in it"):
+    with pytest.raises(InputError, match=r"has no config\.toml"):
         Run(folder)
 
 
@@ -254,7 +254,7 @@ def test_lattices(folder: Path, tmp_path: Path) -> None:
         ({"tuner_options": {"restart": 1}}, "tuner mert: unknown key 'restart'; did you mean"),
         ({"metric_options": {"ordr": 1}}, "metric bleu: unknown key 'ordr'; did you mean 'order'?"),
         ({"decoder_options": {"bem": 1}}, "--options: unknown key 'bem'"),
-        ({"heldout": ["a"]}, "--heldout and --heldout-refs belong together"),
+        ({"heldout": ["a"]}, "--heldout and --heldout-refs: only together"),
         ({"train": [["a"], ["b"]]}, "--train: mert learns from the development set"),
         ({"dev": None}, "--dev is missing"),
         ({"dev": ["a", "b\nc"]}, "<dev>:2: has a line break"),
@@ -312,7 +312,7 @@ def test_translating_warns(folder: Path) -> None:
         hopefear.translate(
             folder / "model", ["a"], weights=Weights({"lm": 1.0}), tokenized=True, display="off"
         )
-    with pytest.raises(OptionError, match="--mbr and --max-translation are two rules"):
+    with pytest.raises(OptionError, match="--mbr and --max-translation exclude each other"):
         hopefear.translate(folder / "model", ["a"], mbr=True, max_translation=True)
     with pytest.raises(OptionError, match="unknown key 'nbset'; did you mean 'nbest'"):
         hopefear.translate(folder / "model", ["a"], nbset=3)

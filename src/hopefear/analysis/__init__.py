@@ -1,1 +1,1 @@
-"""Looking inside: derivations, features that fire, reachability, plots, the HTML report."""
+"""Analysis: derivations, features that fire, reachability, plots, the HTML report."""

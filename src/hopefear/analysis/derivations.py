@@ -1,8 +1,8 @@
-"""How a translation came about, for `hopefear inspect --derivation`.
+"""The best derivation of a sentence, for `hopefear inspect --derivation`.
 
-Goes in: a model and a sentence. Comes out: a report of the best derivation, step by step and
-feature by feature, and its picture for a terminal: a table of phrases, or a tree if steps have
-several parts. Any decoder's forest will do.
+Takes a model and a sentence, and returns a report of the best derivation by steps and features.
+`show` prints it on a terminal: a table of phrases, or a tree if steps have several parts. Works for
+the forest of any decoder.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from hopefear.decode.trace import Use
     from hopefear.model.translate import Translator
 
-_CELL = 8  # columns of a number
+_CELL = 8  # width of a number in columns
 
 
 def describe(translator: Translator, line: str) -> dict[str, Any]:
-    """The best derivation of a line."""
+    """Decode a line and return a report of its best derivation."""
     from hopefear.decode import trace
     from hopefear.forest import viterbi
 
@@ -33,8 +33,8 @@ def describe(translator: Translator, line: str) -> dict[str, Any]:
     forest = translator.decoder.forest(sentence, translator.weights, target)
     best = viterbi(forest, translator.weights)
     if best is None:
-        raise InputError("--derivation: this sentence has no translation; try other options")
-    found = translator.model.rule_system.uses(best)
+        raise InputError("--derivation: the sentence has no translation; try other decoder options")
+    uses = translator.model.rule_system.uses(best)
     links = translator.links(sentence)
     names, weights = translator.decoder.names, translator.weights
 
@@ -53,7 +53,7 @@ def describe(translator: Translator, line: str) -> dict[str, Any]:
         "score": best.score,
         "nodes": forest.nodes,
         "edges": forest.edges,
-        "alignment": [list(pair) for pair in trace.word_alignment(found, links)],
+        "alignment": [list(pair) for pair in trace.word_alignment(uses, links)],
         "features": {
             name: {
                 "value": total.get(name, 0.0),
@@ -68,7 +68,7 @@ def describe(translator: Translator, line: str) -> dict[str, Any]:
                 "score": weights.dot(use.features),
                 "features": features(use.features),
             }
-            for use in found
+            for use in uses
         ],
     }
 
@@ -88,10 +88,11 @@ def _step(use: Use, words: Sequence[str]) -> dict[str, Any]:
     }
 
 
-# -- for a person --
+# -- printing --
 
 
 def show(report: Mapping[str, Any], console: Console, top: int) -> None:
+    """Print a report of `describe`, with the `top` heaviest sparse features."""
     width = max(60, min(120, shutil.get_terminal_size().columns))
     for key, text in (("source", " ".join(report["source"])), ("output", report["text"])):
         console.print(_clip(f"{key}  {text}", width))
@@ -100,7 +101,7 @@ def show(report: Mapping[str, Any], console: Console, top: int) -> None:
         f"{report['edges']:,} edges\n"
     )
     steps = report["steps"]
-    is_tree = steps[0]["depth"] == 0  # from the top down; phrases stand from left to right
+    is_tree = steps[0]["depth"] == 0  # trees are listed from the root, phrases from the left
     if is_tree:
         for line in tree_lines(steps, width):
             console.print(line)
@@ -114,7 +115,9 @@ def show(report: Mapping[str, Any], console: Console, top: int) -> None:
 
 
 def _show_phrases(steps: Sequence[Mapping[str, Any]], console: Console, width: int) -> None:
-    room = (width - 2 * 5 - 3 - _CELL) // 2  # number, two texts with places, score; blanks between
+    room = (
+        width - 2 * 5 - 3 - _CELL
+    ) // 2  # two texts beside number and score, with two spaces between columns
     rows = []
     for number, step in enumerate(steps, 1):
         source = _placed(step["source_positions"], step["source"]) or "(end)"
@@ -147,7 +150,7 @@ def _show_features(
     steps: Sequence[Mapping[str, Any]],
     width: int,
 ) -> None:
-    """Weight, value and product of each feature; then what each numbered step adds."""
+    """Print weight, value and product of each feature, then the products of each numbered step."""
     dense: list[tuple[str, Mapping[str, float]]] = []
     sparse: list[tuple[str, Mapping[str, float]]] = []
     for name, entry in report["features"].items():
@@ -178,8 +181,9 @@ def _show_features(
 
 
 def tree_lines(steps: Sequence[Mapping[str, Any]], width: int) -> list[str]:
-    """The tree of steps in pre-order. Steps that only join others (glue) are left out: what they
-    join stands side by side.
+    """Lines that draw the tree of steps in pre-order.
+
+    Steps that only join others (glue) are left out; the steps they join appear side by side.
     """
     children: list[list[int]] = [[] for _ in steps]
     path: list[int] = []
@@ -190,7 +194,7 @@ def tree_lines(steps: Sequence[Mapping[str, Any]], width: int) -> list[str]:
         path.append(i)
 
     def visible(numbers: Sequence[int]) -> list[int]:
-        found: list[int] = []
+        shown: list[int] = []
         stack = list(reversed(numbers))
         while stack:
             i = stack.pop()
@@ -198,8 +202,8 @@ def tree_lines(steps: Sequence[Mapping[str, Any]], width: int) -> list[str]:
             if joins:
                 stack.extend(reversed(children[i]))
             else:
-                found.append(i)
-        return found
+                shown.append(i)
+        return shown
 
     lines: list[str] = []
     stack = [(i, "", last) for i, last in _marked(visible([0]))][::-1]
@@ -213,7 +217,7 @@ def tree_lines(steps: Sequence[Mapping[str, Any]], width: int) -> list[str]:
         score = _short(step["score"]).rjust(_CELL)
         lines.append(f"{_pad(_clip(text, width - _CELL - 1), width - _CELL - 1)} {score}")
         below = indent + ("   " if last else "│  ")
-        if _width(below) > width // 2:  # deeper ones stay where they are still readable
+        if _width(below) > width // 2:  # deeper levels keep a readable indent
             below = indent
         stack.extend([(c, below, end) for c, end in _marked(visible(children[i]))][::-1])
     return lines
@@ -224,14 +228,14 @@ def _marked(numbers: Sequence[int]) -> list[tuple[int, bool]]:
 
 
 def _short(value: float) -> str:
-    """A number that leaves a blank in its cell."""
+    """A number that is narrower than its cell."""
     value = round(value, 3) + 0.0  # no -0.000
     texts = (f"{value:.3f}", f"{value:.1f}", f"{value:.2g}")
     return next((text for text in texts if len(text) < _CELL), texts[-1])
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal: wide East Asian characters take two, combining marks none."""
+    """Width in terminal columns: wide East Asian characters take two, combining marks none."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text

@@ -1,7 +1,7 @@
-"""What feature templates fire on a sentence, and which weights are heaviest, template by template.
+"""Features that fire on a sentence and the heaviest weights, by feature template.
 
-For `hopefear inspect --features`: goes in a model and a sentence, comes out a report of the
-features of its forest and of its best derivation by template. `heaviest` does weights alone.
+Takes a model and a sentence, and returns a report of the features of its forest and of its best
+derivation (`hopefear inspect --features`). `heaviest` reports on weights alone.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from hopefear.model.translate import Translator
 
 DENSE = "dense"
-_MANY = 1_000_000  # so many heaviest weights are looked at
+_MANY = 1_000_000  # number of heaviest weights that are examined
 
 
 def template_of(name: str) -> str:
-    """The template that fired a feature; features without one are dense."""
+    """The name of the template that fires a feature; `dense` for features without one."""
     label, colon, _ = name.partition(":")
     return label if colon else DENSE
 
 
 def heaviest(weights: Weights, top: int) -> dict[str, dict[str, Any]]:
-    """For each template how many weights are not 0, and the heaviest by name."""
+    """For each template, the number of non-zero weights and the `top` heaviest by name."""
     from hopefear._engine import FeatureNames, count_by_template
 
     groups: dict[str, list[tuple[str, float]]] = {}
@@ -38,7 +38,7 @@ def heaviest(weights: Weights, top: int) -> dict[str, dict[str, Any]]:
             groups.setdefault(template_of(name), []).append((name, value))
     dense = [name for name, _ in groups.get(DENSE, ())]
     names = weights.names if weights.names is not None else FeatureNames()
-    counts = count_by_template(weights.table, names, dense)  # of all, not only of those
+    counts = count_by_template(weights.table, names, dense)  # of all weights
     groups |= {template: [] for template in counts.keys() - groups.keys()}
     return {
         template: {"active": counts[template], "heaviest": dict(_largest(group, top))}
@@ -51,7 +51,7 @@ def _largest(group: Iterable[tuple[str, float]], top: int) -> list[tuple[str, fl
 
 
 def describe(translator: Translator, line: str, top: int) -> dict[str, Any]:
-    """What fires on a line."""
+    """Decode a line and return a report of the features that fire, by template."""
     from hopefear.forest import viterbi
 
     sentence, target = translator.read(line, "the sentence")
@@ -60,7 +60,7 @@ def describe(translator: Translator, line: str, top: int) -> dict[str, Any]:
     forest = translator.decoder.forest(sentence, translator.weights, target)
     best = viterbi(forest, translator.weights)
     if best is None:
-        raise InputError("--features: this sentence has no translation; try other options")
+        raise InputError("--features: the sentence has no translation; try other decoder options")
     names, weights = translator.decoder.names, translator.weights
 
     def name_of(id: int) -> str:
@@ -95,25 +95,26 @@ def describe(translator: Translator, line: str, top: int) -> dict[str, Any]:
     }
 
 
-# -- for a person --
+# -- printing --
 
 
 def show(report: Mapping[str, Any], console: Console, top: int) -> None:
+    """Print a report of `describe`, with the `top` heaviest features of each template."""
     console.print(f"source  {' '.join(report['source'])}")
     console.print(f"output  {report['text']}")
     dense = sum(entry["adds"] for entry in report["dense"])
     console.print(f"score   {report['score']:.4f}, of which dense features {dense:.4f}\n")
     templates = report["templates"]
     if not templates:
-        console.print("no feature template is on; give --templates NAME …")
+        console.print("no feature template is in use; give --templates NAME …")
     else:
         rows = [
-            (name, str(found["in_forest"]), str(found["fired"]), f"{found['adds']:.4f}")
-            for name, found in templates.items()
+            (name, str(group["in_forest"]), str(group["fired"]), f"{group['adds']:.4f}")
+            for name, group in templates.items()
         ]
         console.print(table(rows, ("template", "in the forest", "in the output", "adds")))
-    for name, found in templates.items():
-        entries = sorted(found["features"], key=lambda entry: -abs(entry["adds"]))
+    for name, group in templates.items():
+        entries = sorted(group["features"], key=lambda entry: -abs(entry["adds"]))
         if not entries:
             continue
         rows = [
@@ -128,7 +129,7 @@ def show(report: Mapping[str, Any], console: Console, top: int) -> None:
 
 
 def show_heaviest(groups: Mapping[str, Mapping[str, Any]], console: Console) -> None:
-    """The heaviest weights of each template."""
+    """Print the heaviest weights of each template."""
     for template, group in groups.items():
         rows = [(name, f"{value:.4g}") for name, value in group["heaviest"].items()]
         console.print(table(rows, (f"heaviest of {group['active']:,} {template}", "weight")) + "\n")

@@ -1,7 +1,7 @@
-"""Forced decoding of a bitext with a model: the derivations of each pair, counted and kept.
+"""Forced decoding of a bitext: count and save the derivations of each sentence pair.  [yu2013]
 
-Takes a phrase model, a source text and its translations; returns the report of `Reachability`.
-`hopefear forced` is this module.  [yu2013]
+Takes a phrase model, a source text and its translations, and returns the report of `Reachability`;
+`hopefear forced` calls it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hopefear.text.bitext import Bitext
 from hopefear.text.pipeline import TextPipeline
 
 FIGURE_6, FIGURE_7 = "reachability.svg", "derivations.svg"
-Pair = tuple[Sentence, list[list[str]]]  # and the targets to derive
+Pair = tuple[Sentence, list[list[str]]]  # source sentence and the targets to derive
 
 
 def force_bitext(
@@ -47,26 +47,26 @@ def force_bitext(
     display: Display | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Force all pairs; returns what `hopefear forced --json` says.
+    """Decode all pairs, forced; returns the report of `hopefear forced --json`.
 
-    `limits`: further distortion limits to count for; `union`: a derivation of any target counts;
-    `folds`: each pair is decoded without what its fold gave the model; `output`: a file for a line
-    per pair; `gold_out`: a file for the derivations.
+    `limits`: further distortion limits to report on; `union`: a pair is reachable if any of its
+    targets is; `folds`: decode each pair with the model trained without its fold; `output`: file
+    with one line per pair; `gold_out`: file for the forests of derivations.
     """
     decoder = _decoder(model, distortion_limit, folds=folds)
     others = {limit: _decoder(model, limit, folds=folds) for limit in limits}
     pairs: Iterable[Pair] = _pairs(model, source, targets, union, tokenized, warn)
     if folds:
         pairs = _in_folds(model, pairs, source)
-    found = Reachability()
-    before = _cpu_seconds()
+    counts = Reachability()
+    start = _cpu_seconds()
 
     def forests() -> Iterator[Forest]:
         results = reach_all(decoder, pairs, options, others=others, threads=threads)
         with (display or Display()).step("force", unit="pairs") as step:
             for reached in results:
-                found.add(reached)
-                step.say(f"{found.reachable_sentences:,} reachable")
+                counts.add(reached)
+                step.say(f"{counts.reachable_sentences:,} reachable")
                 step.advance()
                 if out is not None:
                     out.write(_line(reached))
@@ -80,8 +80,8 @@ def force_bitext(
             for _ in forests():
                 pass
     return {
-        **found.report(),
-        "cpu_seconds": round(_cpu_seconds() - before, 2),
+        **counts.report(),
+        "cpu_seconds": round(_cpu_seconds() - start, 2),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "distortion_limit": decoder.options.distortion_limit,
     }
@@ -89,8 +89,10 @@ def force_bitext(
 
 def _decoder(model: Model, limit: int | None, *, folds: bool) -> PhraseDecoder:
     if not model.rule_system.can("gold"):
-        able = names_with("gold")
-        raise OptionError(f"{model.directory}: a {model.system} model; forced is for {able} models")
+        systems = names_with("gold")
+        raise OptionError(
+            f"{model.directory}: a {model.system} model; forced decoding is for {systems} models"
+        )
     return cast("PhraseDecoder", model.decoder(distortion_limit=limit, folds=folds))
 
 
@@ -108,16 +110,16 @@ def _pairs(
         source, target = model.text("source", warn), model.text("target", warn)
     for pair in Bitext(source_path, target_paths):
         words = tuple(source.prepare(pair.source))
-        wanted = [list(target.prepare(text)) for text in pair.targets]
-        groups = [wanted] if union else [[one] for one in wanted]
+        texts = [list(target.prepare(text)) for text in pair.targets]
+        groups = [texts] if union else [[text] for text in texts]
         for number, group in enumerate(groups, 1):
             yield Sentence(words, f"{pair.number}.{number}"), group
 
 
 def _in_folds(model: Model, pairs: Iterable[Pair], source: Path) -> Iterable[Pair]:
-    every = list(pairs)
-    marked = in_folds(model, ((sentence, wanted[0]) for sentence, wanted in every), source)
-    return zip(marked, (wanted for _, wanted in every), strict=True)
+    pairs = list(pairs)
+    sentences = in_folds(model, ((sentence, targets[0]) for sentence, targets in pairs), source)
+    return zip(sentences, (targets for _, targets in pairs), strict=True)
 
 
 def _line(reached: Reached) -> str:
@@ -133,22 +135,22 @@ def _cpu_seconds() -> float:
 
 
 def limits_of(report: Mapping[str, Any]) -> list[str]:
-    """The distortion limits of a report, no limit last."""
-    found = {limit for here in report["lengths"] for limit in here["by_limit"]}
-    return sorted(found, key=lambda limit: (limit == "-1", int(limit)))
+    """The distortion limits of a report in ascending order, unlimited (-1) last."""
+    limits = {limit for bin in report["lengths"] for limit in bin["by_limit"]}
+    return sorted(limits, key=lambda limit: (limit == "-1", int(limit)))
 
 
 def draw(report: Mapping[str, Any], directory: Path) -> None:
-    """Figures 6 and 7: what is reachable, and how many derivations, by sentence length."""
+    """Write figures 6 and 7: reachability and number of derivations by sentence length."""
     directory.mkdir(parents=True, exist_ok=True)
     lengths = report["lengths"]
     reachable = {
         "any jump" if limit == "-1" else f"limit {limit}": [
-            (here["to"], here["by_limit"][limit]) for here in lengths if limit in here["by_limit"]
+            (bin["to"], bin["by_limit"][limit]) for bin in lengths if limit in bin["by_limit"]
         ]
         for limit in limits_of(report)
     }
-    counts = [(x["to"], x["derivations"]) for x in lengths if x["derivations"]]
+    counts = [(bin["to"], bin["derivations"]) for bin in lengths if bin["derivations"]]
     label = "source words, up to"
     with write_text(directory / FIGURE_6) as file:
         plot = line_plot({"Reachable sentences": reachable}, label, "share", log_x=False)

@@ -1,8 +1,8 @@
-"""Small line plots as SVG text: panels side by side, one line per series, a legend.
+"""Small line plots as SVG: panels side by side, one line per series, a legend.
 
-Goes in: points. Comes out: the text of an SVG file that stands alone, with its own colours, for
-documents. (The charts of a report take theirs from its page: `report/charts.py`.) A plotting
-library would be a dependency for a few pictures.
+Takes points and returns the text of a self-contained SVG file for documents. The charts of a report
+take their colours from its page instead (`report/charts.py`). Avoids a dependency on a plotting
+library.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from html import escape
 
 COLOURS = ("#1b6ca8", "#d1495b", "#2e8b57", "#e29b1f", "#7b4ea3", "#444444", "#18a0a0", "#a0522d")
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, LEGEND = 320, 240, 46, 30, 42, 110
-_LABELS = 12  # on the x axis
-_APART = 24  # what a label needs there
-_LETTER = 6  # width of a letter, about
+_LABELS = 12  # maximum number of labels on the x axis
+_APART = 24  # minimum distance of labels in pixels
+_LETTER = 6  # approximate width of a letter in pixels
 
 Series = Mapping[str, Sequence[tuple[float, float]]]  # name -> (x, y)
 
@@ -30,16 +30,20 @@ def line_plot(
     log_y: bool = False,
     y_range: tuple[float, float] | None = (0.0, 1.0),
 ) -> str:
-    """`y_range` None: as the points need it; on a logarithmic axis whole powers of ten."""
+    """Draw a panel for each group of series and return the SVG.
+
+    `y_range`: limits of the y axis; None fits them to the points, on a logarithmic axis to powers
+    of ten.
+    """
     names = list(dict.fromkeys(name for series in panels.values() for name in series))
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
-    points = [p for series in panels.values() for some in series.values() for p in some]
+    points = [p for series in panels.values() for line in series.values() for p in line]
     xs = sorted({x for x, _ in points}) or [1.0]
     low, high = y_range or _range([y for _, y in points], log_y)
     if log_y:
         low, high = max(low, 1e-300), max(high, 1e-299)
     x = _Scale(xs[0], xs[-1], log_x)
-    if not log_x and any(value % 1 for value in xs):  # no counts: round numbers in their place
+    if not log_x and any(value % 1 for value in xs):  # not counts: use round numbers as ticks
         xs = [value for value, _ in x.ticks()]
     axes = _Axes(xs, x, _Scale(low, high, log_y), x_label, y_label)
     longest = max(map(len, names), default=0)
@@ -69,7 +73,7 @@ def _range(values: Sequence[float], log: bool) -> tuple[float, float]:
 
 
 class _Scale:
-    """Numbers to shares of an axis."""
+    """A map from values to positions on an axis, from 0 to 1."""
 
     def __init__(self, low: float, high: float, log: bool) -> None:
         self.low, self.high, self.log = low, high, log
@@ -82,7 +86,7 @@ class _Scale:
         return (self._by(min(max(value, self.low), self.high)) - low) / (high - low)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
-        """Values, and how they are written."""
+        """Yield the values of ticks with their labels."""
         if not self.log:
             step = 10.0 ** math.floor(math.log10((self.high - self.low) / 5))
             step *= next(n for n in (1, 2, 5, 10) if (self.high - self.low) <= 5.001 * n * step)

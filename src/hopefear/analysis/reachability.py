@@ -1,13 +1,14 @@
-"""How much of a bitext forced decoding reaches: table 3 and figures 6 and 7.  [yu2013]
+"""Reachability of a bitext by forced decoding: table 3 and figures 6 and 7.  [yu2013]
 
-    found = Reachability()
-    for pair in reach_all(decoder, pairs, ForcedOptions(), others={0: monotone}, threads=2):
-        found.add(pair)
-    found.report()
+    reachability = Reachability()
+    for reached in reach_all(decoder, pairs, ForcedOptions(), others={0: monotone}, threads=2):
+        reachability.add(reached)
+    reachability.report()
 
-Goes in: sentence pairs and decoders that differ in their distortion limits. Comes out: how many
-pairs have a derivation, how many have at least a prefix with one, and the same by sentence length
-and by distortion limit; the mean number of derivations by sentence length. Words are source words.
+Takes sentence pairs and decoders that differ in their distortion limits, and returns the number of
+pairs with a derivation, the number with at least a prefix that has one, and both by sentence length
+and by distortion limit; and the mean number of derivations by sentence length. Lengths are in
+source words.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from hopefear.decode.forced import SHORTEST_PREFIX, Gold, force
 from hopefear.decode.phrase import PhraseDecoder
 from hopefear.forest import log_partition
 
-WIDTH = 5  # of a class of lengths: 1-5, 6-10, …
-UNLIMITED_WORDS = 30  # section 5.2: without a limit only sentences of up to 30 words
+WIDTH = 5  # width of a bin of sentence lengths: 1-5, 6-10, …
+UNLIMITED_WORDS = 30  # section 5.2: only sentences of up to 30 words without a distortion limit
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForcedOptions:
-    """The arguments of `force`, for a whole bitext."""
+    """Arguments of `force` for a whole bitext."""
 
     prefix: bool = True
     shortest_prefix: int = SHORTEST_PREFIX
@@ -45,16 +46,17 @@ class ForcedOptions:
 
 @dataclass(frozen=True)
 class Reached:
-    """What became of a sentence pair."""
+    """The result of forced decoding of a sentence pair."""
 
     words: int  # of the source
     gold: Gold
-    derivations: float  # of the whole pair or of its prefix, inf beyond 10^308
-    by_limit: Mapping[int, bool | None]  # distortion limit -> reachable; None: not asked
-    gave_up: frozenset[int] = frozenset()  # distortion limits at which search did
+    derivations: float  # of the pair or its longest prefix; inf beyond 10^308
+    by_limit: Mapping[int, bool | None]  # distortion limit -> reachable; None: not tried
+    gave_up: frozenset[int] = frozenset()  # distortion limits where search hit the state limit
 
     @property
     def kind(self) -> str:
+        """`full`, `prefix`, `limit` (search gave up) or `none`."""
         if self.gold.reachable:
             return "full"
         if self.gold:
@@ -63,7 +65,7 @@ class Reached:
 
 
 def derivations(forest: Forest) -> float:
-    """Their number, inf beyond 10^308."""
+    """The number of derivations of a forest; inf beyond 10^308."""
     log = log_partition(forest, scores=np.zeros(forest.edges)) if forest.edges else -math.inf
     return math.exp(log) if log < 709 else math.inf
 
@@ -75,29 +77,29 @@ def reach(
     targets: Sequence[Tokens],
     options: ForcedOptions,
 ) -> Reached:
-    """Force one pair; `others` are decoders with other distortion limits, by these."""
+    """Decode one pair, forced; `others`: decoders with other distortion limits, by limit."""
     sentence = Sentence.of(sentence)
     gold = force(decoder, sentence, *targets, **vars(options))
     own = decoder.options.distortion_limit
     words = len(sentence.words)
     by_limit: dict[int, bool | None] = {}
     gave_up = {own} if gold.limit_hit else set()
-    known = False
-    # What a narrow limit reaches, a wider one reaches too.
+    reachable = False
+    # A pair reachable under a narrow limit is reachable under a wider one.
     for limit in sorted({own, *others}, key=lambda limit: math.inf if limit < 0 else limit):
         if limit == own:
-            known |= gold.reachable
-            by_limit[limit] = known
+            reachable |= gold.reachable
+            by_limit[limit] = reachable
         elif limit < 0 and words > UNLIMITED_WORDS:
             by_limit[limit] = None
         else:
-            if not known:
-                less = {**vars(options), "prefix": False}
-                other = force(others[limit], sentence, *targets, **less)
-                known = other.reachable
+            if not reachable:
+                arguments = {**vars(options), "prefix": False}
+                other = force(others[limit], sentence, *targets, **arguments)
+                reachable = other.reachable
                 if other.limit_hit:
                     gave_up.add(limit)
-            by_limit[limit] = known
+            by_limit[limit] = reachable
     return Reached(words, gold, derivations(gold.forest), by_limit, frozenset(gave_up))
 
 
@@ -109,34 +111,35 @@ def reach_all(
     others: Mapping[int, PhraseDecoder] | None = None,
     threads: int = 1,
 ) -> Iterator[Reached]:
-    """In the order of the pairs, which are read as they are needed."""
+    """Yield `reach` of each pair in order; pairs are read as they are needed."""
     yield from in_order(
         lambda pair: reach(decoder, others or {}, pair[0], pair[1], options), pairs, threads
     )
 
 
 @dataclass
-class _Class:
-    """Sentences of about one length."""
+class _LengthBin:
+    """Counts of the sentences of similar length."""
 
     sentences: int = 0
     reachable: int = 0
     derivations: float = 0.0
-    asked: dict[int, int] = field(default_factory=dict)  # by distortion limit
+    tried: dict[int, int] = field(default_factory=dict)  # by distortion limit
     reached: dict[int, int] = field(default_factory=dict)
 
 
 class Reachability:
-    """Counts of many pairs."""
+    """Counts of forced decoding over many pairs."""
 
     def __init__(self) -> None:
         self.sentences = self.words = self.states = self.limit_hits = 0
         self.reachable_sentences = self.reachable_words = 0
         self.prefix_sentences = self.prefix_words = 0
         self._gave_up: dict[int, int] = {}  # by distortion limit
-        self._classes: dict[int, _Class] = {}
+        self._bins: dict[int, _LengthBin] = {}
 
     def add(self, pair: Reached) -> None:
+        """Count a pair."""
         gold = pair.gold
         self.sentences += 1
         self.words += pair.words
@@ -148,20 +151,21 @@ class Reachability:
         elif gold:
             self.prefix_sentences += 1
             self.prefix_words += gold.source_words
-        here = self._classes.setdefault(max(0, pair.words - 1) // WIDTH, _Class())
-        here.sentences += 1
+        bin = self._bins.setdefault(max(0, pair.words - 1) // WIDTH, _LengthBin())
+        bin.sentences += 1
         if gold.reachable:
-            here.reachable += 1
-            here.derivations += pair.derivations
+            bin.reachable += 1
+            bin.derivations += pair.derivations
         for limit, reached in pair.by_limit.items():
             self._gave_up[limit] = self._gave_up.get(limit, 0) + (limit in pair.gave_up)
             if reached is not None:
-                here.asked[limit] = here.asked.get(limit, 0) + 1
-                here.reached[limit] = here.reached.get(limit, 0) + reached
+                bin.tried[limit] = bin.tried.get(limit, 0) + 1
+                bin.reached[limit] = bin.reached.get(limit, 0) + reached
 
     def report(self) -> dict[str, Any]:
-        """Counts; `prefix_*` are pairs that are not reachable as a whole, each counted once with
-        its longest prefix.
+        """The counts as a mapping.
+
+        `prefix_*` count the pairs that are not reachable as a whole, with their longest prefix.
         """
         return {
             "sentences": self.sentences,
@@ -177,26 +181,27 @@ class Reachability:
                 {
                     "from": WIDTH * number + 1,
                     "to": WIDTH * (number + 1),
-                    "sentences": here.sentences,
-                    "reachable_sentences": here.reachable,
-                    "derivations": here.derivations / here.reachable if here.reachable else None,
+                    "sentences": bin.sentences,
+                    "reachable_sentences": bin.reachable,
+                    "derivations": bin.derivations / bin.reachable if bin.reachable else None,
                     "by_limit": {
-                        str(limit): here.reached[limit] / here.asked[limit] for limit in here.asked
+                        str(limit): bin.reached[limit] / bin.tried[limit] for limit in bin.tried
                     },
                 }
-                for number, here in sorted(self._classes.items())
+                for number, bin in sorted(self._bins.items())
             ],
         }
 
 
 def shares(report: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Table 3: of sentences and of words, with a derivation (`full`) and, together with those, with
-    at least that of a prefix (`+prefix`).
+    """Table 3: shares of the sentences and of the words.
+
+    `full`: with a derivation; `+prefix`: with a derivation of the pair or of a prefix.
     """
     sentences, words = max(1, report["sentences"]), max(1, report["words"])
     full = report["reachable_sentences"], report["reachable_words"]
-    more = full[0] + report["prefix_sentences"], full[1] + report["prefix_words"]
+    either = full[0] + report["prefix_sentences"], full[1] + report["prefix_words"]
     return {
         "full": (full[0] / sentences, full[1] / words),
-        "+prefix": (more[0] / sentences, more[1] / words),
+        "+prefix": (either[0] / sentences, either[1] / words),
     }

@@ -1,22 +1,23 @@
 """The model directory: everything `translate` needs, in one movable place.
 
-model.toml            what it is: system, text steps, how it was trained; written last, so that
-a directory without it is unfinished
-rules.bin  lm.bin     the engine's memory-mapped parts
-weights.tsv           the weights that `translate` takes unless it is given others
-casing.*.tsv          what the text steps learned
-word-lists.tsv        the most frequent words, which lexical feature templates tell apart
-word-classes.tsv      clusters and parts of speech, which some templates back off to
-folds/0/ …            rules and language models that leave a part of the training text out
-work/                 prepared text, its alignment and the state of training; only a later run
-of `hopefear train` needs it
+Files::
 
-Tables of model.toml: `[text.source]`, `[text.target]`; `[tagger]`, the name of what tags source
-words, and the tools it was trained with; `[decoder]`, the decoder's options where
-they are not its defaults, and in `[decoder.features]` the names and units of an imported model's
-features; `[lms]`, feature names and files of the language models (default: lm = "lm.bin");
-`[features.NAME]`, a registered feature template that is on, with its options (docs/features.md);
-`[training]` or `[imported]`, where it comes from.
+    model.toml            the settings: system, text steps, training; written last, so that a
+                          directory without it is unfinished
+    rules.bin  lm.bin     rule table and language model, memory-mapped by the engine
+    weights.tsv           the default weights of `translate`
+    casing.*.tsv          the casing models of the text steps
+    word-lists.tsv        the most frequent words, which lexical feature templates distinguish
+    word-classes.tsv      clusters and parts of speech, which some templates back off to
+    folds/0/ …            rule tables and language models trained without one fold of the text
+    work/                 prepared text, its alignment and the state of training; only needed by a
+                          later run of `hopefear train`
+
+Tables of model.toml: `[text.source]` and `[text.target]`, the text steps; `[tagger]`, the tagger of
+source words and the versions of its tools; `[decoder]`, decoder options that differ from the
+defaults, and in `[decoder.features]` the names and units of an imported model's features; `[lms]`,
+feature names and files of the language models (default: lm = "lm.bin"); `[features.NAME]`, the
+options of a feature template in use (docs/features.md); `[training]` or `[imported]`, the origin.
 """
 
 from __future__ import annotations
@@ -56,25 +57,25 @@ MOST_FOLDS = 100
 
 
 class Model:
-    """A finished model directory; its parts are opened when they are first asked for."""
+    """A finished model directory; its files are opened at their first use."""
 
     def __init__(self, directory: Path, settings: Mapping[str, Any]) -> None:
         self.directory = directory
         self.settings = settings
 
     def __repr__(self) -> str:
-        trained = self.settings.get("training", {}).get("steps", {}).get("rules", {})
-        rules = f", {trained['rules']:,} rules" if "rules" in trained else ""
+        report = self.settings.get("training", {}).get("steps", {}).get("rules", {})
+        rules = f", {report['rules']:,} rules" if "rules" in report else ""
         return f"Model({str(self.directory)!r}: {self.system}{rules})"
 
     @classmethod
     def load(cls, directory: PathLike) -> Model:
-        """Read model.toml and check that the parts it names are there."""
+        """Open a model directory: read model.toml and check that the files it names exist."""
         directory = Path(directory)
         path = directory / MODEL_FILE
         if not path.is_file():
-            why = "is unfinished" if (directory / WORK).is_dir() else "is no model directory"
-            raise InputError(f"{directory}: {why}, it has no {MODEL_FILE}; run 'hopefear train'")
+            state = "is unfinished" if (directory / WORK).is_dir() else "is no model directory"
+            raise InputError(f"{directory}: {state}, it has no {MODEL_FILE}; run 'hopefear train'")
         settings = load_toml(path)
         if settings.get("format") != FORMAT:
             raise InputError(
@@ -104,13 +105,13 @@ class Model:
         return model
 
     def parts(self) -> list[Path]:
-        """The files that decoding depends on, besides model.toml; without folds."""
+        """The files that decoding depends on, without model.toml and the folds."""
         rules = [self.directory / TABLE_FILE] if self.has_rules else []
         words = [self.directory / name for name in (LISTS_FILE, CLASSES_FILE)]
         return [*rules, *self.lm_files.values(), *(path for path in words if path.is_file())]
 
     def contents(self) -> dict[str, str]:
-        """Fingerprints of model.toml and of the parts, by name: what a run was tuned with."""
+        """Digests of model.toml and of the parts by file name, which a tuning run records."""
         from hopefear.learn.loop.run import digest_of
 
         paths = (self.directory / MODEL_FILE, *self.parts())
@@ -118,11 +119,12 @@ class Model:
 
     @property
     def system(self) -> str:
+        """The name of the rule system, such as phrase or hiero."""
         return str(self.settings["system"])
 
     @cached_property
     def rule_system(self) -> System:
-        """What its rules are: how input is read, which decoder there is, and more."""
+        """The rule system: how input is read, the decoder class, and more."""
         from hopefear.decode.systems.base import get_system
 
         try:
@@ -132,52 +134,58 @@ class Model:
 
     @property
     def has_rules(self) -> bool:
-        """Whether it has a rule table; without one every sentence brings its grammar."""
+        """Whether it has a rule table; otherwise each sentence has a grammar of its own."""
         return bool(self.settings.get("rules", True))
 
     @property
     def lm_files(self) -> dict[str, Path]:
-        """The language models by the names of their features."""
+        """The files of the language models, by feature name."""
         files = self.settings.get("lms", {"lm": LM_FILE})
         return {name: self.directory / str(file) for name, file in files.items()}
 
     @cached_property
     def rules(self) -> RuleTable:
+        """The rule table."""
         if not self.has_rules:
-            raise InputError(f"{self.directory}: has no rules, every sentence brings its grammar")
+            raise InputError(
+                f"{self.directory}: has no rule table, each sentence needs its own grammar"
+            )
         return RuleTable.open(self.directory / TABLE_FILE)
 
     @cached_property
     def lms(self) -> dict[str, LanguageModel]:
+        """The language models by feature name."""
         from hopefear.lm import LanguageModel
 
         return {name: LanguageModel.load(path) for name, path in self.lm_files.items()}
 
     @cached_property
     def lists(self) -> WordLists:
-        """The words that feature templates tell apart; models of before had none."""
+        """The word lists and classes of feature templates; older models lack them."""
         classes = self.directory / CLASSES_FILE
-        known = WordClasses.load(classes) if classes.is_file() else WordClasses()
-        known = replace(known, tagger="tagger" in self.settings, place=str(self.directory))
+        word_classes = WordClasses.load(classes) if classes.is_file() else WordClasses()
+        word_classes = replace(
+            word_classes, tagger="tagger" in self.settings, place=str(self.directory)
+        )
         path = self.directory / LISTS_FILE
         if path.is_file():
-            return replace(WordLists.load(path), classes=known)
+            return replace(WordLists.load(path), classes=word_classes)
         remedy = (
-            "an imported model has none, so give the template size=0 for all words"
+            "an imported model has none; give the template the option size=0, for all words"
             if "imported" in self.settings
-            else "give the same 'hopefear train' again, which makes only these"
+            else "run the same 'hopefear train' again, which makes only these"
         )
-        return WordLists(place=str(self.directory), remedy=remedy, classes=known)
+        return WordLists(place=str(self.directory), remedy=remedy, classes=word_classes)
 
     @cached_property
     def tags(self) -> SentenceTags:
-        """What tags the words of source sentences, by the model's tagger."""
+        """The part-of-speech tags of source sentences, by the model's tagger."""
         from hopefear.text.taggers import SentenceTags, make_tagger
 
-        place, given = f"{self.directory / MODEL_FILE}: tagger", self.settings["tagger"]
-        name, tools = given.get("name"), given.get("tools", {})
+        place, settings = f"{self.directory / MODEL_FILE}: tagger", self.settings["tagger"]
+        name, tools = settings.get("name"), settings.get("tools", {})
         if not isinstance(name, str) or not isinstance(tools, dict):
-            raise InputError(f'{place}: found {given!r}, expected name = "…" and tools = {{…}}')
+            raise InputError(f'{place}: found {settings!r}, expected name = "…" and tools = {{…}}')
         language = str(self.settings["text"]["source"].get("language", "en"))
         try:
             tagger = make_tagger(name, language, self.lists.classes.source.tags)
@@ -187,17 +195,17 @@ class Model:
             if tools.get(tool, version) != version:
                 warnings.warn(
                     f"{place}: made with {tool} {tools[tool]}, but {version} is installed; tags "
-                    "may be others than in tuning",
+                    "may differ from those in tuning",
                     stacklevel=2,
                 )
         return SentenceTags(tagger, name)
 
     @property
     def templates(self) -> dict[str, Mapping[str, Any]]:
-        """The feature templates that are on, with their options."""
-        given: dict[str, Any] = self.settings.get("features", {})
-        found: dict[str, Mapping[str, Any]] = {}
-        for name, options in given.items():
+        """The feature templates in use, with their options."""
+        tables: dict[str, Any] = self.settings.get("features", {})
+        templates: dict[str, Mapping[str, Any]] = {}
+        for name, options in tables.items():
             if not isinstance(options, dict):
                 raise InputError(
                     f"{self.directory / MODEL_FILE}: features.{name} is {options!r}, expected a "
@@ -205,11 +213,11 @@ class Model:
                 )
             try:
                 cls: Any = registry.get("feature", name)
-            except OptionError:  # said when it is to be made
-                found[name] = options
+            except OptionError:  # unknown: an error once the template is made
+                templates[name] = options
                 continue
-            found[name] = cls.settled(options, self.directory)
-        return found
+            templates[name] = cls.settled(options, self.directory)
+        return templates
 
     @property
     def lm(self) -> LanguageModel:
@@ -227,11 +235,10 @@ class Model:
         folds: bool = False,
         **options: Any,
     ) -> Decoder:
-        """The model's decoder; `options` that are not None override those of model.toml.
+        """Make the model's decoder; `options` that are not None override those of model.toml.
 
-        `templates`: the feature templates that are on and their options, instead of the model's.
-        `folds`: it also decodes sentences of the training text without their fold
-        (`Sentence.fold`).
+        `templates`: feature templates and their options, instead of the model's; `folds`: load the
+        folds too, so that training sentences are decoded without their own (`Sentence.fold`).
         """
         cls = self.decoder_class
         fields = {field.name: field for field in config.fields_of(cls.options_class)}
@@ -243,7 +250,7 @@ class Model:
                     f"such option; {suggestion(key, fields)}"
                 )
         place = f"{self.directory / MODEL_FILE}: decoder"
-        config.from_mapping(cls.options_class, values, place)  # says where the fault is
+        config.from_mapping(cls.options_class, values, place)  # errors name model.toml
         for key, value in options.items():
             if value is None:
                 continue
@@ -259,28 +266,29 @@ class Model:
             parts = replace(parts, folds=self.fold_parts)
         try:
             return cls.load(parts, chosen)
-        except OptionError as error:  # a feature that is not known, for instance
+        except OptionError as error:  # such as an unknown feature
             if templates is not None:
                 raise
             raise OptionError(f"{self.directory / MODEL_FILE}: {error}") from None
-        except InputError as error:  # two of the same name, for instance
+        except InputError as error:  # such as two features of the same name
             if str(error).startswith(str(self.directory)):
                 raise
             raise InputError(f"{self.directory}: {error}") from None
 
     @property
     def decoder_class(self) -> type[Decoder]:
+        """The class of the model's decoder."""
         return self.rule_system.decoder_class
 
     def decoder_parts(self, templates: Mapping[str, Mapping[str, Any]] | None = None) -> ModelParts:
         """Rules, language models and features for a decoder; `templates` as in `decoder`."""
         from hopefear.decode.contract import FeatureSpec, ModelParts
 
-        given = self.settings.get("decoder", {}).get("features")
+        specs = self.settings.get("decoder", {}).get("features")
         features = None
-        if given is not None:
+        if specs is not None:
             place = f"{self.directory / MODEL_FILE}: decoder.features"
-            features = {name: _feature(FeatureSpec, spec, place) for name, spec in given.items()}
+            features = {name: _feature(FeatureSpec, spec, place) for name, spec in specs.items()}
         return ModelParts(
             rules=self.rules if self.has_rules else None,
             lms=self.lms,
@@ -293,7 +301,7 @@ class Model:
     def weights(
         self, path: PathLike | None = None, *, warn: Callable[[str], None] = warnings.warn
     ) -> Weights:
-        """The weights of a file, by default those of the model itself."""
+        """Load the weights of a file, by default those of the model."""
         from hopefear.base.weights import Weights
 
         if path is not None:
@@ -303,7 +311,7 @@ class Model:
             return Weights.load(own)
         if "imported" in self.settings:
             raise InputError(f"{own}: no such file; import the model again, or give --weights")
-        warn(f"{own}: no such file; default weights are used, 'hopefear tune' learns better ones")
+        warn(f"{own}: no such file; using default weights; 'hopefear tune' learns better ones")
         columns = self.rules.columns if self.has_rules else ()
         return Weights(self.rule_system.default_weights(columns, list(self.lm_files)))
 
@@ -313,13 +321,13 @@ class Model:
 
     @property
     def folds(self) -> list[Path]:
-        """Directories with the rules and language models that leave one fold out."""
+        """The directories of the folds: rules and a language model trained without each."""
         count = self.settings.get("training", {}).get("folds", 0)
         return [self.directory / FOLDS / str(number) for number in range(count)]
 
     def fold_files(self) -> list[Path]:
-        """The engine's files of all folds."""
-        # A language model of another text than that of training is the same for all.
+        """The rule tables and language models of all folds, which are checked to exist."""
+        # With a separate text for the language model, all folds share that of the model.
         steps = self.settings.get("training", {}).get("steps", {})
         names = [TABLE_FILE, *([LM_FILE] if "lm_tokens" in steps.get("fold 0", {}) else [])]
         files = [place / name for place in self.folds for name in names]
@@ -330,14 +338,14 @@ class Model:
 
     @cached_property
     def fold_parts(self) -> list[FoldParts]:
-        """Rules and language models that leave one fold out each, mapped."""
+        """Rules and language model of each fold, memory-mapped."""
         from hopefear.decode.contract import FoldParts
         from hopefear.lm import LanguageModel
 
         files = self.fold_files()
         if not files:
             raise InputError(
-                f"{self.directory}: has no folds; give the same 'hopefear train' again with "
+                f"{self.directory}: has no folds; run the same 'hopefear train' again with "
                 "--folds 5, which adds them"
             )
         parts = []
@@ -348,7 +356,7 @@ class Model:
         return parts
 
 
-# Units of one system in those of another; values times this, and their sums, stay finite.
+# Factor between the units of two systems; products with feature values stay finite.
 _LARGEST_FACTOR = 1_000_000
 
 
@@ -366,6 +374,6 @@ def _feature(cls: type[Any], spec: Any, place: str) -> Any:
 
 
 def write_settings(directory: Path, settings: Mapping[str, Any]) -> None:
-    """Write model.toml: from now on the directory is a model."""
+    """Write model.toml, which makes the directory a finished model."""
     with open_output(directory / MODEL_FILE) as file:
         tomli_w.dump({"format": FORMAT, **settings}, file)

@@ -1,4 +1,4 @@
-"""Options of a model's decoder that commands and the Python API override."""
+"""Decoder options that commands and the Python API override for a model."""
 
 from __future__ import annotations
 
@@ -18,51 +18,58 @@ Search = Literal["cube", "stack", "full"]
 
 @dataclass(kw_only=True)
 class DecoderOverrides:
-    """Options of the model's decoder that are given often; None: as the model says."""
+    """Decoder options that replace those of the model; None keeps the model's."""
 
     search: Search | None = option(
-        None, help="cube pruning, or what it is compared with: stack (phrases), full (hiero)"
+        None,
+        help="search algorithm: cube (pruning), stack (phrase models) or full (hiero models)",
     )
-    beam: int | None = option(None, min=1, help="phrase models: hypotheses per bin")
-    pop_limit: int | None = option(None, min=1, help="what cube pruning takes for each bin or node")
+    beam: int | None = option(
+        None, min=1, help="phrase models: maximum number of hypotheses per bin"
+    )
+    pop_limit: int | None = option(
+        None, min=1, help="cube pruning: hypotheses popped for each bin or node"
+    )
     distortion_limit: int | None = option(
-        None, min=-1, help="phrase models: widest jump in source words; -1: any"
+        None, min=-1, help="phrase models: widest jump in source words (-1: unlimited)"
     )
     options: list[str] = option(
-        [], metavar="KEY=VALUE", help="other options of the decoder, as in configs/decoder.*.toml"
+        [], metavar="KEY=VALUE", help="further options of the decoder, as in configs/decoder.*.toml"
     )
     templates: list[str] | None = option(
         None,
         metavar="NAME",
         may_be_empty=True,
-        help="the feature templates that are on, as NAME or NAME:option=value:…; without this "
-        "those of the model ([features.NAME] in its model.toml)",
+        help="feature templates to use, as NAME or NAME:option=value:… (default: those of the "
+        "model, [features.NAME] in its model.toml)",
     )
     plugin: list[Path] = option(
         [],
         metavar="FILE.py",
-        help="Python files with templates, taggers, tuners or metrics of your own",
+        help="Python files that define your own templates, taggers, tuners or metrics",
     )
 
     def overrides(self, options_class: type) -> dict[str, Any]:
-        """What was given, by name; `options_class` is that of the decoder."""
-        given = {
+        """The given decoder options by name, checked against the decoder's `options_class`."""
+        values = {
             name: getattr(self, name)
             for name in ("search", "beam", "pop_limit", "distortion_limit")
             if getattr(self, name) is not None
         }
         for name, value in _pairs(options_class, self.options).items():
-            if name in given:
-                raise OptionError(f"--options {name}: is given as --{name.replace('_', '-')} too")
-            given[name] = value
-        return given
+            if name in values:
+                raise OptionError(
+                    f"--options {name}: also given as --{name.replace('_', '-')}; give one"
+                )
+            values[name] = value
+        return values
 
 
-def chosen_templates(given: list[str] | None, model: Model) -> dict[str, dict[str, Any]] | None:
-    """What --templates says; None: as the model says."""
+def chosen_templates(templates: list[str] | None, model: Model) -> dict[str, dict[str, Any]] | None:
+    """The feature templates of `--templates` with their options; None keeps those of the model."""
     from hopefear.features.feature import parse_templates
 
-    return None if given is None else parse_templates(given, model.templates)
+    return None if templates is None else parse_templates(templates, model.templates)
 
 
 def _pairs(cls: type, pairs: Iterable[str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Tuning runs as objects: what a run directory says, while a run lasts and afterwards.
+"""Tuning runs as objects: the contents of a run directory, finished or not.
 
-Takes the directory of `hopefear tune`, of one run or of several with other seeds (`--runs N`).
-Returns a `Run`: configuration, iterations, chosen weights, and the report of the command.
+Takes the directory of one run of `hopefear tune`, or of several with different seeds (`--runs N`),
+and returns a `Run`: configuration, iterations, chosen weights, and the report of the command.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _MORE_NUMBERS = ("heldout_score", "decode_seconds", "optimise_seconds")
 class Run:
     """A tuning run: its configuration, its finished iterations, the chosen weights.
 
-    Of several runs with other seeds in one directory, `members`, the chosen one stands for all.
+    Of several runs with different seeds in one directory (`members`), it represents the chosen one.
     """
 
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         if not (self.path / CONFIG_FILE).is_file():
             raise InputError(
-                f"{self.path}: no {CONFIG_FILE} in it; expected the directory of a run, as "
-                "'hopefear tune -o RUN' makes it"
+                f"{self.path}: has no {CONFIG_FILE}; expected the directory of a run, as made by "
+                "'hopefear tune -o RUN'"
             )
         self.config: dict[str, Any] = read_config(self.path / CONFIG_FILE)
-        #: The iterations that were decoded, so that they have a score.
+        #: The decoded iterations, which have a score.
         self.records: list[Record]
         self.finished: bool
         self._state: Mapping[str, Any] = {}
@@ -83,18 +83,18 @@ class Run:
         path = self.path / METRICS_FILE
         records = read_metrics(path) if path.is_file() else []
         for number, record in enumerate(records, 1):
-            # The last iteration may have been learned and not been decoded yet.
-            wanted = ("iteration", *(_SCORES if "score" in record else ()))
-            for key in (*wanted, *(key for key in _MORE_NUMBERS if key in record)):
+            # The last iteration may not be decoded yet.
+            required = ("iteration", *(_SCORES if "score" in record else ()))
+            for key in (*required, *(key for key in _MORE_NUMBERS if key in record)):
                 value = record.get(key)
                 if value is None or not math.isfinite(value):
                     raise InputError(
-                        f"{path}:{number}: {key} is {value!r}, expected a number; is this what "
-                        "'hopefear tune' wrote?"
+                        f"{path}:{number}: {key} is {value!r}, expected a finite number; tune "
+                        "again, the file is damaged"
                     )
         return records
 
-    # -- what it is --
+    # -- configuration --
 
     @cached_property
     def metric(self) -> Metric:
@@ -108,15 +108,15 @@ class Run:
         return str(self.config.get("tuner", {}).get("name", "?"))
 
     def file(self, key: str) -> list[Path]:
-        """Files that the run was made with, where they were then."""
+        """The paths of an input of the run, such as `dev`, as they were at the time."""
         places = self.config.get("files", {}).get(key, [])
         return [Path(places)] if isinstance(places, str) else [Path(place) for place in places]
 
-    # -- what was chosen --
+    # -- the chosen weights --
 
     @cached_property
     def best_member(self) -> Run:
-        """The run whose weights were chosen; of one run, that run."""
+        """The run whose weights were chosen; a single run itself."""
         if len(self.members) == 1:
             return self.members[0]
         if (self.path / WEIGHTS_FILE).is_file():
@@ -124,11 +124,11 @@ class Run:
             for run in self.members:
                 if (run.path / WEIGHTS_FILE).read_bytes() == chosen:
                     return run
-        return max(self.members, key=lambda run: run.quality)  # the first of equal ones
+        return max(self.members, key=lambda run: run.quality)  # the first of ties
 
     @cached_property
     def best(self) -> Record:
-        """The record whose weights were chosen, as the run says; while it goes on, the best one."""
+        """The record of the chosen weights; before the run is finished, the best record."""
         if self.best_member is not self:
             return self.best_member.best
         if self.finished:
@@ -140,13 +140,13 @@ class Run:
         return max((r for r in self.records if not heldout or "heldout_score" in r), key=self._gain)
 
     def _gain(self, record: Record) -> float:
-        """What iterations are compared by; higher is better."""
+        """The quality that iterations are compared by; higher is better."""
         value = float(record["heldout_score"] if "heldout_score" in record else record["score"])
         return self.metric.quality(value)
 
     @property
     def best_iteration(self) -> int:
-        """The number of the chosen iteration; one after the last if it is the mean of several."""
+        """The number of the chosen iteration; one past the last if they are a mean."""
         return int(self.best["iteration"])
 
     @property
@@ -166,10 +166,10 @@ class Run:
 
     @property
     def which(self) -> str:
-        """The chosen iteration in words."""
+        """The chosen iteration in words, such as `3 of 10`."""
         records = self.best_member.records
-        own = [record for record in records if "mean_of" not in record] or records
-        last = max(record["iteration"] for record in own)
+        single = [record for record in records if "mean_of" not in record] or records
+        last = max(record["iteration"] for record in single)
         parts = self.best.get("mean_of")
         if parts:
             return f"mean of {parts[0]} to {parts[-1]}"
@@ -177,27 +177,27 @@ class Run:
 
     @property
     def chosen(self) -> int:
-        """The place of the chosen record among the records."""
+        """The index of the chosen record in `records`."""
         return self.records.index(self.best)
 
     @property
     def quality(self) -> float:
-        """What runs of a group are compared by; higher is better."""
+        """The quality that runs are compared by; higher is better."""
         return self._gain(self.best)
 
     @property
     def seconds(self) -> list[float]:
-        """Time of learning and decoding up to the end of each iteration."""
-        total, found = 0.0, []
+        """Seconds of learning and decoding up to the end of each iteration."""
+        total, ends = 0.0, []
         for record in self.records:
             total += record.get("decode_seconds", 0.0) + record.get("optimise_seconds", 0.0)
-            found.append(total)
-        return found
+            ends.append(total)
+        return ends
 
-    # -- in words and tables --
+    # -- reports and tables --
 
     def report(self) -> dict[str, Any]:
-        """What `hopefear tune --json` says of the run."""
+        """The report of the run, as printed by `hopefear tune --json`."""
         head = {"tuner": self.tuner, "run": str(self.path)}
         if self.best_member is self:
             return head | self._summary()
@@ -206,7 +206,7 @@ class Run:
 
     def _summary(self) -> dict[str, Any]:
         stopped = str(self._state.get("stopped", "not finished"))
-        # The summary does not look at weights, which may be millions.
+        # The summary does not use the weights, which may be millions.
         return summary(Outcome(self.records, self.chosen, self.quality, stopped, Weights()))
 
     def __repr__(self) -> str:
@@ -225,7 +225,7 @@ class Run:
 def iteration_table(
     config: Mapping[str, Any], records: Sequence[Record]
 ) -> tuple[list[str], list[list[str]]]:
-    """The iterations of a run, as a header and rows."""
+    """A table of the iterations of a run: its header and its rows."""
     heldout = any("heldout_score" in record for record in records)
     several = any("run" in record for record in records)
     columns = [

@@ -1,9 +1,10 @@
-"""Training: two texts in, a model directory out.
+"""Training: make a model directory from a bitext.
 
-Text steps, word alignment, language model, rules, word lists, word classes; each is a
-`TrainingStep` that knows what its outputs depend on. What a step made is kept with a fingerprint of
-that, in `work/steps.json`: a run that was stopped resumes after the last finished step, and a run
-with other options repeats only what depends on them.
+Takes a source and a target text and `TrainOptions`, and writes a model directory. Text steps, word
+alignment, language model, rules, word lists and word classes are each a `TrainingStep`, which lists
+what its outputs depend on. `work/steps.json` keeps a digest of that for each finished step: an
+interrupted run resumes after the last finished step, and a run with other options repeats only the
+steps that depend on them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from hopefear.text.taggers import make_tagger
 
 __all__ = ["TrainOptions", "train"]
 
-# Options that are files which only the step of word classes reads.
+# Options whose files only the step of word classes reads.
 _CLASS_FILES = ("source_clusters", "target_clusters", "source_tags", "target_tags")
 STATE_FILE = "steps.json"
 LOCK_FILE = "lock"
@@ -50,7 +51,7 @@ LOCK_FILE = "lock"
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """One step: its name, what it depends on, what it leaves, and the work."""
+    """A step of training: its name, its dependencies, its output files and the function to run."""
 
     name: str
     depends: dict[str, Any]
@@ -67,9 +68,9 @@ def train(
     display: Display | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Make or finish a model directory; the report says what each step did and how long it took.
+    """Make or complete a model directory; returns a report of the steps and their times.
 
-    `tell` gets a line for each thing a person should know.
+    `tell` is called with messages for the user, one line each.
     """
     training = _Training(
         Path(source), Path(target), Path(directory), options or TrainOptions(), display, tell
@@ -96,14 +97,14 @@ class _Training:
         self.threads = options.threads or all_cores()
         for path in self._all_inputs().values():
             if str(path) == "-":
-                raise OptionError("'-': training reads its texts more than once; give a file")
+                raise OptionError("'-': the texts are read more than once in training; give a file")
 
     def run(self) -> dict[str, Any]:
         started = time.monotonic()
-        # What cannot be read and what is not known is said before anything is written.
-        self.classes = {side: self._given_classes(side) for side in SIDES}
+        # Errors in the inputs and options are raised before anything is written.
+        self.classes = {side: self._read_classes(side) for side in SIDES}
         tagger = self._tagger()
-        steps = self._steps(self._hash_inputs())
+        steps = self._steps(self._input_digests())
         self._prepare_directory()
         refusal = f"{self.directory}: another process is training in it; wait for it or stop it"
         with locked(self.work / LOCK_FILE, refusal):
@@ -112,10 +113,10 @@ class _Training:
         return report
 
     def _run(self, steps: list[TrainingStep], tagger: dict[str, Any]) -> dict[str, Any]:
-        """What is not done yet; nobody else writes into the directory."""
-        self._sweep()
+        """Run the steps that are not finished yet; the directory is locked."""
+        self._remove_leftovers()
         state = self._read_state()
-        self._write_state(state)  # from now on the directory is known as ours
+        self._write_state(state)  # marks the directory as a model directory
         report: dict[str, Any] = {"model": str(self.directory), "steps": {}}
         for step in steps:
             if step.name == "alignment":  # the first one after the text
@@ -134,8 +135,8 @@ class _Training:
             state[step.name] = {"key": key, "outputs": self._sizes(step), "report": result}
             self._write_state(state)
             report["steps"][step.name] = {**result, "reused": False}
-        self._forget_folds()
-        self._forget_classes()
+        self._remove_unused_folds()
+        self._remove_unused_classes()
         self._finish(report, tagger)
         return report
 
@@ -146,19 +147,19 @@ class _Training:
             if not self.directory.is_dir():
                 raise OptionError(f"{self.directory}: is a file; give a new directory")
             marks = (self.work / LOCK_FILE, self.work / STATE_FILE, self.directory / MODEL_FILE)
-            ours = any(path.exists() for path in marks)
-            if not ours and any(self.directory.iterdir()):
+            is_model = any(path.exists() for path in marks)
+            if not is_model and any(self.directory.iterdir()):
                 raise OptionError(
-                    f"{self.directory}: is not empty and no model; give a new directory"
+                    f"{self.directory}: is not empty and not a model; give a new directory"
                 )
         self.work.mkdir(parents=True, exist_ok=True)
 
-    def _sweep(self) -> None:
-        """Of a run that was killed: scratch, and files that were not yet renamed (files.py)."""
-        for left in self.work.glob("tmp-*"):
-            shutil.rmtree(left, ignore_errors=True)
-        for left in self.directory.rglob(".*.tmp"):
-            left.unlink(missing_ok=True)
+    def _remove_leftovers(self) -> None:
+        """Remove temporary files and directories of a run that was killed."""
+        for path in self.work.glob("tmp-*"):
+            shutil.rmtree(path, ignore_errors=True)
+        for path in self.directory.rglob(".*.tmp"):
+            path.unlink(missing_ok=True)
 
     def _read_state(self) -> dict[str, Any]:
         try:
@@ -182,22 +183,22 @@ class _Training:
         with tempfile.TemporaryDirectory(prefix="tmp-", dir=self.work) as name:
             yield Path(name)
 
-    # -- what depends on what --
+    # -- the steps and their dependencies --
 
-    def _hash_inputs(self) -> dict[str, str]:
-        with self.display.step("look at the texts"):
+    def _input_digests(self) -> dict[str, str]:
+        with self.display.step("read the inputs"):
             return {name: _file_digest(path) for name, path in self._all_inputs().items()}
 
     def _all_inputs(self) -> dict[str, Path]:
-        given = {name: getattr(self.options, name) for name in ("lm_text", *_CLASS_FILES)}
-        found = {name: path for name, path in given.items() if path is not None}
-        return {**self.inputs, **self._given_with_texts(), **found}
+        optional = {name: getattr(self.options, name) for name in ("lm_text", *_CLASS_FILES)}
+        given = {name: path for name, path in optional.items() if path is not None}
+        return {**self.inputs, **self._parallel_files(), **given}
 
     def _steps(self, hashes: dict[str, str]) -> list[TrainingStep]:
         options = self.options
         rules = part_of(CleanRules, options)
         classes = [hashes.pop(name, None) for name in _CLASS_FILES]
-        # What only the language model is made of; without it the target side, as ever.
+        # Only the language model depends on lm_text.
         own_text = {"lm_text": hashes.pop("lm_text")} if "lm_text" in hashes else {}
         text = {
             "inputs": hashes,
@@ -211,7 +212,7 @@ class _Training:
         table = {"alignment": aligned, "options": content, "version": 1}
         lists = {"alignment": aligned, "size": options.list_size, "version": 1}
         names = [f"{WORK}/{side}.txt" for side in SIDES]
-        names += [f"{WORK}/given.{name}" for name in self._given_with_texts()]
+        names += [f"{WORK}/given.{name}" for name in self._parallel_files()]
         if not options.tokenized and options.casing != "none":
             names += [casing_name(side) for side in SIDES]
         steps = [
@@ -234,16 +235,15 @@ class _Training:
         return steps
 
     def _language(self, side: str) -> str:
-        given = getattr(self.options, f"{side}_language")
-        found = given or language_of(self.inputs[side])
-        if found is None and not self.options.tokenized:
+        language = getattr(self.options, f"{side}_language") or language_of(self.inputs[side])
+        if language is None and not self.options.tokenized:
             raise OptionError(
-                f"{self.inputs[side]}: its name does not tell the language; "
+                f"{self.inputs[side]}: no language in the file name; "
                 f"give --{side}-language, or --tokenized"
             )
-        return found or "en"
+        return language or "en"
 
-    # -- the steps --
+    # -- running the steps --
 
     def _text(self) -> dict[str, Any]:
         pipelines = {}
@@ -252,7 +252,7 @@ class _Training:
                 pipelines[side] = self._prepare_side(side, scratch / side)
             inputs = [scratch / side for side in SIDES]
             outputs = [self.work / f"{side}.txt" for side in SIDES]
-            for name, path in self._given_with_texts().items():
+            for name, path in self._parallel_files().items():
                 inputs.append(path)
                 outputs.append(self.work / f"given.{name}")
             rules = CleanRules(**part_of(CleanRules, self.options))
@@ -262,8 +262,8 @@ class _Training:
             self.tell(cleaned.text())
         if not cleaned.kept:
             raise InputError(
-                f"{self.inputs['source']}: no sentence pair is left of {cleaned.pairs:,}; "
-                "look at the texts, or at --max-words and --max-ratio"
+                f"{self.inputs['source']}: cleaning dropped all {cleaned.pairs:,} sentence pairs; "
+                "check the texts, or --max-words and --max-ratio"
             )
         text = {side: pipelines[side].save(self.directory, side) for side in SIDES}
         with write_text(self.work / "text.json") as file:
@@ -298,8 +298,8 @@ class _Training:
         with self.display.step("learn to align", total=passes * pairs.pairs, unit="pairs") as step:
             aligner = Aligner.train(pairs, settings, threads=self.threads, progress=step.update)
         with self.display.step("align", total=pairs.pairs, unit="pairs") as step:
-            found = aligner.write(pairs, output, threads=self.threads, progress=step.update)
-        return asdict(found)
+            report = aligner.write(pairs, output, threads=self.threads, progress=step.update)
+        return asdict(report)
 
     def _language_model(self) -> dict[str, Any]:
         if self.options.lm_text is None:
@@ -319,7 +319,7 @@ class _Training:
                 text,
                 scratch / "lm.arpa",
                 order=self.options.order,
-                discount_fallback=True,  # small and closed texts are welcome here
+                discount_fallback=True,  # small texts are allowed
                 memory=max(self.options.memory, 64 << 20),
                 threads=self.threads,
                 tmp=self.options.tmp,
@@ -330,7 +330,9 @@ class _Training:
         fell_back = [order.order for order in report.orders if order.fell_back]
         if fell_back:
             orders = ", ".join(map(str, fell_back))
-            self.tell(f"the text is too small for discounts of its own for order {orders}")
+            self.tell(
+                f"the text is too small to estimate discounts of order {orders}; using default ones"
+            )
         return {
             "tokens": report.tokens,
             "types": report.types,
@@ -338,16 +340,16 @@ class _Training:
             "ngrams": [order.ngrams for order in report.orders],
         }
 
-    def _given_with_texts(self) -> dict[str, Path]:
-        """The files that have a line for each sentence pair, besides the texts."""
+    def _parallel_files(self) -> dict[str, Path]:
+        """The given files with a line for each sentence pair, besides the texts."""
         names = ("align", *self.system.parallel_inputs)
         given = {name: getattr(self.options, name, None) for name in names}
         return {name: path for name, path in given.items() if path is not None}
 
     def _extraction_inputs(self) -> list[Path]:
-        """Prepared texts, their alignment, and what else the system extracts rules from."""
+        """Prepared texts, their alignment, and other parallel inputs of the system."""
         texts = [self.work / f"{name}.txt" for name in (*SIDES, "alignment")]
-        others = [name for name in self._given_with_texts() if name != "align"]
+        others = [name for name in self._parallel_files() if name != "align"]
         return [*texts, *(self.work / f"given.{name}" for name in others)]
 
     def _rules(self) -> dict[str, Any]:
@@ -355,40 +357,40 @@ class _Training:
 
     def _extract(self, inputs: list[Path], output: Path) -> dict[str, Any]:
         source, target, alignment, *others = inputs
-        given: dict[str, Any] = {path.suffix[1:]: path for path in others}
-        options = replace(self.options.extract_options(), threads=self.threads, **given)
-        found = self.system.extract(
+        more: dict[str, Any] = {path.suffix[1:]: path for path in others}
+        options = replace(self.options.extract_options(), threads=self.threads, **more)
+        report = self.system.extract(
             source, target, alignment, output, options, display=self.display
         )
-        return {key: found[key] for key in ("sentences", "pairs", "rules", "source_sides")}
+        return {key: report[key] for key in ("sentences", "pairs", "rules", "source_sides")}
 
     def _check_folds(self, pairs: int) -> None:
         folds = self.options.folds
         if folds > pairs:
-            raise OptionError(f"--folds {folds}: there are {pairs:,} pairs; give at most so many")
-        if folds and self.options.lm_text is not None:
-            self.tell(
-                "folds leave rules out; their language model is that of --lm-text, the same for all"
+            raise OptionError(
+                f"--folds {folds}: the text has only {pairs:,} sentence pairs; use fewer folds"
             )
+        if folds and self.options.lm_text is not None:
+            self.tell("all folds share the language model of --lm-text; only their rules differ")
 
     def _fold(self, number: int) -> dict[str, Any]:
-        """Rules and a language model without a block of the text; the alignment is that of all."""
+        """Rules and a language model without the fold; the alignment of the whole text is kept."""
         place = self.directory / FOLDS / str(number)
         place.mkdir(parents=True, exist_ok=True)
         texts = self._extraction_inputs()
         size = sum(1 for _ in read_lines(texts[0]))
         begin, end = fold_range(number, self.options.folds, size)
         with self._scratch() as scratch:
-            # An emptied line keeps the numbers of the other sentences.
-            left = [scratch / path.name for path in texts]
+            # Lines of the fold are emptied, so that the others keep their numbers.
+            rest = [scratch / path.name for path in texts]
             rows = enumerate(read_parallel(texts))
             empty = ("",) * len(texts)
-            write_parallel(left, (empty if begin <= i < end else row for i, row in rows))
-            report = self._extract(left, place / TABLE_FILE)
+            write_parallel(rest, (empty if begin <= i < end else row for i, row in rows))
+            report = self._extract(rest, place / TABLE_FILE)
             if self.options.lm_text is None:
                 words = scratch / "lm.txt"
                 with write_text(words) as file:
-                    file.writelines(f"{line}\n" for line in read_lines(left[1]) if line)
+                    file.writelines(f"{line}\n" for line in read_lines(rest[1]) if line)
                 report["lm_tokens"] = self._estimate(words, place / LM_FILE)["tokens"]
         return {**report, "left_out": [begin, end]}
 
@@ -401,62 +403,63 @@ class _Training:
         lists.save(self.directory / LISTS_FILE)
         return {"entries": {name: len(entries) for name, entries in (lists.lists or {}).items()}}
 
-    def _given_classes(self, side: str) -> SideClasses:
+    def _read_classes(self, side: str) -> SideClasses:
         paths, tags = (getattr(self.options, f"{side}_{kind}") for kind in ("clusters", "tags"))
         return SideClasses.read(paths, tags)
 
     def _word_classes(self) -> dict[str, Any]:
         sides = {}
         for side in SIDES:
-            found = self.classes[side]
-            if not found.paths and self.options.clusters:
+            classes = self.classes[side]
+            if not classes.paths and self.options.clusters:
                 with self.display.step(f"cluster {side} words", unit="words") as step:
                     clusters, _ = cluster(
                         [self.work / f"{side}.txt"],
                         clusters=self.options.clusters,
                         progress=step.update,
                     )
-                found = SideClasses(clusters.paths, found.tags)
-            sides[side] = found
+                classes = SideClasses(clusters.paths, classes.tags)
+            sides[side] = classes
         WordClasses(sides["source"], sides["target"]).save(self.directory / CLASSES_FILE)
         return {
-            side: {"clustered": len(found.paths), "tagged": len(found.tags)}
-            for side, found in sides.items()
+            side: {"clustered": len(classes.paths), "tagged": len(classes.tags)}
+            for side, classes in sides.items()
         }
 
-    def _forget_classes(self) -> None:
-        """Those of a run with other options."""
+    def _remove_unused_classes(self) -> None:
+        """Remove the word classes of an earlier run, if the options ask for none."""
         options = self.options
         if not options.clusters and not any(getattr(options, name) for name in _CLASS_FILES):
             (self.directory / CLASSES_FILE).unlink(missing_ok=True)
 
-    def _forget_folds(self) -> None:
+    def _remove_unused_folds(self) -> None:
+        """Remove the folds of an earlier run that had more of them."""
         for place in (self.directory / FOLDS).glob("*"):
             if not place.name.isdigit() or int(place.name) >= self.options.folds:
                 shutil.rmtree(place, ignore_errors=True)
 
-    # -- the end --
+    # -- weights and settings --
 
     def _texts(self) -> dict[str, Any]:
         texts: dict[str, Any] = json.loads((self.work / "text.json").read_text(encoding="utf-8"))
         return texts
 
     def _write_weights(self) -> None:
-        """Default weights; those that are there stay, unless they are of other features."""
+        """Write default weights, unless the directory has weights for all features already."""
         from hopefear.base.weights import Weights
 
         path = self.directory / WEIGHTS_FILE
         columns = RuleTable.open(self.directory / TABLE_FILE).columns
-        wanted = self.system.default_weights(columns, ["lm"])
+        default = self.system.default_weights(columns, ["lm"])
         if path.is_file():
             with contextlib.suppress(InputError):
-                there = Weights.load(path)
-                if all(name in there for name in wanted):
+                existing = Weights.load(path)
+                if all(name in existing for name in default):
                     return
-        Weights(wanted).save(path)
+        Weights(default).save(path)
 
     def _tagger(self) -> dict[str, Any]:
-        """For model.toml; that it can be made is known before anything is."""
+        """The entry of the tagger in model.toml; an unknown tagger is an error."""
         name = self.options.source_tagger
         if name is None:
             return {}

@@ -1,4 +1,4 @@
-"""The options of training, apart from what does it, so that `hopefear --help` stays fast."""
+"""Options of training, in a module without heavy imports so that `hopefear --help` is fast."""
 
 from __future__ import annotations
 
@@ -15,61 +15,81 @@ from hopefear.text.clusters import MOST_CLUSTERS
 
 @dataclass(kw_only=True)
 class TrainOptions(CleanRules, SystemExtractOptions):
-    """How a model is trained; also the options of `hopefear train`."""
+    """Options of `train`; also those of `hopefear train`."""
 
-    tokenized: bool = option(False, help="the texts are words between blanks: take them so")
+    tokenized: bool = option(
+        False, help="the texts are already tokenised: words separated by spaces"
+    )
     source_language: str | None = option(
-        None, metavar="CODE", help="such as fr or zh; by default what the file's name ends in"
+        None,
+        metavar="CODE",
+        help="language of the source text, such as fr or zh (default: the suffix of its file name)",
     )
-    target_language: str | None = option(None, metavar="CODE", help="likewise")
+    target_language: str | None = option(
+        None,
+        metavar="CODE",
+        help="language of the target text, such as en (default: the suffix of its file name)",
+    )
     casing: Literal["none", "lower", "truecase"] = option(
-        "truecase", help="how upper and lower case are treated"
+        "truecase", help="treatment of case: leave it, lower-case all words, or truecase"
     )
-    align: Path | None = option(None, help="word alignment of the texts, made elsewhere")
+    align: Path | None = option(None, help="existing word alignment of the texts")
     lm_text: Path | None = option(
-        None, help="text for the language model; by default the target side"
+        None, help="text to train the language model on (default: the target text)"
     )
-    order: int = option(5, min=1, max=6, help="words in the longest n-grams")
+    order: int = option(
+        5, min=1, max=6, help="order of the language model: words in its longest n-grams"
+    )
     list_size: int = option(
         1000,
         min=1,
         max=1_000_000,
-        help="entries of each word list: the most frequent words, aligned pairs and unaligned "
-        "words, which feature templates tell apart",
+        help="size of each word list of the feature templates: the most frequent words, aligned "
+        "word pairs and unaligned words",
     )
     clusters: int = option(
         0,
         min=0,
         max=MOST_CLUSTERS,
-        help="Brown clusters of each side's words, for feature templates that back off to them "
-        "(word-edges takes 200); 0: none",
+        help="number of Brown clusters of each side's words, for feature templates that back off "
+        "to clusters (word-edges takes 200); 0: none",
     )
     source_clusters: Path | None = option(
-        None, help="a file of paths made elsewhere, instead of clusters of the source text"
+        None,
+        help="existing clusters of source words (a file of paths), used instead of training them",
     )
-    target_clusters: Path | None = option(None, help="likewise")
+    target_clusters: Path | None = option(
+        None,
+        help="existing clusters of target words (a file of paths), used instead of training them",
+    )
     source_tags: Path | None = option(
-        None, help="parts of speech, a line 'word<TAB>tag' for each word, for the same templates"
+        None, help="parts of speech of source words for feature templates, lines 'word<TAB>tag'"
     )
-    target_tags: Path | None = option(None, help="likewise")
+    target_tags: Path | None = option(
+        None, help="parts of speech of target words for feature templates, lines 'word<TAB>tag'"
+    )
     source_tagger: str | None = option(
         None,
         metavar="NAME",
-        help="what tags the words of source sentences while decoding, for the same templates: "
-        "jieba (Chinese; pip install 'hopefear[zh]'), lexicon (--source-tags and guesses for other "
-        "words), or one of --plugin",
+        help="part-of-speech tagger of source sentences while decoding: jieba (Chinese; pip "
+        "install 'hopefear[zh]'), lexicon (the source tags, guessed for other words), or one of "
+        "a plugin",
     )
     folds: int = option(
         0,
         min=0,
         max=100,  # as model.MOST_FOLDS
-        help="also make so many rule tables and language models that leave a part of the text out "
-        "each, for learning on the training text (with --lm-text rule tables only); 0: none",
+        help="number of folds of the training text, for tuning on it: each gets a rule table and "
+        "language model trained without it (only a rule table if lm_text is given); 0: none",
     )
-    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
+    threads: int = option(
+        0, min=0, max=256, help="number of threads (0: all cores); does not change the result"
+    )
 
     def __post_init__(self) -> None:
         CleanRules.__post_init__(self)
         SystemExtractOptions.__post_init__(self)
         if self.folds == 1:
-            raise OptionError("--folds 1 would leave all of the text out; give 2 or more")
+            raise OptionError(
+                "--folds 1: the only fold would leave the whole text out; give 2 or more"
+            )

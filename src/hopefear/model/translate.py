@@ -1,12 +1,12 @@
-"""Translating: lines in, lines and n-best lists out, by whatever decoder the model has.
+"""Translating lines of text with a model.
 
     translator = Translator(Model.load("fr-en"))
-    for found in translator.translate(lines, threads=2):
-        found.text, found.score, found.nbest
+    for translated in translator.translate(lines, threads=2):
+        translated.text, translated.score, translated.nbest
 
-Raw text in, raw text out: the model's text steps are in between, unless it is `tokenized` already.
-Results come in the order of the lines, each as soon as it is there, and do not depend on the number
-of threads.
+Takes raw text and returns raw text and n-best lists: the model's text steps are applied before and
+after decoding, unless the text is already `tokenized`. Results are in the order of the lines, each
+returned as soon as it is ready, and do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 __all__ = ["TranslateOptions", "Translated", "Translator"]
 
-_NAMED = 5  # so many features are named in a warning
-_LOOKED_AT = 100_000  # weights, for it
+_NAMED = 5  # maximum number of features that a warning names
+_LOOKED_AT = 100_000  # maximum number of weights checked for the warning
 
 
 @dataclass(frozen=True)
 class Translated:
-    """What became of a line."""
+    """The translation of a line."""
 
     text: str
     score: float | None  # of the best derivation; None if there is none
     source_words: int
-    nbest: list[str] = field(default_factory=list)  # lines of the list
+    nbest: list[str] = field(default_factory=list)  # lines in the format of Moses
     warning: str = ""
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Translated:
 
 
 class Translator:
-    """A model with weights and options, ready for lines; several threads may share it."""
+    """A model with weights and options that translates lines; threads may share it."""
 
     def __init__(
         self,
@@ -71,29 +71,33 @@ class Translator:
         folds: bool = False,
         warn: Callable[[str], None] = warnings.warn,
     ) -> None:
-        """`decoder`: options that override the model's; `templates`: the feature templates that
-        are on and their options, instead of the model's; `folders`: where grammars are; `folds`:
-        as in `Model.decoder`.
+        """Load the weights and make the decoder of a model.
+
+        `decoder`: decoder options that override the model's; `templates`: feature templates and
+        their options, instead of the model's; `folders`: directories to search for per-sentence
+        grammars; `folds`: as in `Model.decoder`.
         """
         self.model, self.folders = model, folders
         self.options = options or TranslateOptions()
         if not self.options.nbest and (
             self.options.distinct or self.options.trace or self.options.trace_alignment
         ):
-            raise OptionError("--distinct and --trace… are for n-best lists; give --nbest N")
+            raise OptionError(
+                "--distinct, --trace and --trace-alignment: only for n-best lists; give --nbest N"
+            )
         self.weights = (
             weights if isinstance(weights, Weights) else model.weights(weights, warn=warn)
         )
         self.templates = model.templates if templates is None else dict(templates)
         self.decoder = model.decoder(templates=templates, folds=folds, **(decoder or {}))
-        # Lists show sparse features; a translation does not.
+        # Sparse features need their values in n-best lists only.
         collapses = not self.options.nbest and "collapse" in self.decoder.can
         self._collapsed = self.decoder.collapsed_weights(self.weights) if collapses else None
         self._scale = self._posterior_scale()
-        # A grammar may have features of its own; what they are is not known before it is read.
+        # The features of a per-sentence grammar are unknown until it is read.
         closed = model.has_rules and not model.rules.statistics().get("sparse_features", 0)
-        on = self.templates if closed else None
-        for note in unmatched(self.weights, self.decoder.dense, on):
+        known = self.templates if closed else None
+        for note in unmatched(self.weights, self.decoder.dense, known):
             warn(note)
         self._writer = NbestWriter(self.decoder.dense)
         if self.options.tokenized:
@@ -105,13 +109,13 @@ class Translator:
     def translate(
         self, lines: Iterable[str], *, place: str = "line", threads: int = 1
     ) -> Iterator[Translated]:
-        """The translations of lines; `place` is how messages call where they come from."""
-        yield from in_order(partial(self._one, place), enumerate(lines), threads)
+        """Yield the translations of lines; `place` names their origin in messages."""
+        yield from in_order(partial(self._translate_line, place), enumerate(lines), threads)
 
-    def _one(self, place: str, numbered: tuple[int, str]) -> Translated:
+    def _translate_line(self, place: str, numbered: tuple[int, str]) -> Translated:
         number, line = numbered
-        here = f"{place}:{number + 1}"
-        sentence, target = self.read(line, here)
+        location = f"{place}:{number + 1}"
+        sentence, target = self.read(line, location)
         id = sentence.id or str(number)
         if not sentence.words:
             return Translated("", 0.0, 0, [self._empty(id)] if self.options.nbest else [])
@@ -122,14 +126,14 @@ class Translator:
             forest = self.decoder.decode(request).forest
         except HopefearError as error:
             if isinstance(error, InputError) and self._is_plain(sentence, target):
-                # Too long, for instance: no reason to give up the lines after it.
-                return Translated("", None, len(sentence.words), warning=f"{here}: {error}")
-            raise type(error)(f"{here}: {error}") from None
+                # For example too long: warn, and translate the following lines.
+                return Translated("", None, len(sentence.words), warning=f"{location}: {error}")
+            raise type(error)(f"{location}: {error}") from None
         best = self.choose(forest, number, weights)
         if best is None:
-            why = "this target cannot be derived" if target is not None else "no translation"
+            reason = "this target cannot be derived" if target is not None else "no translation"
             return Translated(
-                "", None, len(sentence.words), warning=f"{here}: {why}; the line stays empty"
+                "", None, len(sentence.words), warning=f"{location}: {reason}; the line stays empty"
             )
         text = self.restore(best.words)
         note = self.decoder.note(sentence)
@@ -140,18 +144,18 @@ class Translator:
             )
             links = self.links(sentence) if self.options.trace_alignment else _no_links
             lists = [self._entry(id, entry, links) for entry in entries]
-        warning = f"{here}: {note}" if note else ""
+        warning = f"{location}: {note}" if note else ""
         return Translated(text, best.score, len(sentence.words), lists, warning)
 
     def _posterior_scale(self) -> float:
-        """What scores are multiplied with to be logs of probabilities, up to a constant.
+        """The factor that turns scores into log probabilities, up to a constant.
 
-        Most tuners leave the weights' length to chance, and what is too short makes all
-        translations alike. By default a log of the language model counts as what it is. With
-        that, --mbr was better than the best derivation by 1.3 BLEU and --max-translation by 1.1, at
-        worst 0.7 below it (means of seven cases: a tuned Moses model, and models of the built-in
-        world of both systems with default weights and those of MERT and batch MIRA; 0.04 to 2.2
-        for the language model). From half to twice of it is about as good.
+        Most tuners do not determine the norm of the weights, and with a small norm all derivations
+        are about equally probable. The default gives the language model the weight 1. With it,
+        --mbr was better than the best derivation by 1.3 BLEU and --max-translation by 1.1, at worst
+        0.7 below it (means of seven cases: a tuned Moses model, and models of the built-in world of
+        both systems with default weights and those of MERT and batch MIRA; language model weights
+        from 0.04 to 2.2). Half or twice this factor is about as good.
         """
         if self.options.posterior_scale is not None or not (
             self.options.mbr or self.options.max_translation
@@ -168,29 +172,31 @@ class Translator:
     def choose(
         self, forest: Forest, number: int = 0, weights: Weights | None = None
     ) -> Derivation | None:
-        """The derivation whose words are the translation; None if there is none.
+        """The derivation whose words are the translation, or None if there is none.
 
-        `number` is the sentence's: samples of different sentences are independent. `weights`: for
-        the forest's features, if not the translator's.
+        `number`: the sentence number, which seeds the samples; `weights`: the weights of the
+        forest's features (default: the translator's).
         """
         weights = self.weights if weights is None else weights
         if not (self.options.mbr or self.options.max_translation):
             return viterbi(forest, weights)
         if self.options.mbr:
-            agreed = consensus(forest, weights, scale=self._scale)
-            return None if agreed is None else agreed.derivation
+            decision = consensus(forest, weights, scale=self._scale)
+            return None if decision is None else decision.derivation
         scores = edge_scores(forest, weights)
-        found = max_translation(
+        decision = max_translation(
             forest,
             scores=scaled(scores, self._scale),
             samples=self.options.samples or 1000,
             seed=self.options.seed * 0x9E3779B1 + number,
         )
-        return None if found is None else derivation_of(forest, found.derivation.edges, scores)
+        if decision is None:
+            return None
+        return derivation_of(forest, decision.derivation.edges, scores)
 
     def read(self, line: str, place: str = "line") -> Marked:
-        """The sentence that a line stands for, and its target if it has one."""
-        found = self.model.rule_system.read(
+        """The sentence of an input line, and its target if it has one."""
+        marked = self.model.rule_system.read(
             line,
             place,
             self.folders,
@@ -200,30 +206,30 @@ class Translator:
             target_words=self._target.prepare,
         )
         if self.options.markup == "off":
-            self.check(found.sentence, place)
-        return found
+            self.check(marked.sentence, place)
+        return marked
 
     def check(self, sentence: Sentence, place: str) -> None:
-        """That there are rules for a sentence."""
+        """Raise an `InputError` if there are no rules for a sentence."""
         if not self.model.has_rules and sentence.grammar is None and sentence.words:
             raise InputError(
-                f"{place}: this model has no rules of its own; every line needs a grammar, as "
+                f"{place}: this model has no rule table; each line needs a grammar, as "
                 'in <seg grammar="FILE"> words </seg>'
             )
 
     @staticmethod
     def _is_plain(sentence: Sentence, target: Sequence[str] | None) -> bool:
-        """Whether a line has nothing but words, so that nothing in it can be mended."""
+        """Whether a line is words only, without markup that the user could correct."""
         return sentence.grammar is None and not sentence.options and target is None
 
     def restore(self, words: Sequence[str]) -> str:
-        """Text of translated words."""
+        """The text of translated words: their tokenisation and casing undone."""
         return self._target.restore(words)
 
     def links(self, sentence: Sentence) -> Callable[[int], Sequence[tuple[int, int]]]:
-        """What gives the word links inside a rule, by the number that edges have for it.
+        """A function from the rule number of an edge to the word links inside the rule.
 
-        The table of the model comes first, then the grammar of the sentence: rule r of the second
+        Rules are those of the model's table, then of the sentence's grammar: rule r of the second
         of two has the number 2^32 + r.
         """
         tables = [self.model.rules] if self.model.has_rules else []
@@ -240,11 +246,11 @@ class Translator:
     def _entry(self, id: str, derivation: Derivation, links: trace.LinksOf) -> str:
         columns = []
         if self.options.trace or self.options.trace_alignment:
-            found = self.model.rule_system.uses(derivation)
+            uses = self.model.rule_system.uses(derivation)
             if self.options.trace:
-                columns.append(self.model.rule_system.show(found))
+                columns.append(self.model.rule_system.show(uses))
             if self.options.trace_alignment:
-                pairs = trace.word_alignment(found, links)
+                pairs = trace.word_alignment(uses, links)
                 columns.append(" ".join(f"{i}-{j}" for i, j in pairs))
         return self._writer.line(id, derivation, self.decoder.names, columns)
 
@@ -256,19 +262,21 @@ def _no_links(rule: int) -> Sequence[tuple[int, int]]:
 def unmatched(
     weights: Weights, dense: Sequence[str], templates: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """Remarks on weights of features that the model has not, and the other way round.
+    """Yield warnings about features without a weight and weights without a feature.
 
-    `templates` are those that may fire features of their own; None: there may be any features.
+    `templates`: the feature templates in use; None: any feature may occur.
     """
     if not weights.active:
-        raise InputError("all weights are 0; give weights that 'hopefear tune' or train wrote")
+        raise InputError(
+            "all weights are 0; give weights written by 'hopefear tune' or 'hopefear train'"
+        )
     missing = [name for name in dense if name not in weights]
     if missing:
-        yield f"no weight for {_listed(missing)}; taken as 0"
+        yield f"no weight for {_listed(missing)}; using 0"
     if templates is None or weights.names is None:
         return
     known = set(dense)
-    few = len(weights) <= _LOOKED_AT  # millions of names would take a minute
+    few = len(weights) <= _LOOKED_AT  # checking millions of names would take a minute
     unknown = [
         name
         for name, value in (weights.items() if few else weights.top(_LOOKED_AT))
@@ -276,10 +284,10 @@ def unmatched(
     ]
     if unknown:
         off = sorted({name.partition(":")[0] for name in unknown if ":" in name})
-        hint = f"; templates that are off: {_listed(off)} (--templates)" if off else ""
+        hint = f"; templates not in use: {_listed(off)} (--templates)" if off else ""
         among = "" if few else f" of the {_LOOKED_AT:,} largest"
         listed = _listed(unknown) + among
-        yield f"weights for features that the model has not: {listed}; not used{hint}"
+        yield f"weights of features that the model lacks: {listed}; ignored{hint}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Translations of a text as one value: `hopefear.translate` in Python.
 
-Takes a model and sentences, or a file of them; returns `Translations`, a list of `Translated`.
+Takes a model and sentences, or a file of them, and returns `Translations`, a list of `Translated`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from hopefear.model.overrides import DecoderOverrides, chosen_templates
 from hopefear.model.translate import Translated, TranslateOptions, Translator
 from hopefear.text.lines import read_lines
 
-_SHOWN = 20  # rows of a table
+_SHOWN = 20  # maximum number of rows of a table
 
 
 @dataclass(kw_only=True)
 class TranslationOptions(DecoderOverrides, TranslateOptions):
-    """How a text is translated, without where it is from and where it goes."""
+    """Options of `translate`: those of the decoder and of the `Translator`."""
 
-    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
+    threads: int = option(
+        0, min=0, max=256, help="number of threads (0: all cores); does not change the result"
+    )
 
 
 class Translations(list[Translated]):
-    """The translations of sentences, in their order; `str` of each is its text."""
+    """The translations of sentences, in order; `str` of one is its text."""
 
     def __init__(self, translated: Iterable[Translated], sources: Sequence[str]) -> None:
         super().__init__(translated)
@@ -49,7 +51,7 @@ class Translations(list[Translated]):
         return [line for translated in self for line in translated.nbest]
 
     def save(self, path: PathLike, *, nbest: PathLike | None = None) -> None:
-        """Write the translations, one per line; `nbest`: and the n-best lists."""
+        """Write the translations, one per line, and the n-best lists to the path `nbest`."""
         for name, lines in ((path, self.texts), (nbest, self.nbest)):
             if name is not None:
                 with write_text(name) as file:
@@ -73,7 +75,7 @@ class Translations(list[Translated]):
 
 
 class _Options(Protocol):
-    """What commands and `TranslationOptions` have."""
+    """The interface that commands and `TranslationOptions` share."""
 
     templates: list[str] | None
 
@@ -88,7 +90,7 @@ def make_translator(
     folders: Sequence[Path] = (),
     warn: Callable[[str], None] = lambda text: None,
 ) -> Translator:
-    """The translator of a model, as the options say; `folders`: where grammars of sentences are."""
+    """Make a `Translator`; `folders`: directories to search for per-sentence grammars."""
     return Translator(
         model,
         weights=weights,
@@ -109,18 +111,21 @@ def translate(
     display: Display | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Translations:
-    """Translate a file of sentences, or sentences in memory."""
+    """Translate a file of sentences, or sentences in memory, and return the `Translations`.
+
+    `weights`: instead of the model's; `warn`: called with each warning.
+    """
     sources = list(read_lines(text)) if isinstance(text, Path) else list(text)
     folders = [text.parent] if isinstance(text, Path) and str(text) != "-" else []
     translator = make_translator(model, options, weights=weights, folders=folders, warn=warn)
     place = display_name(text) if isinstance(text, Path) else "sentence"
-    translated = []
+    results = []
     with (display or Display()).step("translate", total=len(sources), unit="sentences") as step:
-        for one in translator.translate(
+        for translated in translator.translate(
             sources, place=place, threads=options.threads or all_cores()
         ):
-            if one.warning:
-                warn(one.warning)
-            translated.append(one)
+            if translated.warning:
+                warn(translated.warning)
+            results.append(translated)
             step.advance()
-    return Translations(translated, sources)
+    return Translations(results, sources)

@@ -1,7 +1,7 @@
-"""Tuning: weights learned on a development set, or on a bitext, into a run directory.
+"""Tuning: learn weights on a development set or a bitext, in a run directory.
 
-Takes `TuneOptions`, the options of the tuner and of the metric; returns the `Run`. The command
-`hopefear tune` and `hopefear.tune` in Python are this function.
+Takes `TuneOptions` and the options of the tuner and the metric, and returns the `Run`. Both
+`hopefear tune` and `hopefear.tune` in Python call `tune`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def tune(
     tell: Tell = lambda text: None,
     warn: Tell = lambda text: None,
 ) -> Run:
-    """Make the run that the options describe, or resume it.
+    """Start or resume the tuning run that the options describe, and return it.
 
-    `weights`: those to start from, instead of the options'; `texts`: those in memory, by the names
-    that the options have for them (`text.lines.Texts`).
+    `weights`: initial weights, instead of those of the options; `texts`: texts in memory, keyed by
+    the paths that stand for them in the options (`text.lines.Texts`).
     """
     options.check()
     texts = texts or {}
@@ -52,7 +52,7 @@ def tune(
     metric = registry.create("metric", options.metric, metric_options)
     if not tuner.takes_lists:
         options.check_forests()
-    given = tuning_input(
+    inputs = tuning_input(
         options,
         k=options.kbest or tuner.kbest,
         learners=getattr(tuner, "learners", 1),
@@ -60,36 +60,36 @@ def tune(
         texts=texts,
         warn=warn,
     )
-    data = given.read(options.sources, options.refs)
-    heldout = given.read([options.heldout], options.heldout_refs) if options.heldout else None
-    training = given.read([options.train[0]], options.train[1:]) if options.train else None
+    data = inputs.read(options.sources, options.refs)
+    heldout = inputs.read([options.heldout], options.heldout_refs) if options.heldout else None
+    training = inputs.read([options.train[0]], options.train[1:]) if options.train else None
     training_options = TrainingOptions(**part_of(TrainingOptions, options))
     if training is not None and options.leave_out:
-        training = given.without_own_rules(training)
+        training = inputs.without_own_rules(training)
     if training is not None and options.folds:
-        training = given.in_folds(training, options.train[0])
+        training = inputs.in_folds(training, options.train[0])
     if training is not None and options.align is not None:
-        training = given.aligned(training, options.align)
+        training = inputs.aligned(training, options.align)
     threads = options.threads or all_cores()
-    not_default = training_options.given()
+    changed = training_options.given()
     config = {
         "tuner": {"name": options.tuner, **to_mapping(tuner)},
         "metric": {"name": options.metric, **to_mapping(metric)},
-        **_config(options, given),
-        **({"training": not_default} if not_default else {}),
+        **_config(options, inputs),
+        **({"training": changed} if changed else {}),
         "resources": {"threads": threads},
     }
     loop: Any = registry.get("loop", tuner.loop)
 
     def make_loop(directory: RunDirectory, loop_options: LoopOptions) -> BaseLoop:
-        made: BaseLoop = loop.make(
+        new_loop: BaseLoop = loop.make(
             make_tuner,
             training=training,
             training_options=training_options,
-            decoder=given.decoder,
+            decoder=inputs.decoder,
             metric=metric,
             data=data,
-            start=given.weights,
+            start=inputs.weights,
             directory=directory,
             options=loop_options,
             heldout=heldout,
@@ -98,9 +98,9 @@ def tune(
             tell=tell,
             warn=warn,
         )
-        return made
+        return new_loop
 
-    with given.running:
+    with inputs.running:
         tune_runs(
             make_loop,
             options.output,
@@ -113,8 +113,8 @@ def tune(
     return Run(options.output)
 
 
-def _config(options: TuneOptions, given: TuningInput) -> dict[str, Any]:
-    """What makes the run repeatable: files by their content, and where they were."""
+def _config(options: TuneOptions, inputs: TuningInput) -> dict[str, Any]:
+    """The record that makes the run repeatable: system, digests of the files, and their paths."""
     plugins = [digest_of(path) for path in options.plugin]
     files: dict[str, list[Path]] = {"dev": options.sources, "refs": options.refs}
     if options.heldout is not None:
@@ -126,18 +126,18 @@ def _config(options: TuneOptions, given: TuningInput) -> dict[str, Any]:
     places: dict[str, Any] = {
         key: [str(path) for path in paths]
         for key, paths in files.items()
-        if not any(path in given.texts for path in paths)
+        if not any(path in inputs.texts for path in paths)
     }
     for key in ("model", "weights"):
         if getattr(options, key) is not None:
             places[key] = str(getattr(options, key))
-    contents = {key: [given.digests[path] for path in paths] for key, paths in files.items()}
+    contents = {key: [inputs.digests[path] for path in paths] for key, paths in files.items()}
     return {
         "system": {
             "tokenized": options.tokenized,
-            **given.config,
+            **inputs.config,
             **({"plugins": plugins} if plugins else {}),
         },
-        "contents": {**contents, "start_weights": digest_of_weights(given.weights)},
+        "contents": {**contents, "start_weights": digest_of_weights(inputs.weights)},
         "files": places,
     }

@@ -1,7 +1,7 @@
-"""What is tuned: a decoder of ours, another system's or given forests, and how text is read for it.
+"""Input of tuning: a built-in decoder, an external one or forests from files, and the texts.
 
-Takes `TuneOptions` and returns a `TuningInput`: the decoder, the weights to start from, what of it
-belongs in the configuration of the run, and `read`, which makes a `TuningSet` of parallel texts.
+Takes `TuneOptions` and returns a `TuningInput`: the decoder, the initial weights, their entry in
+the configuration of the run, and `read`, which makes a `TuningSet` of parallel texts.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ Warn = Callable[[str], None]
 
 @dataclass(kw_only=True)
 class TuningInput:
-    """What is tuned: a decoder, the weights to start from, and how text is read for it."""
+    """A decoder, its initial weights, and the functions that read texts for it."""
 
     decoder: Decoder
     weights: Weights
     config: Mapping[str, Any]
-    sentence: Callable[[str, str], Any]  # of a source line and its place
-    reference: Callable[[str], str]
-    texts: Mapping[Path, Sequence[str]]  # those that are no files, by the names that paths have
-    model: Model | None = None  # that the decoder is of
-    digests: dict[Path, str] = field(default_factory=dict)  # of the texts that were read
-    # What runs as long as there is something to decode.
+    sentence: Callable[[str, str], Any]  # (source line, its place) -> input of the decoder
+    reference: Callable[[str], str]  # reference line -> tokenised text
+    texts: Mapping[Path, Sequence[str]]  # texts in memory, by the paths that stand for them
+    model: Model | None = None  # the model of a built-in decoder
+    digests: dict[Path, str] = field(default_factory=dict)  # of the files read so far
+    # Open while the decoder is in use: the process of a stream decoder.
     running: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
     def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
-        """A set as the decoder and the metric take it."""
+        """Read parallel texts and return the sentences for the decoder and their references."""
         sentences, expected = [], []
         for number, row in enumerate(self._rows([*sources, *references]), 1):
             sentences.append(self.sentence(row[0], f"{sources[0]}:{number}"))
@@ -63,7 +63,7 @@ class TuningInput:
         return TuningSet(sentences, expected)
 
     def _rows(self, paths: Sequence[Path]) -> Sequence[Sequence[str]]:
-        """The lines of parallel texts, which are hashed now: standard input comes only once."""
+        """The lines of parallel texts, hashed while reading: standard input is read only once."""
         hashes = [hashlib.sha256() for _ in paths]
         rows = []
         for row in read_parallel(paths, self.texts):
@@ -75,34 +75,37 @@ class TuningInput:
         return rows
 
     def without_own_rules(self, data: TuningSet) -> TuningSet:
-        """Training data whose sentences are decoded without what the model has from them alone."""
+        """Training data with each sentence decoded without the rules that come from it alone."""
         assert self.model is not None
         if "leave-out" not in self.decoder.can:
             raise OptionError(
-                f"--leave-out: is for phrase models, {self.model.directory} is a "
-                f"{self.model.system} model; give --folds, of a model that was trained with it"
+                f"--leave-out: only for phrase models, but {self.model.directory} is a "
+                f"{self.model.system} model; train it with --folds and give --folds instead"
             )
         pairs = zip(data.sentences, data.references, strict=True)
         marked = [leaving_out(source, texts[0]) for source, texts in pairs]
         return TuningSet(marked, data.references)
 
     def in_folds(self, data: TuningSet, place: Path) -> TuningSet:
-        """Training data whose sentences are decoded without what their folds gave the model."""
+        """Training data with each sentence decoded by a model trained without its fold.
+
+        `place`: the source file, for error messages.
+        """
         assert self.model is not None
         targets = (split_words(texts[0]) for texts in data.references)
         pairs = zip(map(Sentence.of, data.sentences), targets, strict=True)
         return TuningSet(in_folds(self.model, pairs, place), data.references)
 
     def aligned(self, data: TuningSet, path: Path) -> TuningSet:
-        """Training data with a word alignment."""
+        """Training data with the word alignment of a file."""
         sentences = [Sentence.of(sentence) for sentence in data.sentences]
         pairs = zip(sentences, data.references, strict=True)
-        lengths = ((len(one.words), len(split_words(texts[0]))) for one, texts in pairs)
+        lengths = ((len(source.words), len(split_words(texts[0]))) for source, texts in pairs)
         links = read_alignments(path, lengths=lengths)
         aligned = zip(sentences, links, strict=True)
         self.digests[path] = digest_of(path)
         return TuningSet(
-            [replace(one, links=tuple(points)) for one, points in aligned], data.references
+            [replace(source, links=tuple(points)) for source, points in aligned], data.references
         )
 
 
@@ -115,10 +118,10 @@ def tuning_input(
     texts: Mapping[Path, Sequence[str]],
     warn: Warn,
 ) -> TuningInput:
-    """What the options name.
+    """Load the decoder, or the lattices, that the options name.
 
-    `k`: translations of a sentence that another system's decoder is asked for; `weights`: those to
-    start from, instead of the options'; `texts`: those in memory, by the names that paths have.
+    `k`: size of the k-best lists of an external decoder; `weights`: initial weights, instead of
+    those of the options; `texts`: texts in memory, keyed by the paths that stand for them.
     """
     if options.lattices:
         return _lattices(options, weights, texts)
@@ -128,20 +131,20 @@ def tuning_input(
     if options.stream_decoder is not None:
         return _stream(options, options.stream_decoder, model, k, learners, weights, texts, warn)
     assert model is not None, "see TuneOptions.check"
-    return _ours(options, model, weights, texts, warn)
+    return _built_in(options, model, weights, texts, warn)
 
 
-def _ours(
+def _built_in(
     options: TuneOptions,
     model: Model,
     weights: Weights | None,
     texts: Mapping[Path, Sequence[str]],
     warn: Warn,
 ) -> TuningInput:
-    """A model directory with its own decoder and text steps."""
+    """The built-in decoder of a model, with the text steps of the model."""
     overrides = options.overrides(model.decoder_class.options_class)
     if weights is None:
-        # A model that was never tuned has default weights; this is what we are here for.
+        # No warning about default weights: tuning replaces them.
         weights = model.weights(options.weights, warn=lambda text: None)
     translator = Translator(
         model,
@@ -172,24 +175,26 @@ def _ours(
 
 def _external(
     options: TuneOptions,
-    line: str,
+    command: str,
     model: Model | None,
     k: int,
     weights: Weights | None,
     texts: Mapping[Path, Sequence[str]],
     warn: Warn,
 ) -> TuningInput:
-    """Another system's decoder; a model, if given, has the text steps only."""
-    given = options.overrides(ExternalOptions)
-    decoder = ExternalDecoder(from_mapping(ExternalOptions, {"k": k, **given, "command": line}))
+    """The decoder of another system; of a model only the text steps are used."""
+    overrides = options.overrides(ExternalOptions)
+    decoder = ExternalDecoder(
+        from_mapping(ExternalOptions, {"k": k, **overrides, "command": command})
+    )
     if weights is None and options.weights is not None:
         weights = Weights.load(options.weights)
     elif weights is None:
         weights = decoder.start_weights()
         if not weights.active:
             raise OptionError(
-                "--decoder: no weights to start from; give --weights FILE, or the decoder's "
-                "moses.ini with --options config=FILE"
+                "--decoder: no initial weights; give --weights FILE, or the decoder's moses.ini "
+                "with --options config=FILE"
             )
     source = None if options.tokenized or model is None else model.text("source", warn)
 
@@ -199,7 +204,7 @@ def _external(
     return TuningInput(
         decoder=decoder,
         weights=weights,
-        config=_remote_config("command", line, given, model),
+        config=_remote_config("command", command, overrides, model),
         sentence=sentence,
         reference=_reference_steps(options, model, warn),
         texts=texts,
@@ -208,7 +213,7 @@ def _external(
 
 def _stream(
     options: TuneOptions,
-    line: str,
+    command: str,
     model: Model | None,
     k: int,
     learners: int,
@@ -216,34 +221,34 @@ def _stream(
     texts: Mapping[Path, Sequence[str]],
     warn: Warn,
 ) -> TuningInput:
-    """A decoder that serves learners; a model, if given, has the text steps and the weights."""
-    given = options.overrides(StreamOptions)
-    stream_options = from_mapping(StreamOptions, {"k": k, **given, "command": line})
+    """A stream decoder; of a model only the text steps and the weights are used."""
+    overrides = options.overrides(StreamOptions)
+    stream_options = from_mapping(StreamOptions, {"k": k, **overrides, "command": command})
     if weights is None and options.weights is not None:
         weights = load_weights(options.weights)
     elif weights is None and model is not None:
         weights = model.weights(warn=lambda text: None)
     elif weights is None:
-        raise OptionError("--stream-decoder: no weights to start from; give --weights FILE")
+        raise OptionError("--stream-decoder: no initial weights; give --weights FILE")
     decoder = StreamDecoder(stream_options, weights, learners=learners, warn=warn)
     source = None if options.tokenized or model is None else model.text("source", warn)
     words = split_words if source is None else source.prepare
     folders, numbers = _folders(options), itertools.count()
 
     def sentence(text: str, place: str) -> Sentence:
-        found, target = read_segment(text, place, folders, source_words=words)
+        segment, target = read_segment(text, place, folders, source_words=words)
         if target is not None:
             raise InputError(
-                f"{place}: has text after |||, which cannot be told to the decoder; take it out, "
-                "references are in files of their own (--refs)"
+                f"{place}: text after |||, which the stream decoder does not take; remove it and "
+                "give references with --refs"
             )
         number = str(next(numbers))
-        return found if found.id else replace(found, id=number)
+        return segment if segment.id else replace(segment, id=number)
 
     return TuningInput(
         decoder=decoder,
         weights=weights,
-        config=_remote_config("stream", line, given, model),
+        config=_remote_config("stream", command, overrides, model),
         sentence=sentence,
         reference=_reference_steps(options, model, warn),
         texts=texts,
@@ -253,11 +258,11 @@ def _stream(
 
 @dataclass(kw_only=True)
 class _LatticeInput(TuningInput):
-    """Sentences are numbers of lattices; references are words between blanks."""
+    """Forests from files: a sentence is the number of its forest, references are tokenised."""
 
     decoder: GivenForests
     format: str | None
-    known: dict[tuple[Path, ...], list[Any]]  # what was read already
+    known: dict[tuple[Path, ...], list[Any]]  # sentences already read, by their files
 
     def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
         sentences = self.known.get(tuple(sources)) or self.decoder.read(sources, self.format)
@@ -266,7 +271,7 @@ class _LatticeInput(TuningInput):
             where = display_name(sources[0]) + (" …" if len(sources) > 1 else "")
             raise InputError(
                 f"{where}: {len(sentences):,} lattices, but {display_name(references[0])} has "
-                f"{len(expected):,} lines; give the references of these lattices"
+                f"{len(expected):,} lines; give one reference line for each lattice"
             )
         for path in sources:
             self.digests[path] = digest_of(path)
@@ -276,7 +281,7 @@ class _LatticeInput(TuningInput):
 def _lattices(
     options: TuneOptions, weights: Weights | None, texts: Mapping[Path, Sequence[str]]
 ) -> TuningInput:
-    """Forests of files, instead of a decoder, and weights to start from."""
+    """The forests of files, instead of a decoder."""
     decoder = GivenForests()
     sentences = decoder.read(options.lattices, options.lattice_format)
     if weights is None and options.weights is not None:
@@ -285,8 +290,8 @@ def _lattices(
         weights = decoder.start_weights()
         if not weights.active:
             raise OptionError(
-                "--lattices: no weights to start from; give --weights FILE, such as those of the "
-                "system that made them"
+                "--lattices: no initial weights; give --weights FILE, such as those of the system "
+                "that made the lattices"
             )
     return _LatticeInput(
         decoder=decoder,
@@ -301,16 +306,16 @@ def _lattices(
 
 
 def _remote_config(
-    kind: str, line: str, given: Mapping[str, Any], model: Model | None
+    kind: str, command: str, overrides: Mapping[str, Any], model: Model | None
 ) -> dict[str, Any]:
     return {
-        "decoder": {kind: line, **{key: str(value) for key, value in given.items()}},
+        "decoder": {kind: command, **{key: str(value) for key, value in overrides.items()}},
         "model": {} if model is None else model.contents(),
     }
 
 
 def _folders(options: TuneOptions) -> list[Path]:
-    """Where the grammars of sentences are."""
+    """The directories that per-sentence grammars are searched in."""
     return [*(path.parent for path in options.sources), Path()]
 
 

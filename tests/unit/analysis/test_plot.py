@@ -11,13 +11,13 @@ from hopefear.analysis.plot import HEIGHT, TOP, line_plot
 
 
 def heights(svg: str) -> list[float]:
-    """Of the points, from the bottom, as shares."""
+    """The heights of the points as shares of the panel."""
     (points,) = re.findall(r'polyline points="([^"]*)"', svg)
     return [1 - (float(p.split(",")[1]) - TOP) / HEIGHT for p in points.split()]
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_points_are_where_they_belong(log: bool) -> None:
+def test_positions_of_points(log: bool) -> None:
     series = {"<a>": [(1, 1.0), (2, 10.0), (3, 100.0)]}
     svg = line_plot({"T & U": series}, "x", "y", log_x=False, log_y=log, y_range=None)
     ET.fromstring(svg)
@@ -26,7 +26,7 @@ def test_points_are_where_they_belong(log: bool) -> None:
     assert heights(svg) == pytest.approx(expected, abs=1e-3)
 
 
-def test_shares_stay_in_their_panel() -> None:
+def test_values_beyond_the_range_are_clipped() -> None:
     svg = line_plot({"": {"a": [(1, -0.5), (10, 0.25), (100, 2.0)]}}, "x", "y")
     assert heights(svg) == pytest.approx([0, 0.25, 1], abs=1e-3)
 
@@ -44,7 +44,7 @@ def test_labels_do_not_overlap() -> None:
     assert shown == ["50", "100"]
 
 
-def test_measures_have_round_numbers_at_the_axis() -> None:
+def test_axes_have_round_ticks() -> None:
     points = [(0.3, 22.4), (7.4, 31.0), (14.7, 48.0), (23.4, 50.1)]
     svg = line_plot({"": {"a": points}}, "s", "y", log_x=False, y_range=(20, 55))
     assert re.findall(r'text-anchor="end">([^<]*)<', svg) == ["20", "30", "40", "50"]

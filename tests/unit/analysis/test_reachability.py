@@ -1,4 +1,4 @@
-"""Counts of what forced decoding reaches."""
+"""Reachability counts of forced decoding."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def pairs() -> list[tuple[Sentence, list[list[str]]]]:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_table_3(decoders: dict[int, PhraseDecoder], threads: int) -> None:
-    found = Reachability()
+    reachability = Reachability()
     kinds = []
     for pair in reach_all(decoders[2], pairs(), ForcedOptions(), others=decoders, threads=threads):
-        found.add(pair)
+        reachability.add(pair)
         kinds.append(pair.kind)
     assert kinds == ["full", "none", "prefix", "none"]
-    report = found.report()
+    report = reachability.report()
     assert report["sentences"] == 4
     assert report["words"] == 19
     assert (report["reachable_sentences"], report["reachable_words"]) == (1, 6)
@@ -72,17 +72,17 @@ def test_the_number_of_derivations(decoders: dict[int, PhraseDecoder]) -> None:
     assert derivations(decoders[-1].forest("a", Weights(), "X")) == 0
 
 
-def test_searches_that_gave_up(decoders: dict[int, PhraseDecoder]) -> None:
+def test_searches_at_the_state_limit(decoders: dict[int, PhraseDecoder]) -> None:
     sentence, target = Sentence(("a",) * 20), [["A"] * 19 + ["B"]]
     sentence = Sentence((*sentence.words[:10], "b", *sentence.words[10:-1]))
-    found = Reachability()
-    found.add(reach(decoders[2], decoders, sentence, target, ForcedOptions(max_states=500)))
-    report = found.report()
+    reachability = Reachability()
+    reachability.add(reach(decoders[2], decoders, sentence, target, ForcedOptions(max_states=500)))
+    report = reachability.report()
     assert report["limit_hits"] == 0
     assert report["limit_hits_by_limit"] == {"0": 0, "2": 0, "4": 0, "-1": 1}
 
 
-def test_nothing_at_all() -> None:
+def test_no_pairs() -> None:
     report = Reachability().report()
     assert report["lengths"] == []
     assert shares(report) == {"full": (0, 0), "+prefix": (0, 0)}

@@ -1,4 +1,4 @@
-"""Axes have round numbers around the data; every point is drawn, inside the picture."""
+"""Charts: round ticks around the data, and all points inside the picture."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3))
 
 
 @given(numbers, numbers)
-def test_ticks_are_around_the_data(one: float, two: float) -> None:
-    low, high = min(one, two), max(one, two)
-    found = ticks(low, high)
-    assert found[0] <= low + 1e-6 * max(1, abs(low))
-    assert found[-1] >= high - 1e-6 * max(1, abs(high))
-    assert 2 <= len(found) <= 7
+def test_ticks_cover_the_data(first: float, second: float) -> None:
+    low, high = min(first, second), max(first, second)
+    values = ticks(low, high)
+    assert values[0] <= low + 1e-6 * max(1, abs(low))
+    assert values[-1] >= high - 1e-6 * max(1, abs(high))
+    assert 2 <= len(values) <= 7
 
 
 def test_ticks_are_round() -> None:
@@ -66,10 +66,10 @@ def test_names_are_escaped() -> None:
 
 
 def test_series_beyond_the_colours_have_other_marks() -> None:
-    one, two = (draw(Chart("t", "x", "y", [Line("a", n, [(0, 1)])])) for n in (0, 8))
-    assert one != two
+    first, ninth = (draw(Chart("t", "x", "y", [Line("a", n, [(0, 1)])])) for n in (0, 8))
+    assert first != ninth
 
 
-def test_a_sparkline_has_0_in_it() -> None:
+def test_a_sparkline_includes_0() -> None:
     assert 'd="M0 17.0H64"' in sparkline([1, 2, 3], 0, "up")
     assert 'd="M0 3.0H64"' in sparkline([-1, -2], 0, "down")

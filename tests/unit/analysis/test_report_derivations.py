@@ -1,4 +1,4 @@
-"""Pictures of derivations: words in their order, steps where they belong."""
+"""Pictures of derivations: the order of words and the positions of steps."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def test_phrases() -> None:
     assert drawn.count('class="ribbon"') == 2
     assert "<b>" not in drawn
     assert "&lt;b&gt; haus → house; das → the &lt;i&gt;" in drawn
-    # In the row below, the phrase that moved comes first.
+    # The reordered phrase is first in the output row.
     places = {word: float(x) for x, word in re.findall(r'<text x="([^"]+)"[^>]*>([^<]*)<', drawn)}
     assert places["house"] < places["the"] < places["&lt;i&gt;"]
     assert places["das"] < places["haus"]
 
 
 def test_a_tree_without_its_glue() -> None:
-    found = visible(TREE)
-    assert [(s.use.span, level) for s, level in found] == [
+    shown = visible(TREE)
+    assert [(s.use.span, level) for s, level in shown] == [
         ((0, 3), 0),
         ((0, 1), 1),
         ((2, 3), 1),
@@ -69,9 +69,7 @@ def test_a_tree_without_its_glue() -> None:
     assert drawn is not None
     assert texts(drawn).count("X") == 4
     assert "S" not in texts(drawn)
-    assert (
-        drawn.count('class="link"') == 4
-    )  # three as the rules say, one of the word passed through
+    assert drawn.count('class="link"') == 4  # three of rules, one of the copied word
     assert "unknown" in drawn
 
 

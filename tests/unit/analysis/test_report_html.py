@@ -1,4 +1,4 @@
-"""Nothing that a user writes becomes markup."""
+"""User text is escaped in HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hopefear.analysis.report.html import Markup, element, escape, together
 
 
 class Reader(HTMLParser):
-    """What a parser finds in a page."""
+    """Parses a page and collects its tags and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -29,24 +29,24 @@ class Reader(HTMLParser):
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
 def test_text_comes_back_and_adds_no_tag(text: str) -> None:
-    found = Reader(element("p", text, title=text))
-    assert found.tags == [("p", {"title": text})]
-    assert found.text == text
+    page = Reader(element("p", text, title=text))
+    assert page.tags == [("p", {"title": text})]
+    assert page.text == text
 
 
 @given(st.text(st.characters()))
 def test_any_characters_can_be_written(text: str) -> None:
     written = element("p", text)
-    written.encode()  # no halves of characters
+    written.encode()  # no surrogates
     assert [tag for tag, _ in Reader(written).tags] == ["p"]
     assert "\0" not in written
 
 
 def test_attributes() -> None:
-    made = element(
+    cell = element(
         "td", 3, None, ["a", Markup("<b>")], class_="x", data_n=1.5, hidden=True, id=None
     )
-    assert made == '<td class="x" data-n="1.5" hidden>3a<b></td>'
+    assert cell == '<td class="x" data-n="1.5" hidden>3a<b></td>'
     assert element("br") == "<br>"
 
 

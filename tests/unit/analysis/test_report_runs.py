@@ -1,4 +1,4 @@
-"""Run directories become systems; what is no run is refused with a remedy."""
+"""Reading run directories as systems, and errors for other directories."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ def test_a_run(tmp_path: Path) -> None:
     assert run.weights["lm"] == 2
 
 
-def test_a_metric_that_is_to_fall(tmp_path: Path) -> None:
+def test_a_metric_where_lower_is_better(tmp_path: Path) -> None:
     run = Run(write_run(tmp_path / "run", (60, 50, 55), more={"metric": {"name": "ter"}}))
     assert run.chosen == 1
     assert run.quality == -50
 
 
-def test_the_held_out_set_decides(tmp_path: Path) -> None:
+def test_the_held_out_set_chooses(tmp_path: Path) -> None:
     path = write_run(tmp_path / "run")
     lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
-    lines = [{**one, "heldout_score": n} for n, one in enumerate(lines)]
-    (path / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    records = [{**line, "heldout_score": n} for n, line in enumerate(lines)]
+    (path / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     assert Run(path).chosen == 2
     assert "held out" in learning(read_systems([path]))
 
 
-def test_the_run_says_which_weights_it_chose(tmp_path: Path) -> None:
+def test_chosen_weights_in_the_state(tmp_path: Path) -> None:
     for name, chosen in (("a", 3), ("b", 1), ("c", None)):
         path = write_run(tmp_path / name, (20.0, 25.0, 23.0, 24.0))
         if chosen is not None:
@@ -59,7 +59,7 @@ def test_runs_of_one_system(tmp_path: Path) -> None:
     systems = read_systems(paths, group=2, names=["a", "b"])
     assert [(s.name, len(s.runs), s.best) for s in systems] == [("a", 2, 1), ("b", 2, 0)]
     drawn = learning(systems)
-    assert "bands reach" in drawn
+    assert "bands the range" in drawn
     assert "run 2" in drawn
 
 
@@ -74,22 +74,24 @@ def test_a_directory_of_several_runs(tmp_path: Path) -> None:
         read_systems([tmp_path / "many"])
 
 
-def test_names_tell_runs_apart(tmp_path: Path) -> None:
+def test_unique_names(tmp_path: Path) -> None:
     paths = [write_run(tmp_path / a / b) for a, b in (("x", "run"), ("y", "run"), ("y", "other"))]
     assert [s.name for s in read_systems(paths)] == ["x/run", "y/run", "y/other"]
     assert [s.name for s in read_systems([paths[0]] * 2)][1].endswith("(2)")
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_bad_runs(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run")
-    with pytest.raises(InputError, match=r"no config.toml in it"):
+    with pytest.raises(InputError, match=r"has no config.toml"):
         read_systems([tmp_path])
     with pytest.raises(OptionError, match="do not divide into groups of 2"):
         read_systems([run], group=2)
     with pytest.raises(OptionError, match="2 names for 1 systems"):
         read_systems([run], names=["a", "b"])
     (run / "metrics.jsonl").write_text('{"iteration": 0, "score": NaN}\n')
-    with pytest.raises(InputError, match=r"metrics.jsonl:1: score is nan, expected a number"):
+    with pytest.raises(
+        InputError, match=r"metrics.jsonl:1: score is nan, expected a finite number"
+    ):
         read_systems([run])
     (run / "metrics.jsonl").write_text("")
     with pytest.raises(InputError, match="no iteration is finished"):
@@ -115,9 +117,9 @@ def test_heaviest_features_by_share(tmp_path: Path) -> None:
         write_run(tmp_path / name, (20, 25), weights=weights)
         for name, weights in (("a", small), ("b", large))
     ]
-    found = heaviest(read_systems(paths), 10)
-    assert [feature.name for feature in found] == ["tm", "lm", "words", "unknown"]
-    by_name = {feature.name: feature for feature in found}
+    features = heaviest(read_systems(paths), 10)
+    assert [feature.name for feature in features] == ["tm", "lm", "words", "unknown"]
+    by_name = {feature.name: feature for feature in features}
     assert by_name["lm"].path[0] == pytest.approx([0.25, 0.75])  # 'unknown' was not learned
     assert by_name["unknown"].path[0] is None
     assert by_name["words"].path[0] == pytest.approx([0.75, -0.25])

@@ -1,4 +1,4 @@
-"""cdec.ini: what it says becomes a model directory; what is not known is named."""
+"""Import of cdec.ini: its settings in the model directory, and errors in it."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def make(folder: Path, ini: str = INI, weights: str = WEIGHTS) -> tuple[Path, Pa
 
 def test_a_grammar_for_each_sentence(tmp_path: Path) -> None:
     ini, weights = make(tmp_path / "theirs")
-    told: list[str] = []
-    import_model(ini, tmp_path / "ours", weights=weights, tell=told.append)
-    assert "every sentence brings its own" in told[0]
+    notes: list[str] = []
+    import_model(ini, tmp_path / "ours", weights=weights, tell=notes.append)
+    assert "each sentence needs its own" in notes[0]
     model = Model.load(tmp_path / "ours")
     assert model.system == "hiero"
     assert not model.has_rules
@@ -60,11 +60,11 @@ def test_a_grammar_for_each_sentence(tmp_path: Path) -> None:
         "pass_through_all": True,
         "span_limit": 12,
         "pop_limit": 30,
-        "rule_limit": 0,  # all, as cdec
+        "rule_limit": 0,  # unlimited, as in cdec
     }
 
 
-def test_weights_named_in_it(tmp_path: Path) -> None:
+def test_weights_named_in_the_ini(tmp_path: Path) -> None:
     ini, _ = make(tmp_path / "theirs", INI + "weights=weights.txt\n")
     import_model(ini, tmp_path / "ours")
     assert Model.load(tmp_path / "ours").weights()["Glue"] == -0.25
@@ -74,19 +74,19 @@ def test_weights_named_in_it(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("formalism=scfg", "formalism=fst", "only scfg"),
-        ("formalism=scfg\n", "", "no formalism=scfg"),
-        ("WordPenalty", "RuleShape", "RuleShape is not known"),
+        ("formalism=scfg\n", "", "no line formalism=scfg"),
+        ("WordPenalty", "RuleShape", "unsupported feature function RuleShape"),
         ("lm.arpa", "no.arpa", "no file"),
         ("scfg_max_span_limit=12", "scfg_max_span_limit=x", "whole number"),
         ("scfg_max_span_limit=12", "scfg_max_spam_limit=12", "did you mean"),
         ("cube_pruning", "fancy", "expected cube_pruning"),
         ("=true", "=maybe", "true or false"),
         ("-n Other ", "", "a second LanguageModel"),
-        ("-n Other", "-x Other", "KLanguageModel -x"),
+        ("-n Other", "-x Other", "option -x of KLanguageModel"),
         ("formalism=scfg", "formalism", "expected key=value"),
     ],
 )
-def test_faults(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_bad_ini(tmp_path: Path, old: str, new: str, message: str) -> None:
     ini, weights = make(tmp_path / "theirs", INI.replace(old, new, 1))
     with pytest.raises(InputError) as caught:
         import_model(ini, tmp_path / "ours", weights=weights, format="cdec")
@@ -95,7 +95,7 @@ def test_faults(tmp_path: Path, old: str, new: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a 1\na 2\n", "a nan\n", "a\n", "", "a b c\n"])
-def test_faults_of_weights(tmp_path: Path, text: str) -> None:
+def test_bad_weights(tmp_path: Path, text: str) -> None:
     ini, weights = make(tmp_path / "theirs", weights=text)
     with pytest.raises(InputError, match=r"weights\.txt"):
         import_model(ini, tmp_path / "ours", weights=weights)

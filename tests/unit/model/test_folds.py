@@ -1,4 +1,4 @@
-"""Folds: learning on training text is as if the model had been trained without the pair's fold."""
+"""Folds: training pairs are decoded as by a model trained without their fold."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write(path: Path, lines: Sequence[str]) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with folds, and models trained by hand without each of them."""
+    """A model with folds, and separate models trained without each fold."""
     folder = tmp_path_factory.mktemp("folds")
     world.write(world.generate(train=PAIRS, dev=6, test=1), folder)
     options: dict[str, Any] = {"tokenized": True, "order": 3, "threads": 1}
@@ -69,16 +69,16 @@ def tune(folder: Path, model: str, run: Path, text: str, *more: str) -> int:
     return main([str(word) for word in [*words, "--threads", "2", "--progress", "off", *more]])
 
 
-def test_pairs_are_found_wherever_they_are(folder: Path) -> None:
+def test_folds_do_not_depend_on_the_order_of_pairs(folder: Path) -> None:
     model = Model.load(folder / "model")
-    every = pairs(folder)
-    found = [sentence.fold for sentence in in_folds(model, every, Path("x"))]
-    assert found == [0] * 150 + [1] * 150
-    mixed = [every[299], every[0], every[149], every[150]]
+    all_pairs = pairs(folder)
+    folds = [sentence.fold for sentence in in_folds(model, all_pairs, Path("x"))]
+    assert folds == [0] * 150 + [1] * 150
+    mixed = [all_pairs[299], all_pairs[0], all_pairs[149], all_pairs[150]]
     assert [sentence.fold for sentence in in_folds(model, mixed, Path("x"))] == [1, 0, 0, 1]
 
 
-def test_a_pair_that_is_there_twice_is_of_both_folds(tmp_path: Path) -> None:
+def test_a_pair_that_occurs_twice_has_both_folds(tmp_path: Path) -> None:
     lines = ["a b", "c d", "e f", "a b"]
     for side in ("s", "t"):
         write(tmp_path / side, lines)
@@ -87,8 +87,8 @@ def test_a_pair_that_is_there_twice_is_of_both_folds(tmp_path: Path) -> None:
     train(tmp_path / "s", tmp_path / "t", tmp_path / "model", options)
     model = Model.load(tmp_path / "model")
     texts = [(Sentence.of(line), line.split()) for line in lines]
-    assert [one.fold for one in in_folds(model, texts, Path("x"))] == [0, 0, 1, 1]
-    assert [one.fold for one in in_folds(model, texts[::-1], Path("x"))] == [0, 1, 0, 1]
+    assert [sentence.fold for sentence in in_folds(model, texts, Path("x"))] == [0, 0, 1, 1]
+    assert [sentence.fold for sentence in in_folds(model, texts[::-1], Path("x"))] == [0, 1, 0, 1]
 
 
 def test_decoding_is_that_of_a_model_trained_without_the_fold(folder: Path) -> None:
@@ -116,13 +116,13 @@ def test_decoding_is_that_of_a_model_trained_without_the_fold(folder: Path) -> N
         assert best.score == expected.score
         assert (mine.nodes, mine.edges) == (other.nodes, other.edges)
         uses = ((decoder, sentence), (hand, plain))
-        golds = [gold(one, text, target[1], prefixes=2) for one, text in uses]
+        golds = [gold(model_decoder, text, target[1], prefixes=2) for model_decoder, text in uses]
         pair, other_pair = golds[0].gold, golds[1].gold
         assert pair is not None
         assert other_pair is not None
         assert pair.target == other_pair.target
         assert golds[0].forest.edges == golds[1].forest.edges
-        assert pair.sentence.fold == sentence.fold, "a prefix is of the same fold"
+        assert pair.sentence.fold == sentence.fold, "a prefix has the fold of its sentence"
         forced += golds[0].forest.edges > 0
     assert forced > 5
 
@@ -169,7 +169,7 @@ def test_minibatches_of_several_folds_and_resuming(
         monkeypatch.setattr(PhraseDecoder, "answer", stopping)
         code = tune(folder, "model", tmp_path / "broken", "train", *words, "--resume")
         assert code == (0 if left >= 0 else 130)
-    assert folds_seen == {None, 0, 1}, "the development set is of no fold"
+    assert folds_seen == {None, 0, 1}, "the development set has no fold"
     for path in (tmp_path / "whole").rglob("*.tsv"):
         name = path.relative_to(tmp_path / "whole")
         assert (tmp_path / "broken" / name).read_bytes() == path.read_bytes(), name
@@ -207,19 +207,17 @@ def test_hierarchical_models_have_folds_too(folder: Path, tmp_path: Path) -> Non
         assert (best.text, best.score) == (expected.text, expected.score)
 
 
-def test_a_language_model_of_another_text_is_that_of_all_folds(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_folds_share_a_language_model_of_another_text(folder: Path, tmp_path: Path) -> None:
     options = TrainOptions(tokenized=True, order=2, folds=2, lm_text=folder / "dev.en.0")
     texts = folder / "train.zh", folder / "train.en"
     notes: list[str] = []
     train(*texts, tmp_path / "model", options, tell=notes.append)
-    assert any("language model is that of --lm-text" in note for note in notes)
+    assert any("folds share the language model of --lm-text" in note for note in notes)
     model = Model.load(tmp_path / "model")
     assert [part.lms for part in model.fold_parts] == [model.lms] * 2
 
 
-def test_what_cleaning_dropped_has_no_fold_and_other_texts_are_refused(tmp_path: Path) -> None:
+def test_dropped_pairs_have_no_fold_and_other_texts_are_refused(tmp_path: Path) -> None:
     lines = ["A b!", "c d " * 50, "e f", "g h"]
     for side in ("de", "en"):
         write(tmp_path / f"text.{side}", lines)
@@ -228,7 +226,7 @@ def test_what_cleaning_dropped_has_no_fold_and_other_texts_are_refused(tmp_path:
     model = Model.load(tmp_path / "model")
     sides = [model.text(side) for side in ("source", "target")]
     prepared = [(Sentence(tuple(sides[0].prepare(x))), sides[1].prepare(x)) for x in lines]
-    assert [one.fold for one in in_folds(model, prepared, Path("x"))] == [0, None, 1, 1]
+    assert [sentence.fold for sentence in in_folds(model, prepared, Path("x"))] == [0, None, 1, 1]
     foreign = [prepared[0], (Sentence.of("x"), ["y"]), (Sentence.of("g h"), ["z"])]
     with pytest.raises(InputError, match=r"^text:2: 2 of 3 sentence pairs, this one the first"):
         in_folds(model, foreign, Path("text"))
@@ -236,7 +234,7 @@ def test_what_cleaning_dropped_has_no_fold_and_other_texts_are_refused(tmp_path:
         in_folds(model, foreign[1:2], Path("text"))
 
 
-def test_what_is_lost_is_named(folder: Path, tmp_path: Path) -> None:
+def test_missing_files_are_named(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "model", tmp_path / "model")
     (tmp_path / "model" / "work" / "target.txt").unlink()
     model = Model.load(tmp_path / "model")
@@ -245,16 +243,16 @@ def test_what_is_lost_is_named(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "model" / "folds" / "1" / "lm.bin").unlink()
     with pytest.raises(InputError, match=r"1/lm.bin: no such file; copy the whole"):
         model.decoder(folds=True)
-    with pytest.raises(InputError, match=r"model.0: has no folds; give the same 'hopefear train'"):
+    with pytest.raises(InputError, match=r"model.0: has no folds; run the same 'hopefear train'"):
         Model.load(folder / "model.0").decoder(folds=True)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--tuner", "maxforce", "--leave-out"), "--leave-out: with --folds nothing"),
+        (("--tuner", "maxforce", "--leave-out"), "--leave-out: has no effect with --folds"),
         (("--tuner", "mert"), "--train: mert learns from the development set"),
-        (("--tuner", "mira", "--decoder", "cat {weights}"), "--folds: belongs to --train and a"),
+        (("--tuner", "mira", "--decoder", "cat {weights}"), "--folds: only with --train and a"),
     ],
 )
 def test_refusals(

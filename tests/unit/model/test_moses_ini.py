@@ -1,4 +1,4 @@
-"""moses.ini: what it says becomes a model directory; what is not known is named."""
+"""Import of moses.ini: its settings in the model directory, and errors in it."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def make(folder: Path, ini: str = INI) -> Path:
     return folder / "moses.ini"
 
 
-def test_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "theirs")
     monkeypatch.chdir(tmp_path)
-    told: list[str] = []
-    report = import_model("theirs/moses.ini", "ours", tell=told.append)
+    notes: list[str] = []
+    report = import_model("theirs/moses.ini", "ours", tell=notes.append)
     assert report["rules"]["rules"] == 1
-    assert [note for note in told if "Gone0" in note]
+    assert [note for note in notes if "Gone0" in note]
     (tmp_path / "ours").rename(tmp_path / "moved")
     model = Model.load("moved")
     assert model.system == "phrase"
@@ -100,7 +100,7 @@ def test_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Distortion\n", "TargetBigram name=x\n", "feature TargetBigram is not known"),
+        ("Distortion\n", "TargetBigram name=x\n", "unsupported feature TargetBigram"),
         ("PhraseDictionaryMemory", "PhraseDictionaryCompact", "binary table"),
         ("sub/table", "sub/tabel", "no file"),
         ("TM= 0.25 -0.125", "TM= 0.25", "2 values (num-features), but 1 weights"),
@@ -108,8 +108,8 @@ def test_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("LM0= 0.5", "LM0 0.5", "expected NAME="),
         ("wbe-msd", "hier-msd", "reordering type"),
         ("fe-allff", "fe-collapseff", "reordering type"),
-        ("[search-algorithm]\n1", "[search-algorithm]\n3", "search-algorithm '3'"),
-        ("[dl]\n5", "[dl]\nfive", "distortion-limit 'five'"),
+        ("[search-algorithm]\n1", "[search-algorithm]\n3", "'3' of search-algorithm"),
+        ("[dl]\n5", "[dl]\nfive", "'five' of distortion-limit"),
         ("[dl]\n5", "[dl]\n-5", "distortion_limit: -5 is out of range"),
         ("[s]\n100", "[s]\n0", "beam: 0 is out of range"),
         ("[b]\n0.1", "[b]\n2", "threshold: -0.69"),
@@ -126,7 +126,7 @@ def test_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("[weight]", "[drop-unknown]\ntrue\n[weight]", "[drop-unknown]"),
     ],
 )
-def test_faults(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_bad_ini(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in INI
     make(tmp_path / "theirs", INI.replace(old, new, 1))
     with pytest.raises(InputError) as caught:
@@ -146,11 +146,11 @@ def test_a_kenlm_binary_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "ours").exists()
 
 
-def test_where_it_goes(tmp_path: Path) -> None:
+def test_target_directory(tmp_path: Path) -> None:
     ini = make(tmp_path / "theirs")
-    with pytest.raises(OptionError, match="not empty and no model"):
+    with pytest.raises(OptionError, match="not empty and not a model"):
         import_model(ini, tmp_path / "theirs")
-    for _ in range(2):  # the second time over the first
+    for _ in range(2):  # the second replaces the first
         import_model(ini, tmp_path / "a" / "ours")
     assert Model.load(tmp_path / "a" / "ours")
     (tmp_path / "empty.ini").write_text("# nothing\n")
@@ -161,14 +161,14 @@ def test_where_it_goes(tmp_path: Path) -> None:
 def test_other_weights(tmp_path: Path) -> None:
     ini = make(tmp_path / "theirs")
     (tmp_path / "w.tsv").write_text("LM0\t2\nMore\t3\n")
-    told: list[str] = []
-    import_model(ini, tmp_path / "ours", weights=tmp_path / "w.tsv", tell=told.append)
+    notes: list[str] = []
+    import_model(ini, tmp_path / "ours", weights=tmp_path / "w.tsv", tell=notes.append)
     weights = Model.load(tmp_path / "ours").weights()
-    # Those without a line are what Moses takes them for.
+    # Features without a line have the default weights of Moses.
     assert {name: value for name, value in weights.items() if value} == {
         "LM0": 2.0,
         "More": 3.0,
         "UnknownWordPenalty0": 1.0,
     }
-    assert [note for note in told if "no weight of UnknownWordPenalty0; taken as 1" in note]
-    assert [note for note in told if "weight of More, which no feature" in note]
+    assert [note for note in notes if "no weight of UnknownWordPenalty0; using 1" in note]
+    assert [note for note in notes if "weight of More, but the model" in note]

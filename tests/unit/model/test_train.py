@@ -1,4 +1,4 @@
-"""Training on a small world: what is in the model, going on after a stop, folds, bad input."""
+"""Training on a small built-in world: contents of the model, resuming, folds, bad input."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def trained(bitext: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def model(trained: Path, tmp_path: Path) -> Path:
-    """A copy: models can be moved."""
+    """A moved copy of the trained model."""
     return Path(shutil.copytree(trained, tmp_path / "moved"))
 
 
@@ -59,8 +59,8 @@ def test_the_model_has_what_translating_needs(model: Path) -> None:
     loaded = Model.load(model)
     assert loaded.system == "phrase"
     assert loaded.lm.order == 3
-    found = {" ".join(rule.target) for rule in loaded.rules.lookup(["huitan"])}
-    assert found & {"talks", "the talks", "discussions"}
+    targets = {" ".join(rule.target) for rule in loaded.rules.lookup(["huitan"])}
+    assert targets & {"talks", "the talks", "discussions"}
     assert loaded.text("source").prepare("Bushi yu Shalong") == ["Bushi", "yu", "Shalong"]
     assert loaded.folds == []
 
@@ -71,23 +71,25 @@ def test_the_alignment_is_parallel_to_the_text(model: Path) -> None:
     assert lines == [400, 400, 400]
 
 
-def test_a_second_run_does_nothing_again(bitext: Path, model: Path) -> None:
+def test_a_second_run_reuses_all_steps(bitext: Path, model: Path) -> None:
     before = contents(model)
     report = run(bitext, model)
     assert all(step["reused"] for step in report["steps"].values())
     assert contents(model) == before
 
 
-@pytest.mark.parametrize("lost", ["lm.bin", "rules.bin", "work/alignment.txt", "work/source.txt"])
-def test_what_is_lost_is_made_again_and_is_the_same(bitext: Path, model: Path, lost: str) -> None:
+@pytest.mark.parametrize(
+    "missing", ["lm.bin", "rules.bin", "work/alignment.txt", "work/source.txt"]
+)
+def test_missing_files_are_made_again_identically(bitext: Path, model: Path, missing: str) -> None:
     before = contents(model)
-    (model / lost).unlink()
+    (model / missing).unlink()
     report = run(bitext, model)
     assert not all(step["reused"] for step in report["steps"].values())
     assert contents(model) == before
 
 
-def test_only_what_depends_on_an_option_is_done_again(bitext: Path, model: Path) -> None:
+def test_only_steps_that_depend_on_an_option_run_again(bitext: Path, model: Path) -> None:
     done = {
         name for name, step in run(bitext, model, order=2)["steps"].items() if not step["reused"]
     }
@@ -102,10 +104,10 @@ def test_only_what_depends_on_an_option_is_done_again(bitext: Path, model: Path)
     assert len(Model.load(model).rules.lookup(["huitan"])) == 1
 
 
-def test_a_stopped_run_goes_on(
+def test_an_interrupted_run_resumes(
     bitext: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stopped in every step in turn, the model is in the end that of an undisturbed run."""
+    """After an interrupt in each step, the model equals that of an uninterrupted run."""
     from hopefear.model import train as module
 
     directory = tmp_path / "model"
@@ -120,14 +122,14 @@ def test_a_stopped_run_goes_on(
                 run(bitext, directory)
         with pytest.raises(InputError, match=r"is unfinished, it has no model\.toml"):
             Model.load(directory)
-    left = (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x")  # by a kill
-    for name in left:
+    leftovers = (".rules.bin.a1b2.tmp", "work/.source.txt.c3.tmp", "work/tmp-d4/x")  # after a kill
+    for name in leftovers:
         (directory / name).parent.mkdir(exist_ok=True)
         (directory / name).touch()
     with locked(directory / "work" / "lock", "mine"):
         with pytest.raises(InputError, match="another process is training in it"):
             run(bitext, directory)
-        assert all((directory / name).exists() for name in left)  # it may be using them
+        assert all((directory / name).exists() for name in leftovers)  # maybe in use
     run(bitext, directory)
     assert contents(directory) == contents(trained)
     assert not [*directory.rglob("*.tmp"), *directory.rglob("tmp-*")]
@@ -146,8 +148,8 @@ def test_a_given_alignment_is_used(bitext: Path, trained: Path, tmp_path: Path) 
     given.write_text("0-0\n" * size)
     report = run(bitext, tmp_path / "model", align=given)
     assert report["steps"]["alignment"]["given"] == str(given)
-    made = Model.load(tmp_path / "model").rules.lookup(["huitan"])
-    assert made != Model.load(trained).rules.lookup(["huitan"])
+    rules = Model.load(tmp_path / "model").rules.lookup(["huitan"])
+    assert rules != Model.load(trained).rules.lookup(["huitan"])
 
 
 def test_language_model_text(bitext: Path, tmp_path: Path) -> None:
@@ -157,7 +159,7 @@ def test_language_model_text(bitext: Path, tmp_path: Path) -> None:
     model = Model.load(tmp_path / "model")
     assert "a" in model.lm
     assert "talks" not in model.lm
-    assert not (model.folds[0] / "lm.bin").exists()  # it has not seen the training text
+    assert not (model.folds[0] / "lm.bin").exists()  # lm.txt is not part of the training text
 
 
 def test_raw_text(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_raw_text(tmp_path: Path) -> None:
     assert any(rule.target == ("house",) for rule in model.rules.lookup(["maison"]))
 
 
-def test_folds_leave_their_part_out(bitext: Path, tmp_path: Path) -> None:
+def test_folds_are_trained_without_their_sentences(bitext: Path, tmp_path: Path) -> None:
     run(bitext, tmp_path / "model", folds=3)
     model = Model.load(tmp_path / "model")
     assert len(model.folds) == 3
@@ -194,7 +196,7 @@ def test_folds_leave_their_part_out(bitext: Path, tmp_path: Path) -> None:
     report = run(bitext, tmp_path / "model", folds=2)
     assert report["steps"]["fold 0"]["reused"] is False  # another fold 0
     assert sorted(p.name for p in (tmp_path / "model/folds").iterdir()) == ["0", "1"]
-    with pytest.raises(OptionError, match="--folds 1 would leave all"):
+    with pytest.raises(OptionError, match="--folds 1: the only fold"):
         options(folds=1)
 
 
@@ -222,21 +224,21 @@ def test_bad_input(bitext: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
     nameless = tmp_path / "short.txt"
     nameless.write_text("x\n")
-    with pytest.raises(OptionError, match="its name does not tell the language"):
+    with pytest.raises(OptionError, match="no language in the file name"):
         train(nameless, short, model, TrainOptions())
     with pytest.raises(OptionError, match="give a file"):
         train("-", target, model, options())
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "precious.txt").write_text("mine")
-    with pytest.raises(OptionError, match="is not empty and no model"):
+    with pytest.raises(OptionError, match="is not empty and not a model"):
         train(source, target, tmp_path / "full", options())
     bad = tmp_path / "bad.align"
     bad.write_text("0-0\n" * 399 + "0-99\n")
     with pytest.raises(InputError, match=r":400:"):
         train(source, target, model, options(align=bad))
-    with pytest.raises(OptionError, match="--folds 20: there are 1 pairs"):
+    with pytest.raises(OptionError, match="--folds 20: the text has only 1"):
         train(nameless, short, model, options(folds=20))
-    with pytest.raises(InputError, match="no sentence pair is left of 400"):
+    with pytest.raises(InputError, match="cleaning dropped all 400"):
         train(source, target, model, options(max_words=1))
     with pytest.raises(InputError, match="is unfinished"):
         Model.load(model)
@@ -278,7 +280,7 @@ def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     assert classes.target.paths.keys() == {
         word for line in read_lines(model / "work" / "target.txt") for word in line.split()
     }
-    # Paths that come from elsewhere, instead.
+    # Existing clusters are used instead.
     paths = tmp_path / "paths"
     paths.write_text("01\thuitan\t3\n", encoding="utf-8")
     run(bitext, model, clusters=20, source_clusters=paths)
@@ -289,7 +291,7 @@ def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     assert len(set(classes.target.paths.values())) == 20
     run(bitext, model)
     assert Model.load(model).lists.classes.target.paths == {}
-    # A file that is none is said before anything is done, and the model stays.
+    # A bad file is an error before any step runs, and the model stays.
     paths.write_text("xx\thuitan\t3\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"paths:1: expected 'path<TAB>word<TAB>count'"):
         run(bitext, model, source_clusters=paths)

@@ -1,4 +1,4 @@
-"""Everything around a decoder, with the toy decoder of the tests."""
+"""Translation and model directories, with the toy decoder of the tests."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def tokenized(model: Model, **options: object) -> Translator:
 
 
 def texts(translator: Translator, *lines: str, threads: int = 1) -> list[str]:
-    return [found.text for found in translator.translate(lines, threads=threads)]
+    return [translated.text for translated in translator.translate(lines, threads=threads)]
 
 
 def test_words(model: Model) -> None:
-    found = list(tokenized(model).translate(["die maus ist klein", "", "kleine maus"]))
-    assert [f.text for f in found] == ["the mouse is small", "", "kleine mouse"]
-    assert [f.source_words for f in found] == [4, 0, 2]
-    assert found[1].score == 0
-    assert found[2].score is not None
-    assert found[2].score < -99  # with its unknown word
+    translated = list(tokenized(model).translate(["die maus ist klein", "", "kleine maus"]))
+    assert [line.text for line in translated] == ["the mouse is small", "", "kleine mouse"]
+    assert [line.source_words for line in translated] == [4, 0, 2]
+    assert translated[1].score == 0
+    assert translated[2].score is not None
+    assert translated[2].score < -99  # with its unknown word
 
 
 def test_raw_text(model: Model) -> None:
@@ -50,20 +50,20 @@ def test_raw_text(model: Model) -> None:
 def test_threads_change_nothing(model: Model) -> None:
     lines = ["slow das haus", "die maus", "", "klein slow", "haus"] * 3
     options = {"nbest": 3, "trace": True}
-    one = list(tokenized(model, **options).translate(lines))
-    assert list(tokenized(model, **options).translate(lines, threads=4)) == one
+    expected = list(tokenized(model, **options).translate(lines))
+    assert list(tokenized(model, **options).translate(lines, threads=4)) == expected
 
 
 def test_nbest(model: Model, tmp_path: Path) -> None:
     translator = tokenized(model, nbest=5, trace=True, trace_alignment=True)
-    (found,) = translator.translate(["das haus oh"])
-    assert len(found.nbest) == 2
-    fields = found.nbest[0].split(" ||| ")
+    (translated,) = translator.translate(["das haus oh"])
+    assert len(translated.nbest) == 2
+    fields = translated.nbest[0].split(" ||| ")
     assert fields[0] == "0"
-    assert fields[1] == found.text == "the house oh"
+    assert fields[1] == translated.text == "the house oh"
     assert fields[4:] == ["0=0 1=1 2=2", "0-0 1-1 2-2"]
     path = tmp_path / "nbest"
-    path.write_text("\n".join(found.nbest))
+    path.write_text("\n".join(translated.nbest))
     (read,) = read_nbest(path)
     names = read.forest.names
     assert names is not None
@@ -71,10 +71,14 @@ def test_nbest(model: Model, tmp_path: Path) -> None:
 
 
 def test_every_line_is_in_the_list(model: Model, tmp_path: Path) -> None:
-    """What learns from lists wants an entry for each reference, also for empty ones."""
+    """Tuning on n-best lists needs an entry for each reference, also for empty lines."""
     translator = tokenized(model, nbest=2, trace=True)
     path = tmp_path / "nbest"
-    lines = [line for found in translator.translate(["haus", "", "maus"]) for line in found.nbest]
+    lines = [
+        line
+        for translated in translator.translate(["haus", "", "maus"])
+        for line in translated.nbest
+    ]
     path.write_text("\n".join(lines))
     read = list(read_nbest(path))
     assert [entry.forest.id for entry in read] == ["0", "1", "2"]
@@ -91,12 +95,12 @@ def test_markup(model: Model) -> None:
         texts(translator, "a", "a < b")
 
 
-def test_an_error_comes_in_its_turn(model: Model) -> None:
+def test_an_error_is_raised_at_its_line(model: Model) -> None:
     translator = tokenized(model, markup="exclusive")
-    found = translator.translate(["slow haus", "maus", "<"], threads=3)
-    assert [next(found).text, next(found).text] == ["slow house", "mouse"]
+    translated = translator.translate(["slow haus", "maus", "<"], threads=3)
+    assert [next(translated).text, next(translated).text] == ["slow house", "mouse"]
     with pytest.raises(InputError, match="line:3"):
-        next(found)
+        next(translated)
 
 
 def test_options_of_the_decoder(model: Model) -> None:
@@ -110,15 +114,15 @@ def test_options_of_the_decoder(model: Model) -> None:
 
 def test_weights(model: Model, tmp_path: Path) -> None:
     notes: list[str] = []
-    given = Weights({"words": 1.0, "nobody": 2.0, "x:y": 1.0})
-    Translator(model, weights=given, warn=notes.append)
+    weights = Weights({"words": 1.0, "nobody": 2.0, "x:y": 1.0})
+    Translator(model, weights=weights, warn=notes.append)
     assert "no weight for p(f|e)" in notes[0]
     assert "nobody, x:y" in notes[1]
     for number in range(100_000):
-        given[f"x:{number}"] = 0.5
-    Translator(model, weights=given, warn=notes.append)
+        weights[f"x:{number}"] = 0.5
+    Translator(model, weights=weights, warn=notes.append)
     assert "nobody, x:y" in notes[3]
-    assert "more of the 100,000 largest; not used; templates that are off: x" in notes[3]
+    assert "more of the 100,000 largest; ignored; templates not in use: x" in notes[3]
     with pytest.raises(InputError, match="all weights are 0"):
         Translator(model, weights=Weights({"words": 0.0}))
     (tmp_path / "nan.tsv").write_text("words\tnan\n")
@@ -141,7 +145,7 @@ def test_nbest_options_need_nbest(model: Model) -> None:
 
 
 def test_a_result_does_not_wait_for_the_next_line(model: Model) -> None:
-    """As on a pipe whose other end asks again only after the first answer."""
+    """As on a pipe whose writer waits for each answer before the next line."""
     program = [sys.executable, str(Path(__file__).parents[2] / "decoder_toy.py"), "translate"]
     for threads in ("1", "3"):
         words = ["--model", str(model.directory), "--tokenized", "--threads", threads]
@@ -159,20 +163,20 @@ def test_a_result_does_not_wait_for_the_next_line(model: Model) -> None:
 
 
 def test_a_line_that_cannot_be_decoded_stays_empty(model: Model) -> None:
-    found = list(tokenized(model).translate(["haus", "refused haus", "maus"], place="x"))
-    assert [f.text for f in found] == ["house", "", "mouse"]
-    assert found[1].score is None
-    assert found[1].warning == "x:2: no such words; leave them out"
+    translated = list(tokenized(model).translate(["haus", "refused haus", "maus"], place="x"))
+    assert [line.text for line in translated] == ["house", "", "mouse"]
+    assert translated[1].score is None
+    assert translated[1].warning == "x:2: no such words; leave them out"
 
 
-def test_words_end_at_blanks_and_tabs_only(model: Model) -> None:
+def test_words_end_at_spaces_and_tabs_only(model: Model) -> None:
     assert texts(tokenized(model), "haus\u00a0haus\u3000 \t maus") == ["haus\u00a0haus\u3000 mouse"]
 
 
-def test_faults_of_model_toml(tmp_path: Path) -> None:
+def test_bad_model_toml(tmp_path: Path) -> None:
     directory = toy_model(tmp_path / "model").directory
     path = directory / "model.toml"
-    whole, settings = path.read_text(), load_toml(path)
+    text, settings = path.read_text(), load_toml(path)
     for table, message in (
         ("[decoder]\nbeem = 3", "decoder.beem: a toy model has no such option; did you mean"),
         ("[decoder]\nbeam = 0", "decoder: beam: 0 is out of range"),
@@ -180,7 +184,7 @@ def test_faults_of_model_toml(tmp_path: Path) -> None:
         ("[decoder.features.words]\nname = 'x'\nfactor = nan", "expected a number"),
         ("[lms]\nlm = 'other.bin'", "no such file"),
     ):
-        path.write_text(f"{whole}\n{table}\n")
+        path.write_text(f"{text}\n{table}\n")
         with pytest.raises(HopefearError) as caught:
             Model.load(directory).decoder()
         assert message in str(caught.value)
@@ -192,9 +196,9 @@ def test_faults_of_model_toml(tmp_path: Path) -> None:
         path.write_text(tomli_w.dumps({**settings, **changed}))
         with pytest.raises(InputError, match=message):
             Model.load(directory)
-    path.write_text(f"decoder = 3\n{whole}")
+    path.write_text(f"decoder = 3\n{text}")
     with pytest.raises(InputError, match="expected a table"):
         Model.load(directory)
-    path.write_text(whole.replace('system = "toy"', 'system = "tory"'))
+    path.write_text(text.replace('system = "toy"', 'system = "tory"'))
     with pytest.raises(InputError, match=r"model\.toml: unknown system 'tory'; did you"):
         Model.load(directory).decoder()

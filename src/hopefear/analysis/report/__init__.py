@@ -1,6 +1,6 @@
-"""Runs of `hopefear tune` side by side, as one HTML file that needs nothing else.
+"""A comparison of runs of `hopefear tune` as one self-contained HTML file.
 
-`runs` reads run directories, `outputs` translates a text with each of them and compares, `charts`
-and `derivations` draw, `tables`, `learning` and `examples` write the parts of the page, `page` puts
-them together. See docs/report.md.
+`runs` reads run directories, `outputs` translates a text with each of them and compares the
+results, `charts` and `derivations` draw, `tables`, `learning` and `examples` write the sections of
+the page, `page` assembles them and `write` writes the file. See docs/report.md.
 """

@@ -1,8 +1,8 @@
-"""Charts of the report as SVG: lines with bands and bars, and lines small enough for a cell.
+"""Charts of the report as SVG: line charts with bands and bars, and sparklines for table cells.
 
-Goes in: points. Comes out: markup without colours of its own; those of series are the classes
-`s0` to `s7` of the page, so that a chart is right in light and dark and on paper. A chart scales
-with its column; every point says its numbers when it is pointed at, and the tables have them too.
+Takes points and returns markup without colours: the page's classes `s0` to `s7` colour the series,
+so that charts suit light and dark screens and paper. A chart scales with its column; each point has
+a tooltip with its values, which are also in the tables.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopefear.analysis.report.html import Markup, element
 
 WIDTH, HEIGHT = 400, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 40
-SERIES = 8  # classes of colours and of marks
+SERIES = 8  # number of classes of colours and marks
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 Point = tuple[float, float]
@@ -23,7 +23,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Line:
-    """A series: its points, and what lies around them."""
+    """A series: its points, and a band or bars around them."""
 
     name: str
     colour: int
@@ -31,20 +31,20 @@ class Line:
     band: Sequence[tuple[float, float, float]] = ()  # x, low, high
     bars: Sequence[tuple[float, float, float]] = ()  # x, low, high
     dashed: bool = False
-    best: int | None = None  # the point that was chosen
+    best: int | None = None  # index of the chosen point
     bar_names: tuple[str, str] = ("low", "high")
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What is drawn."""
+    """The title, axes and lines of a chart."""
 
     title: str
     x_label: str
     y_label: str
     lines: Sequence[Line] = field(default_factory=list)
     log_x: bool = False
-    whole_x: bool = False  # labels of the x axis are whole numbers
+    whole_x: bool = False  # whether x values are integers
 
 
 def ticks(low: float, high: float, count: int = 5, *, whole: bool = False) -> list[float]:
@@ -61,16 +61,16 @@ def ticks(low: float, high: float, count: int = 5, *, whole: bool = False) -> li
 
 
 def powers(low: float, high: float) -> list[float]:
-    """1, 2, 5, 10, 20 … around a positive range."""
-    found = [m * 10.0**p for p in range(-4, 8) for m in (1, 2, 5)]
-    first = max((v for v in found if v <= low), default=found[0])
-    last = min((v for v in found if v >= high), default=found[-1])
-    every = [v for v in found if first <= v <= last]
-    return every[:: math.ceil(len(every) / 7)]
+    """Ticks 1, 2, 5, 10, 20 … that cover a positive range, at most seven."""
+    values = [m * 10.0**p for p in range(-4, 8) for m in (1, 2, 5)]
+    first = max((v for v in values if v <= low), default=values[0])
+    last = min((v for v in values if v >= high), default=values[-1])
+    inside = [v for v in values if first <= v <= last]
+    return inside[:: math.ceil(len(inside) / 7)]
 
 
 def draw(chart: Chart) -> Markup:
-    """The chart in a figure, with its legend."""
+    """Draw a chart as a figure with a legend."""
     xs = [x for line in chart.lines for x, _ in line.points]
     ys = [y for line in chart.lines for _, y in line.points]
     ys += [y for line in chart.lines for _, *ends in (*line.band, *line.bars) for y in ends]
@@ -143,9 +143,9 @@ def _axes(
 def _line(line: Line, x: Callable[[float], float], y: Callable[[float], float]) -> Markup:
     parts = []
     if line.band:
-        there = [f"{x(at):.1f},{y(high):.1f}" for at, _, high in line.band]
-        back = [f"{x(at):.1f},{y(low):.1f}" for at, low, _ in reversed(line.band)]
-        parts.append(element("polygon", points=" ".join(there + back), class_="band"))
+        upper = [f"{x(at):.1f},{y(high):.1f}" for at, _, high in line.band]
+        lower = [f"{x(at):.1f},{y(low):.1f}" for at, low, _ in reversed(line.band)]
+        parts.append(element("polygon", points=" ".join(upper + lower), class_="band"))
     for at, low, high in line.bars:
         left = x(at)
         parts.append(
@@ -179,7 +179,7 @@ def _line(line: Line, x: Callable[[float], float], y: Callable[[float], float]) 
 
 
 def mark(number: int, x: float, y: float, size: float) -> Markup:
-    """The mark of a series, so that colour is not all that tells series apart."""
+    """The mark of a series, so that series differ in more than colour."""
     r = min(size, 3.5)
     kind = (number + number // SERIES) % 4
     if kind == 0:
@@ -195,7 +195,7 @@ def mark(number: int, x: float, y: float, size: float) -> Markup:
 
 
 def key(number: int) -> Markup:
-    """What a series looks like, to stand beside its name."""
+    """A sample of a series' line and mark, to show beside its name."""
     return element(
         "svg",
         element("path", d="M0 7H22", class_="line"),
@@ -221,7 +221,7 @@ def _legend(line: Line) -> Markup:
 
 
 def sparkline(values: Sequence[float], colour: int, label: str) -> Markup:
-    """A line without axes, on a scale of its own that has 0 in it."""
+    """A line without axes, on its own scale, which includes 0."""
     width, height = 64, 20
     low, high = min(0.0, *values), max(0.0, *values)
     y = _scale(low, high, height - 3, 3, False)

@@ -1,9 +1,9 @@
-"""A derivation as a picture: phrases and how they moved, or a tree with its words.
+"""Pictures of derivations: phrases and their reordering, or a tree of rules.
 
-Goes in: the source words, the steps of a derivation, the word alignment. Comes out: SVG, source
-above, output below. Of a phrase derivation a ribbon joins the two sides of each phrase; ribbons
-that cross are reordering. Of a tree the rules stand above the source words they cover, and lines
-join the words; glue is left out, what it joins stands side by side.
+Takes the source words, the steps of a derivation and the word alignment, and returns an SVG, source
+above, output below. In a phrase derivation a ribbon joins the two sides of each phrase; crossing
+ribbons show reordering. In a tree the rules are above the source words they cover, and lines join
+aligned words; glue rules are left out, the rules they join appear side by side.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from hopefear.decode.trace import source_side
 
 TINTS = 6  # classes c0 to c5: neighbours differ
 _BOX, _GAP, _RISE, _LEVEL, _EDGE = 26, 5, 62, 36, 4  # heights and distances in pixels
-_CHARACTER, _PADDING = 7.9, 14  # of the monospaced font of the page, at 13 px
+_CHARACTER, _PADDING = 7.9, 14  # in pixels, for the page's monospaced font of 13 px
 
 
 @dataclass(frozen=True)
 class Box:
-    """A word and its place."""
+    """A word and its horizontal position."""
 
     text: str
     x: float
@@ -31,22 +31,23 @@ class Box:
 
     @property
     def middle(self) -> float:
+        """The x coordinate of its centre."""
         return self.x + self.width / 2
 
 
 def picture(source: Sequence[str], translation: Translation) -> Markup | None:
-    """The picture and a table of the steps; None if it is not known how the output came about."""
+    """Draw the derivation of a translation; None if its steps are unknown."""
     steps = translation.steps
     if not steps or not translation.words:
         return None
-    tree = steps[0].use.depth == 0  # from the top down; phrases stand from left to right
+    tree = steps[0].use.depth == 0  # trees are listed from the root, phrases from the left
     shown = visible(steps) if tree else [(step, 0) for step in steps if step.use.source]
     drawn = _draw(source, translation, shown, tree)
     return element("div", drawn, class_="scroll", tabindex=0, role="group", aria_label="derivation")
 
 
 def steps_table(source: Sequence[str], translation: Translation) -> Markup | None:
-    """The same in words: each rule, and what it adds to the score."""
+    """A table of the steps: each rule with its score; None if the steps are unknown."""
     if not translation.steps:
         return None
     tree = translation.steps[0].use.depth == 0
@@ -69,23 +70,24 @@ def steps_table(source: Sequence[str], translation: Translation) -> Markup | Non
 
 
 def visible(steps: Sequence[DerivationStep]) -> list[tuple[DerivationStep, int]]:
-    """Steps of a tree in pre-order with their level, without those that only join others."""
-    found: list[tuple[DerivationStep, int]] = []
-    hidden: list[bool] = []  # of the ancestors
+    """The steps of a tree in pre-order with their level, without those that only join others."""
+    shown: list[tuple[DerivationStep, int]] = []
+    hidden: list[bool] = []  # whether each ancestor is left out
     for number, step in enumerate(steps):
         depth = step.use.depth
         del hidden[depth:]
         below = number + 1 < len(steps) and steps[number + 1].use.depth > depth
         joins = step.use.rule < 0 and not step.use.places and below
         if not joins:
-            found.append((step, depth - sum(hidden)))
+            shown.append((step, depth - sum(hidden)))
         hidden.append(joins)
-    return found
+    return shown
 
 
 def target_side(step: DerivationStep, tree: bool) -> str:
-    """Words, and [1], [2] for parts that other steps translate; in phrase search the part is what
-    was translated before, which goes unsaid.
+    """The target side of a step: words, and [1], [2] for the parts that other steps translate.
+
+    In a phrase derivation the only part is the translation so far, which is left out.
     """
     return " ".join(
         symbol if isinstance(symbol, str) else f"[{symbol + 1}]"
@@ -118,7 +120,7 @@ def _draw(
     bottom = top + _BOX + _RISE
     tints = _tints([step for step, _ in steps])
     parts: list[Markup] = []
-    branches: list[Markup] = []  # behind everything else
+    branches: list[Markup] = []  # drawn first, behind the rest
     for number, (step, level) in enumerate(steps):
         inside = [
             element(
@@ -156,7 +158,7 @@ def _draw(
 
 
 def _row(words: Sequence[str], owners: Sequence[int]) -> list[Box]:
-    """Words from left to right; those of one step stand close together."""
+    """Boxes of words from left to right; those of the same step are adjacent."""
     boxes: list[Box] = []
     x = float(_EDGE)
     for number, word in enumerate(words):
@@ -178,7 +180,7 @@ def _centred(boxes: Sequence[Box], width: float) -> list[Box]:
 
 
 def columns(text: str) -> float:
-    """The width of a text in characters of the font: wide East Asian ones are nearly two."""
+    """The width of a text in characters; wide East Asian ones count 1.7."""
     return sum(
         0 if unicodedata.combining(c) else 1.7 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
@@ -186,7 +188,7 @@ def columns(text: str) -> float:
 
 
 def _tints(steps: Sequence[DerivationStep]) -> list[int]:
-    """A tint for each step, by the first word of its source."""
+    """A tint for each step, in the order of their first source words."""
     order = sorted(range(len(steps)), key=lambda n: (steps[n].use.source or (10**6,))[0])
     tints = [0] * len(steps)
     for rank, number in enumerate(order):
@@ -195,7 +197,7 @@ def _tints(steps: Sequence[DerivationStep]) -> list[int]:
 
 
 def _blocks(places: Sequence[int]) -> Iterator[list[int]]:
-    """Runs of neighbours."""
+    """Yield runs of consecutive positions."""
     run: list[int] = []
     for place in sorted(places):
         if run and place != run[-1] + 1:
@@ -218,7 +220,7 @@ def _block(boxes: Sequence[Box], y: float) -> Markup:
 def _ribbon(
     step: DerivationStep, upper: Sequence[Box], lower: Sequence[Box], top: float, bottom: float
 ) -> list[Markup]:
-    """From the source side of a phrase to its target side; nothing if it has only one."""
+    """A ribbon from the source side of a phrase to its target side, if it has both."""
     use = step.use
     if not use.source or not use.places:
         return []
@@ -240,7 +242,7 @@ def _links(
     top: float,
     bottom: float,
 ) -> list[Markup]:
-    """Lines between the words of a rule; between all its parts if the rule does not say."""
+    """Lines between the aligned words of a rule; without an alignment, between all its parts."""
     own = set(step.use.source)
     pairs = [(i, j) for i, j in links if i in own and j in step.use.places]
     if not pairs:
@@ -250,12 +252,12 @@ def _links(
             for j in _blocks(step.use.places)
         ]
     half = (bottom - top) / 2
-    found = []
+    lines = []
     for i, j in pairs:
         a, b = upper[i].middle, lower[j].middle
         d = f"M{a:.1f} {top}C{a:.1f} {top + half} {b:.1f} {top + half} {b:.1f} {bottom}"
-        found.append(element("path", d=d, class_="link"))
-    return found
+        lines.append(element("path", d=d, class_="link"))
+    return lines
 
 
 def _branches(

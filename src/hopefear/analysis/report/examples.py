@@ -1,8 +1,8 @@
-"""The examples of the page: sentences, what each system made of them, and how.
+"""The examples of the page: sentences with each system's translation and its derivation.
 
-Goes in: systems and outputs. Comes out: a list of sentences that can be opened, those first on
-which the systems differ most. The script of the page sorts and filters it and moves along it by
-arrow keys; without a script it is the same list.
+Takes systems and outputs, and returns a list of sentences that can be opened, those first on which
+the systems differ most. The script of the page sorts and filters the list and adds arrow keys;
+without a script the list is complete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from hopefear.analysis.report.tables import named, prose, section
 
 
 def chosen(outputs: Outputs, count: int) -> list[int]:
-    """Sentences to show: where scores differ most; of a single system the worst."""
+    """The numbers of the `count` sentences to show: the largest score differences first.
+
+    With a single system, the lowest scores first.
+    """
     table = np.array([scores.sentences for scores in outputs.scores])
     measure = np.ptp(table, axis=0) if len(table) > 1 else -table[0]
     order = np.argsort(-measure, kind="stable")
@@ -29,26 +32,23 @@ def chosen(outputs: Outputs, count: int) -> list[int]:
 
 
 def examples(systems: Sequence[ComparedSystem], outputs: Outputs, count: int) -> Markup | None:
+    """The section with `count` examples; None without any sentence."""
     numbers = chosen(outputs, count)
     if not numbers:
         return None
     total = len(outputs.source)
-    which = "all sentences" if len(numbers) == total else f"{len(numbers)} of {total:,} sentences"
-    why = (
-        "those on which the systems differ most first"
-        if len(systems) > 1
-        else "those with the lowest scores first"
-    )
-    said = (
-        f"{which[:1].upper()}{which[1:]} of {outputs.title}, {why}. Numbers are sentence BLEU; "
-        "underlined words are in no reference. Open a sentence to see how its translations came "
-        "about; arrow keys move along the list."
+    shown = "all sentences" if len(numbers) == total else f"{len(numbers)} of {total:,} sentences"
+    order = "largest differences first" if len(systems) > 1 else "lowest scores first"
+    text = (
+        f"{shown[:1].upper()}{shown[1:]} of {outputs.title}, {order}. Numbers are sentence BLEU; "
+        "underlined words are in no reference. Open a sentence to see the derivations of its "
+        "translations; arrow keys move along the list."
     )
     rows = [_example(systems, outputs, number) for number in numbers]
     return section(
         "examples",
         "Examples",
-        prose(said),
+        prose(text),
         _controls(systems),
         element("p", "", id="count", class_="small", role="status"),
         element("ol", rows, class_="examples", id="list"),
@@ -56,7 +56,7 @@ def examples(systems: Sequence[ComparedSystem], outputs: Outputs, count: int) ->
 
 
 def _controls(systems: Sequence[ComparedSystem]) -> Markup:
-    """Hidden where no script runs."""
+    """The controls that sort and filter the examples; hidden without a script."""
     choices: list[Child] = []
     if len(systems) > 1:
         choices.append(element("option", "difference", value="difference", selected=True))
@@ -84,21 +84,21 @@ def _controls(systems: Sequence[ComparedSystem]) -> Markup:
 def _example(systems: Sequence[ComparedSystem], outputs: Outputs, number: int) -> Markup:
     source, references = outputs.source[number], outputs.references[number]
     values = [float(scores.sentences[number]) for scores in outputs.scores]
-    known = _known(references)
+    known = _reference_words(references)
     rows: list[Child] = []
     for members, translation in _distinct(systems, outputs, number):
         marks = [
             element(
                 "span",
-                named(which, systems[which]),
-                element("span", f"{values[which]:.1f}", class_="badge"),
+                named(member, systems[member]),
+                element("span", f"{values[member]:.1f}", class_="badge"),
                 class_="name",
             )
-            for which in members
+            for member in members
         ]
         rows.append(element("dt", marks))
         by = systems[members[0]].name if members[1:] else ""
-        rows.append(element("dd", _words(translation, known), _how(source, translation, by)))
+        rows.append(element("dd", _words(translation, known), _derivation(source, translation, by)))
     spread = f"{max(values) - min(values):.1f}" if len(values) > 1 else f"{values[0]:.1f}"
     title = element(
         "summary",
@@ -106,11 +106,11 @@ def _example(systems: Sequence[ComparedSystem], outputs: Outputs, number: int) -
         element("span", " ".join(source) or "(empty)", class_="text", dir="auto"),
         element("span", spread, class_="badge", title="difference" if len(values) > 1 else "BLEU"),
     )
-    wanted = [element("li", text or "(empty)", dir="auto") for text in references]
+    items = [element("li", text or "(empty)", dir="auto") for text in references]
     body = element(
         "div",
         element("h4", "references" if len(references) > 1 else "reference"),
-        element("ul", wanted, class_="references"),
+        element("ul", items, class_="references"),
         element("dl", rows),
         class_="body",
     )
@@ -126,19 +126,22 @@ def _example(systems: Sequence[ComparedSystem], outputs: Outputs, number: int) -
 def _distinct(
     systems: Sequence[ComparedSystem], outputs: Outputs, number: int
 ) -> list[tuple[list[int], Translation]]:
-    """Translations, and which systems have the same one that came about in the same way."""
-    found: dict[object, tuple[list[int], Translation]] = {}
-    for which, system in enumerate(systems):
-        translation = outputs.shown(which, system.best, number)
+    """Distinct translations of a sentence, each with the systems that share it.
+
+    Translations are the same if their words and their derivations are.
+    """
+    groups: dict[object, tuple[list[int], Translation]] = {}
+    for member, system in enumerate(systems):
+        translation = outputs.shown(member, system.best, number)
         steps = translation.steps or ()
-        how = tuple((step.use.span, step.use.source, step.use.places) for step in steps)
-        same = (tuple(translation.words), how)
-        found.setdefault(same, ([], translation))[0].append(which)
-    return list(found.values())
+        derivation = tuple((step.use.span, step.use.source, step.use.places) for step in steps)
+        key = (tuple(translation.words), derivation)
+        groups.setdefault(key, ([], translation))[0].append(member)
+    return list(groups.values())
 
 
-def _known(references: Sequence[str]) -> Counter[str]:
-    """How often a word may occur: as in the reference that has it most often."""
+def _reference_words(references: Sequence[str]) -> Counter[str]:
+    """The clipping count of each word: its maximum count in a reference."""
     known: Counter[str] = Counter()
     for text in references:
         known |= Counter(text.split())
@@ -161,8 +164,8 @@ def _words(translation: Translation, known: Counter[str]) -> Markup:
     return element("p", parts, class_="output", dir="auto")
 
 
-def _how(source: Sequence[str], translation: Translation, by: str) -> Markup | None:
-    """The derivation; `by` is whose weights give its scores, if several systems have it."""
+def _derivation(source: Sequence[str], translation: Translation, by: str) -> Markup | None:
+    """The picture and the steps of the derivation; `by`: the system that scores a shared one."""
     drawn = picture(source, translation)
     if drawn is None:
         return None

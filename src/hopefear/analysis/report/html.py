@@ -1,8 +1,7 @@
-"""HTML and SVG from elements: whatever is not markup already is escaped.
+"""HTML and SVG from elements, with escaping of plain text.
 
-Goes in: names, attributes, children. Comes out: `Markup`, text that is safe to put into a page. A
-plain string can become markup by no other way than being escaped, so no text of a user can break
-out of its place.
+Takes element names, attributes and children, and returns `Markup`, text that is safe to put into a
+page. A plain string becomes markup only by escaping, so that no user text can inject markup.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ import re
 from collections.abc import Iterable
 
 VOID = {"meta", "br", "input"}
-# What HTML has no way to write: controls, and halves of characters.
+# Characters that HTML cannot represent: controls, surrogates and noncharacters.
 _UNWRITABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is valid HTML and is not escaped again."""
 
     __slots__ = ()
 
@@ -28,16 +27,17 @@ Child = str | int | None | Iterable["Child"]
 
 
 def escape(text: str) -> Markup:
-    """As it is read, in an element or an attribute."""
+    """Escape text for an element or an attribute; markup is returned unchanged."""
     if isinstance(text, Markup):
         return text
     return Markup(html.escape(_UNWRITABLE.sub("\ufffd", text), quote=True))
 
 
 def element(name: str, *children: Child, **attributes: str | float | bool | None) -> Markup:
-    """`element("td", "a < b", class_="number")`; attributes: `_` stands for `-`, a last one is cut.
+    """Make an element, as in `element("td", "a < b", class_="number")`.
 
-    None and False leave an attribute out, True gives its name alone.
+    In the names of attributes `_` stands for `-`, and a final `_` is removed. None and False omit
+    an attribute, True writes its name without a value.
     """
     parts = [f"<{name}"]
     for key, value in attributes.items():
@@ -56,7 +56,7 @@ def element(name: str, *children: Child, **attributes: str | float | bool | None
 
 
 def together(children: Child) -> Markup:
-    """Markup of children, one after the other; None is nothing."""
+    """Concatenate the markup of children; None is empty."""
     if children is None:
         return Markup("")
     if isinstance(children, str):

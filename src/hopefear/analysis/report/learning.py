@@ -1,6 +1,6 @@
-"""The learning curves: scores by iteration and by time, what was learned from, length ratios.
+"""The learning curves: scores by iteration and by time, hope and fear scores, length ratios.
 
-Goes in: systems. Comes out: the section of the page, charts first, then all their numbers.
+Takes systems and returns the section of the page: charts, then all their numbers.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from hopefear.analysis.report.tables import prose, section, table
 
 
 def learning(systems: Sequence[ComparedSystem]) -> Markup:
-    """Scores by iteration and by time, what was learned from, length ratios."""
+    """The section of learning curves, with a table of the numbers."""
     charts = []
     for title in dict.fromkeys(system.shown.metric.title for system in systems):
-        some = [(n, s) for n, s in enumerate(systems) if s.shown.metric.title == title]
-        lines = [line for n, s in some for line in _curves(n, s, "score")]
+        members = [(n, s) for n, s in enumerate(systems) if s.shown.metric.title == title]
+        lines = [line for n, s in members for line in _curves(n, s, "score")]
         charts.append(Chart(f"{title} by iteration", "iteration", title, lines, whole_x=True))
-        lines = [_timed(n, s) for n, s in some]
+        lines = [_timed(n, s) for n, s in members]
         ends = [line.points[-1][0] for line in lines]
         log = max(ends) > 12 * max(min(ends), 1e-9)
         charts.append(Chart(f"{title} against time", "seconds", title, lines, log_x=log))
@@ -34,16 +34,16 @@ def learning(systems: Sequence[ComparedSystem]) -> Markup:
             title = f"{system.name}: {names}"
             metric = system.shown.metric.title
             charts.append(Chart(title, "iteration", metric, [line], whole_x=True))
-    said = ["A ring marks the iteration whose weights were chosen."]
+    notes = ["A ring marks the iteration whose weights were chosen."]
     drawn = [line for chart in charts for line in chart.lines]
     if any(line.band for line in drawn):
-        said.append("Lines are means over runs, bands reach from the lowest to the highest.")
+        notes.append("Lines are means over runs, bands the range from minimum to maximum.")
     if any(line.dashed for line in drawn):
-        said.append("Dashed lines are the held-out set.")
+        notes.append("Dashed lines are the held-out set.")
     if any(line.bars for line in drawn):
-        said.append(
-            "Bars reach from the derivations that were learned away from (fear) to those that were "
-            "learned towards (hope)."
+        notes.append(
+            "Bars reach from the derivations that were updated away from (fear) to those that were "
+            "updated towards (hope)."
         )
     figures = element("div", [draw(chart) for chart in charts], class_="charts")
     numbers = element(
@@ -51,11 +51,11 @@ def learning(systems: Sequence[ComparedSystem]) -> Markup:
         element("summary", "All numbers"),
         [_records(system) for system in systems],
     )
-    return section("learning", "Learning", prose(" ".join(said)), figures, numbers)
+    return section("learning", "Learning", prose(" ".join(notes)), figures, numbers)
 
 
 def _curves(number: int, system: ComparedSystem, name: str) -> list[Line]:
-    """A line of the score, and a dashed one if there is a held-out set."""
+    """A line of a score by iteration, and a dashed one for the held-out set."""
     lines = []
     for prefix, dashed in (("", False), ("heldout_", True)):
         runs = [[r for r in run.records if f"{prefix}{name}" in r] for run in system.runs]
@@ -74,13 +74,14 @@ def _curves(number: int, system: ComparedSystem, name: str) -> list[Line]:
 
 
 def _timed(number: int, system: ComparedSystem) -> Line:
+    """A line of the score by time."""
     run = system.shown
     points = [(max(s, 1e-3), r["score"]) for s, r in zip(run.seconds, run.records, strict=True)]
     return Line(system.name, number, points, best=run.chosen)
 
 
 def _hopes(number: int, system: ComparedSystem) -> Line | None:
-    """The score, with a bar from what was learned away from to what was learned towards."""
+    """A line of the score, with bars from the fear scores to the hope scores."""
     run = system.shown
     bars = [
         (float(record["iteration"]), float(record["away_score"]), float(record["towards_score"]))
@@ -96,7 +97,7 @@ def _hopes(number: int, system: ComparedSystem) -> Line | None:
 
 
 def _records(system: ComparedSystem) -> Markup:
-    """The numbers of the charts."""
+    """A table of the numbers in the charts for each run."""
     columns = {
         "score": ".2f",
         "heldout_score": ".2f",
@@ -112,7 +113,7 @@ def _records(system: ComparedSystem) -> Markup:
         "decode_seconds": ".1f",
         "optimise_seconds": ".1f",
     }
-    made = []
+    parts = []
     for number, run in enumerate(system.runs, 1):
         present = [k for k in columns if any(k in record for record in run.records)]
         rows = [
@@ -124,5 +125,5 @@ def _records(system: ComparedSystem) -> Markup:
         ]
         header = ["iteration", *(k.replace("_", " ") for k in present)]
         title = system.name if len(system.runs) == 1 else f"{system.name}, run {number}"
-        made += [element("h3", title), table(header, rows, title)]
-    return element("div", made)
+        parts += [element("h3", title), table(header, rows, title)]
+    return element("div", parts)

@@ -1,9 +1,8 @@
-"""What runs make of a text: translations, how they came about, scores, and which differ by chance.
+"""Translations of a text by each run: derivations, scores and significance tests.
 
-Goes in: systems, a text and its references. Comes out: `Outputs`. The text is decoded again with
-the model and the chosen weights of each run, as its configuration says; or the translations are
-given, where the decoder is not ours. Scores are those of the tokens that were decoded, as in
-tuning.  [koehn2004, clark2011]
+Takes systems, a text and its references, and returns `Outputs`. The text is decoded with the model,
+settings and chosen weights of each run; for runs of external decoders the translations are given.
+Scores are computed on the decoded tokens, as in tuning.  [koehn2004, clark2011]
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Warn = Callable[[str], None]
 
 @dataclass(frozen=True)
 class TestSet:
-    """Files, and what the page calls them."""
+    """A source text and its references, with a title for the page."""
 
     source: Path
     references: Sequence[Path]
@@ -55,24 +54,24 @@ class TestSet:
 
 @dataclass(frozen=True)
 class DerivationStep:
-    """A step of a derivation: where it is, and what the model thinks of it."""
+    """A step of a derivation and its model score."""
 
     use: trace.Use
     score: float
 
 
 class Translation(NamedTuple):
-    """A sentence's; `steps` are None where they are not known."""
+    """The translation of a sentence; `steps` is None if its derivation is unknown."""
 
     words: list[str]
-    score: float | None = None  # the model's
+    score: float | None = None  # the model score
     steps: list[DerivationStep] | None = None
     links: Sequence[tuple[int, int]] = ()  # word alignment, from the rules
 
 
 @dataclass
 class Scores:
-    """Of a system on the text."""
+    """The scores of a system on the text."""
 
     statistics: Mapping[str, list[IntArray]]  # metric -> per run
     summaries: Mapping[str, Summary]
@@ -88,13 +87,14 @@ class Outputs:
 
     title: str
     source: list[list[str]]
-    references: list[list[str]]  # of each sentence
+    references: list[list[str]]  # by sentence
     translations: list[list[list[Translation]]]  # system, run, sentence
     scores: list[Scores]
-    signatures: dict[str, str]  # of each metric
-    notes: list[str]  # what the reader should know of how they came about
+    signatures: dict[str, str]  # by metric
+    notes: list[str]  # warnings for the reader of the page
 
     def shown(self, system: int, run: int, sentence: int) -> Translation:
+        """The translation of a sentence by a run of a system."""
         return self.translations[system][run][sentence]
 
 
@@ -107,57 +107,62 @@ def translate(
     display: Display | None = None,
     warn: Warn = lambda text: None,
 ) -> Outputs:
-    """Decode the text with the weights of every run; `models`: one for all or one per system."""
+    """Decode the text with the weights of each run and score the translations.
+
+    `models`: directories to use instead of those in the runs, one for all or one per system.
+    """
     notes: list[str] = []
-    say = _Once(notes, warn)
+    warn_once = _WarnOnce(notes, warn)
     if len(models) not in (0, 1, len(systems)):
         raise OptionError(
             f"--model: {len(models)} directories for {len(systems)} systems; give one for all or "
             "one for each"
         )
     loaded: dict[Path, Model] = {}
-    found: list[list[list[Translation]]] = []
+    translations: list[list[list[Translation]]] = []
     texts: list[tuple[list[list[str]], list[list[str]]]] = []  # source and references, per system
-    every = sum(len(system.runs) for system in systems)
+    count = sum(len(system.runs) for system in systems)
     rows = list(_read(test))
     with (display or Display()).step(
-        "translate", total=every * len(rows), unit="sentences"
+        "translate", total=count * len(rows), unit="sentences"
     ) as step:
         for number, system in enumerate(systems):
-            given = models[number if len(models) > 1 else 0] if models else None
+            replacement = models[number if len(models) > 1 else 0] if models else None
             outputs: list[list[Translation]] = []
             for run in system.runs:
-                path = given or _model_of(run)
+                path = replacement or _model_of(run)
                 if path not in loaded:
                     loaded[path] = Model.load(path)
-                translator = _translator(run, loaded[path], test, say)
+                translator = _translator(run, loaded[path], test, warn_once)
                 if not outputs:
                     texts.append(_texts(translator, rows, test))
                 outputs.append([])
-                one = _Decode(translator, test)
-                for translation in in_order(one, enumerate(row[0] for row in rows), threads):
+                decode = _Decode(translator, test)
+                for translation in in_order(decode, enumerate(row[0] for row in rows), threads):
                     outputs[-1].append(translation)
                     step.advance()
-            found.append(outputs)
+            translations.append(outputs)
     source, references = texts[0]
     for system, (_, others) in zip(systems, texts, strict=True):
         if others != references:
             raise InputError(
-                f"{system.name}: its model prepares the references otherwise than that of "
-                f"{systems[0].name}, so that scores cannot be compared; report on them apart"
+                f"{system.name}: its model tokenises the references differently from that of "
+                f"{systems[0].name}, so scores cannot be compared; make separate reports"
             )
     tokens = {
         run.config.get("system", {}).get("tokenized", False) for s in systems for run in s.runs
     }
-    return _scored(test, source, references, found, notes, "none" if tokens == {True} else "model")
+    return _scored(
+        test, source, references, translations, notes, "none" if tokens == {True} else "model"
+    )
 
 
 def given(systems: Sequence[ComparedSystem], test: TestSet, files: Sequence[Path]) -> Outputs:
-    """Translations that are there already: a file for each run, in their order."""
-    every = [run for system in systems for run in system.runs]
-    if len(files) != len(every):
+    """Score existing translations: a file for each run, in the order of the runs."""
+    runs = [run for system in systems for run in system.runs]
+    if len(files) != len(runs):
         raise OptionError(
-            f"--translations: {len(files)} files for {len(every)} runs; give one for each, in "
+            f"--translations: {len(files)} files for {len(runs)} runs; give one for each, in "
             "their order"
         )
     columns = list(zip(*read_parallel([test.source, *test.references, *files]), strict=True))
@@ -167,15 +172,18 @@ def given(systems: Sequence[ComparedSystem], test: TestSet, files: Sequence[Path
     size = 1 + len(test.references)
     references = [[" ".join(r.split()) for r in row] for row in zip(*columns[1:size], strict=True)]
     lines = iter(columns[size:])
-    found = [
+    translations = [
         [[Translation(line.split()) for line in next(lines)] for _ in system.runs]
         for system in systems
     ]
-    return _scored(test, source, references, found, [], "none")
+    return _scored(test, source, references, translations, [], "none")
 
 
 def compare(outputs: Outputs, one: int, two: int, metric: str = "bleu") -> Outcome | None:
-    """The first of two systems against the second; None if they have not as many runs."""
+    """Test the difference of two systems, the first minus the second.
+
+    Returns None if they have different numbers of runs.
+    """
     first, second = (outputs.scores[n].statistics[metric] for n in (one, two))
     if len(first) != len(second):
         return None
@@ -187,8 +195,8 @@ def compare(outputs: Outputs, one: int, two: int, metric: str = "bleu") -> Outco
 # -- decoding --
 
 
-class _Once:
-    """Remarks for the person at the terminal and for the reader, each only once."""
+class _WarnOnce:
+    """Warns on the terminal and in the notes of the page, once for each text."""
 
     def __init__(self, notes: list[str], warn: Warn) -> None:
         self.notes, self.warn = notes, warn
@@ -206,31 +214,31 @@ def _read(test: TestSet) -> Iterator[tuple[str, ...]]:
     yield from rows
 
 
-def _check_ours(run: Run) -> None:
+def _check_has_model(run: Run) -> None:
     if not run.file("model"):
         raise InputError(
-            f"{run.path}: was tuned without a model of ours; give a text and its translations with "
-            "--test, --refs and --translations, or leave them out with --no-translations"
+            f"{run.path}: was tuned without a model directory; give a text and its translations "
+            "with --test, --refs and --translations, or omit translations with --no-translations"
         )
 
 
 def _model_of(run: Run) -> Path:
-    _check_ours(run)
+    _check_has_model(run)
     path = run.file("model")[0]
     if not (path / MODEL_FILE).is_file():
         raise InputError(
-            f"{run.path}: its model was {path}, which is not there; give its place with --model, "
-            "or leave the translations out with --no-translations"
+            f"{run.path}: its model {path} does not exist; give its directory with --model, "
+            "or omit translations with --no-translations"
         )
     return path
 
 
-def _translator(run: Run, model: Model, test: TestSet, say: Warn) -> Translator:
+def _translator(run: Run, model: Model, test: TestSet, warn: Warn) -> Translator:
     settings = run.config.get("system", {})
-    known = settings.get("model", {})
-    now = model.contents()
-    if not known or any(now.get(name) != digest for name, digest in known.items()):
-        say(f"{model.directory}: is no longer the model that {run.path} was tuned with")
+    expected = settings.get("model", {})
+    contents = model.contents()
+    if not expected or any(contents.get(name) != digest for name, digest in expected.items()):
+        warn(f"{model.directory}: is no longer the model that {run.path} was tuned with")
     return Translator(
         model,
         weights=run.weights,
@@ -238,14 +246,14 @@ def _translator(run: Run, model: Model, test: TestSet, say: Warn) -> Translator:
         decoder=settings.get("decoder", {}),
         templates=settings.get("templates"),
         folders=[test.source.parent, Path()],
-        warn=say,
+        warn=warn,
     )
 
 
 def _texts(
     translator: Translator, rows: Sequence[Sequence[str]], test: TestSet
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Words of the source, and references as they are compared."""
+    """The words of the source sentences, and the references as they are scored."""
     source = [
         list(translator.read(row[0], f"{test.source}:{number}").sentence.words)
         for number, row in enumerate(rows, 1)
@@ -270,7 +278,7 @@ class _Decode:
             return Translation([])
         try:
             forest = translator.decoder.forest(sentence, translator.weights)
-        except InputError:  # too long, for instance: it stays empty, as in 'hopefear translate'
+        except InputError:  # such as too long: stays empty, as in 'hopefear translate'
             return Translation([])
         best = translator.choose(forest, number)
         if best is None:
@@ -288,15 +296,15 @@ def _scored(
     test: TestSet,
     source: list[list[str]],
     references: list[list[str]],
-    found: list[list[list[Translation]]],
+    translations: list[list[list[Translation]]],
     notes: list[str],
     tokens: str,
 ) -> Outputs:
     metrics = {name: create(name) for name in SCORES}
     prepared = {name: metric.prepare(references) for name, metric in metrics.items()}
     scores = []
-    for outputs in found:
-        texts = [[" ".join(one.words) for one in run] for run in outputs]
+    for outputs in translations:
+        texts = [[" ".join(translation.words) for translation in run] for run in outputs]
         statistics = {
             name: [prepared[name].statistics(lines) for lines in texts] for name in metrics
         }
@@ -304,9 +312,9 @@ def _scored(
     count = f"tok:{tokens}|nrefs:{len(references[0])}|lines:{len(source)}"
     signatures = {}
     for name, metric in metrics.items():
-        what, _, version = metric.signature().rpartition("|version:")
-        signatures[name] = f"{what}|{count}|version:{version}"
-    return Outputs(test.title, source, references, found, scores, signatures, notes)
+        settings, _, version = metric.signature().rpartition("|version:")
+        signatures[name] = f"{settings}|{count}|version:{version}"
+    return Outputs(test.title, source, references, translations, scores, signatures, notes)
 
 
 def _summarized(metrics: Mapping[str, Metric], statistics: Mapping[str, list[IntArray]]) -> Scores:
@@ -326,42 +334,44 @@ def _summarized(metrics: Mapping[str, Metric], statistics: Mapping[str, list[Int
     )
 
 
-# -- which text --
+# -- the tuning set --
 
 
 def tuning_set(systems: Sequence[ComparedSystem]) -> TestSet:
-    """The set that all runs were tuned on, if it is one and still there."""
+    """The set that all runs were tuned on; an error if they differ or it no longer exists."""
     first = systems[0].runs[0]
-    wanted = first.config.get("contents", {})
+    digests = first.config.get("contents", {})
     for system in systems:
         for run in system.runs:
-            _check_ours(run)
+            _check_has_model(run)
             contents = run.config.get("contents", {})
-            if any(contents.get(key) != wanted.get(key) for key in ("dev", "refs")):
+            if any(contents.get(key) != digests.get(key) for key in ("dev", "refs")):
                 raise InputError(
-                    f"{run.path} was tuned on another text than {first.path}; give one for all "
-                    "with --test SRC --refs REF"
+                    f"{run.path} was tuned on a different text than {first.path}; give a common "
+                    "text with --test SRC --refs REF"
                 )
     source, references = first.file("dev"), first.file("refs")
     paths = [*source, *references]
     if not source or not references:
-        raise InputError(f"{first.path}: does not say what it was tuned on; give --test and --refs")
-    for path, digest in zip(paths, [*wanted.get("dev", []), *wanted.get("refs", [])], strict=False):
+        raise InputError(f"{first.path}: has no record of its tuning set; give --test and --refs")
+    for path, digest in zip(
+        paths, [*digests.get("dev", []), *digests.get("refs", [])], strict=False
+    ):
         if not path.is_file():
             raise InputError(
-                f"{first.path}: was tuned on {path}, which is not there; give a text with --test "
+                f"{first.path}: its tuning set {path} does not exist; give a text with --test "
                 "SRC --refs REF"
             )
         if _digest_of_lines(path) != digest:
             raise InputError(
-                f"{first.path}: {path} is no longer what it was tuned on; give a text with --test "
+                f"{first.path}: {path} has changed since tuning; give a text with --test "
                 "SRC --refs REF"
             )
     return TestSet(source[0], references, TUNING_SET)
 
 
 def _digest_of_lines(path: Path) -> str:
-    """As `hopefear tune` takes it while it reads a text."""
+    """The digest of a text that `hopefear tune` records."""
     digest = hashlib.sha256()
     for line in read_lines(path):
         digest.update(f"{line}\n".encode())

@@ -1,8 +1,8 @@
-"""The report as one HTML page: style, script, parts.
+"""The report as one HTML page: style, script and sections.
 
-Goes in: systems, outputs, features. Comes out: the text of the file. It loads nothing: style and
-script stand in it, and its content security policy forbids everything else, so that no text in it
-can become a script.
+Takes systems, outputs and features, and returns the text of the file. The page loads nothing: style
+and script are inline, and its content security policy forbids all others, so that no text in it can
+run as a script.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def page(
     count: int = 100,
     notes: Sequence[str] = (),
 ) -> str:
-    """The whole file; `count` examples, `notes` on what is not in it."""
-    said = [*notes, *(outputs.notes if outputs is not None else [])]
+    """The HTML of the report, with `count` examples; `notes`: remarks to add."""
+    all_notes = [*notes, *(outputs.notes if outputs is not None else [])]
     parts = {
         "summary": summary(systems, outputs, comparisons),
         "learning": learning(systems),
@@ -60,7 +60,7 @@ def page(
         "features": features(systems, heaviest),
         "examples": examples(systems, outputs, count) if outputs is not None else None,
         "configuration": configuration(systems),
-        "remarks": remarks(systems, said),
+        "remarks": remarks(systems, all_notes),
     }
     present = {key: part for key, part in parts.items() if part is not None}
     links = [element("a", TITLES[key], href=f"#{key}") for key in present]

@@ -1,8 +1,8 @@
-"""What run directories say: systems, their runs, the iterations, the heaviest features.
+"""The systems of a report: run directories, and their heaviest features.
 
 Takes directories of `hopefear tune` and returns a `ComparedSystem` for each, or for each group of
-runs that differ in their seed only: a directory made with `tune --runs N` is such a group, and
-`group=N` takes N directories in a row as one.
+runs that differ only in their seed: a directory made with `tune --runs N` is a group, and `group=N`
+makes one of every N consecutive directories.
 """
 
 from __future__ import annotations
@@ -19,31 +19,32 @@ from hopefear.model.run import Run
 
 @dataclass
 class ComparedSystem:
-    """Runs that differ in their seed only; `name` is how the page calls it."""
+    """One or more runs that differ only in their seed, with a name for the page."""
 
     name: str
     runs: list[Run] = field(default_factory=list)
 
     @property
     def best(self) -> int:
-        """The number of the run that did best where it was tuned: its weights are shown."""
+        """The index of the run with the best tuning score, whose weights are shown."""
         return max(range(len(self.runs)), key=lambda number: (self.runs[number].quality, -number))
 
     @property
     def shown(self) -> Run:
+        """The run that represents the system."""
         return self.runs[self.best]
 
 
 def read_systems(
     paths: Sequence[Path], *, names: Sequence[str] = (), group: int = 1
 ) -> list[ComparedSystem]:
-    """The systems of run directories, in their order."""
+    """Read run directories and return their systems, in order."""
     if not paths:
-        raise OptionError("no run; give one or more directories of 'hopefear tune'")
+        raise OptionError("no run directory; give one or more directories of 'hopefear tune'")
     if len(paths) % group:
         raise OptionError(
             f"--runs {group}: {len(paths)} directories do not divide into groups of {group}; give "
-            "as many runs of each system"
+            "the same number of runs for each system"
         )
     parts = [list(paths[i : i + group]) for i in range(0, len(paths), group)]
     if names and len(names) != len(parts):
@@ -51,19 +52,19 @@ def read_systems(
             f"--names: {len(names)} names for {len(parts)} systems; give one for each"
         )
     return [
-        ComparedSystem(name, [run for path in some for run in Run(path).members])
-        for name, some in zip(names or unique_names(parts), parts, strict=True)
+        ComparedSystem(name, [run for path in part for run in Run(path).members])
+        for name, part in zip(names or unique_names(parts), parts, strict=True)
     ]
 
 
 def unique_names(groups: Sequence[Sequence[Path]]) -> list[str]:
-    """The last part of each path, or as many parts as it takes to tell them apart."""
-    firsts = [group[0].resolve().parts for group in groups]
-    for length in range(1, max(map(len, firsts)) + 1):
-        found = ["/".join(parts[-length:]) for parts in firsts]
-        if len(set(found)) == len(found):
-            return found
-    return [f"{name} ({number})" for number, name in enumerate(found, 1)]
+    """The shortest ends of the paths that are all different, one for each group."""
+    paths = [group[0].resolve().parts for group in groups]
+    for length in range(1, max(map(len, paths)) + 1):
+        names = ["/".join(parts[-length:]) for parts in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name} ({number})" for number, name in enumerate(names, 1)]
 
 
 # -- features --
@@ -71,17 +72,17 @@ def unique_names(groups: Sequence[Sequence[Path]]) -> list[str]:
 
 @dataclass(frozen=True)
 class FeatureWeights:
-    """A feature's weight in the shown run of each system."""
+    """The weight of a feature in the shown run of each system."""
 
     name: str
-    final: list[float]  # as chosen
-    shares: list[float]  # of the absolute weights that were learned
-    #: The share by iteration; None if its weight was never learned.
+    final: list[float]  # the chosen weight
+    shares: list[float]  # of the sum of the absolute learned weights
+    #: The share by iteration; None if the weight is fixed.
     path: list[list[float] | None]
 
 
 def heaviest(systems: Sequence[ComparedSystem], count: int) -> list[FeatureWeights]:
-    """Those with the largest share of the learned weights in any system, largest first."""
+    """The `count` features with the largest share of the weights in any system, in that order."""
     histories = [_History(system.shown) for system in systems]
     shares: dict[str, float] = {}
     for history in histories:
@@ -107,7 +108,7 @@ class _History:
     def __init__(self, run: Run) -> None:
         self.run, self.weights = run, run.weights
         self.directory = RunDirectory(run.path)
-        # Weights that stay as they were, such as that of unknown words, are often enormous.
+        # Weights that do not change, such as that of unknown words, are often very large.
         self.fixed: dict[str, float] = {}
         first, last = (run.records[at]["iteration"] for at in (0, -1))
         if first < last and self._has(first) and self._has(last):
@@ -119,20 +120,20 @@ class _History:
             }
 
     def _has(self, iteration: int) -> bool:
-        """Weights of iterations may have been deleted to save room."""
+        """Whether the weights of an iteration exist; users may delete them to save space."""
         return self.directory.weights_path(iteration).is_file()
 
     def norm(self, weights: Weights) -> float:
-        """Of those that were learned."""
+        """The sum of the absolute learned weights."""
         return max(weights.norm(1) - sum(map(abs, self.fixed.values())), 1e-30)
 
     def paths(self, names: Sequence[str]) -> dict[str, list[float] | None]:
-        """Shares of features in each iteration."""
-        found: dict[str, list[float]] = {name: [] for name in names}
+        """The shares of features in each iteration."""
+        shares: dict[str, list[float]] = {name: [] for name in names}
         for record in self.run.records:
             if self._has(record["iteration"]):
                 weights = self.directory.load_weights(record["iteration"])
                 norm = self.norm(weights)
                 for name in names:
-                    found[name].append(weights[name] / norm)
-        return {name: None if name in self.fixed else path for name, path in found.items()}
+                    shares[name].append(weights[name] / norm)
+        return {name: None if name in self.fixed else path for name, path in shares.items()}

@@ -1,7 +1,7 @@
-"""The parts of the page that are tables and charts.
+"""The sections of the page that are tables.
 
-Goes in: systems and, if there are any, their outputs. Comes out: markup of a section each, or None
-where there is nothing to say.
+Takes systems and optionally their outputs, and returns the markup of a section, or None if the
+section would be empty.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from hopefear.learn.loop.run import flat
 from hopefear.metrics.significance import Outcome
 from hopefear.model.run import Run
 
-#: p-values of each pair of systems; None where there is no test.
+#: The significance test of each pair of systems; None where it cannot be made.
 Comparisons = dict[tuple[int, int], Outcome | None]
 LEVEL = 0.05
 
 
 def section(id: str, title: str, *children: Child) -> Markup:
+    """A section with a heading."""
     heading = element("h2", title, id=f"{id}-title")
     return element("section", heading, *children, id=id, aria_labelledby=f"{id}-title")
 
@@ -37,7 +38,7 @@ def table(
     *,
     text_columns: Sequence[int] = (0,),
 ) -> Markup:
-    """The first column names the rows; those that are not text are numbers, flush right."""
+    """A table whose first column names the rows; other columns than `text_columns` are numbers."""
 
     def cell(column: int, content: Child) -> Markup:
         kind = None if column in text_columns else "number"
@@ -53,17 +54,17 @@ def table(
         ],
     )
     body = [element("tr", [cell(i, content) for i, content in enumerate(row)]) for row in rows]
-    made = element("table", element("thead", head), element("tbody", body))
-    return element("div", made, class_="scroll", tabindex=0, role="region", aria_label=caption)
+    markup = element("table", element("thead", head), element("tbody", body))
+    return element("div", markup, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
 def named(number: int, system: ComparedSystem) -> Markup:
-    """A system's name beside its mark."""
+    """The name of a system beside its mark."""
     return element("span", key(number), element("bdi", system.name), class_="name")
 
 
 def p_text(value: float) -> str:
-    """Three digits; four where three would hide on which side of the level it is."""
+    """A p-value with three digits, or four if three hide which side of `LEVEL` it is on."""
     if value < 0.001:
         return "< 0.001"
     return f"{value:.4f}" if round(value, 3) == LEVEL else f"{value:.3f}"
@@ -74,6 +75,7 @@ def _signed(value: float) -> str:
 
 
 def prose(text: Child) -> Markup:
+    """A paragraph of text."""
     return element("p", text, class_="prose")
 
 
@@ -83,8 +85,9 @@ def prose(text: Child) -> Markup:
 def summary(
     systems: Sequence[ComparedSystem], outputs: Outputs | None, comparisons: Comparisons
 ) -> Markup:
+    """The section of a row for each system: scores, length, iteration, time and features."""
     metrics = list(dict.fromkeys(system.shown.metric.title for system in systems))
-    # On the tuning set itself BLEU is there already.
+    # On the tuning set itself, the tuning score is BLEU already.
     tested = outputs is not None and (outputs.title != TUNING_SET or metrics != ["BLEU"])
     several = outputs is not None and len(systems) > 1
     header: list[Child] = ["system", "tuner", *(f"tuning {title}" for title in metrics)]
@@ -100,7 +103,7 @@ def summary(
             if run.metric.title != title:
                 row.append("–")
                 continue
-            value = _strong(_spread([_dev(one) for one in system.runs]), _quality(system) == top)
+            value = _strong(_spread([_dev(run) for run in system.runs]), _quality(system) == top)
             row.append(value)
         length = run.best["length_ratio"]
         if outputs is not None:
@@ -113,22 +116,22 @@ def summary(
         row += [
             f"{length:.3f}",
             run.which + ("" if run.finished else ", unfinished"),
-            duration(sum(one.seconds[-1] for one in system.runs)),
+            duration(sum(run.seconds[-1] for run in system.runs)),
             f"{run.best.get('active_features', 0):,}",
         ]
         rows.append(row)
     notes = []
     if outputs is not None:
-        notes.append(f"Length: output by reference, of {outputs.title}.")
+        notes.append(f"Length: ratio of output to reference length on {outputs.title}.")
     if several:
-        notes.append(f"p: the chance of such a difference to {systems[0].name} if there were none.")
+        notes.append(f"p: p-value of the difference to {systems[0].name}.")
     if any(len(system.runs) > 1 for system in systems):
         notes.append(
-            "Of systems with several runs the mean ± the standard deviation; their best run is "
-            "the one whose features and examples are shown."
+            "Systems with several runs: mean ± standard deviation; features and examples are "
+            "those of their best run."
         )
-    made = table(header, rows, "summary", text_columns=(0, 1))
-    return section("summary", "Summary", made, prose(" ".join(notes)) if notes else None)
+    body = table(header, rows, "summary", text_columns=(0, 1))
+    return section("summary", "Summary", body, prose(" ".join(notes)) if notes else None)
 
 
 def _dev(run: Run) -> float:
@@ -147,8 +150,8 @@ def _spread_of(mean: float, deviation: float | None) -> str:
     return f"{mean:.2f}" if deviation is None else f"{mean:.2f} ± {deviation:.2f}"
 
 
-def _strong(text: str, yes: bool) -> Child:
-    return element("strong", text) if yes else text
+def _strong(text: str, strong: bool) -> Child:
+    return element("strong", text) if strong else text
 
 
 def _p_cell(outcome: Outcome | None) -> Child:
@@ -161,15 +164,15 @@ def _p_cell(outcome: Outcome | None) -> Child:
 
 
 def scores(systems: Sequence[ComparedSystem], outputs: Outputs) -> Markup:
-    """Metrics, n-gram precisions and lengths of the text."""
+    """The section of metrics, n-gram precisions and lengths on the text."""
     several = any(len(system.runs) > 1 for system in systems)
     orders = len(outputs.scores[0].precisions)
     header: list[Child] = ["system", "BLEU", "95 % interval", "chrF", "TER"]
     header += [f"{n}-gram" for n in range(1, orders + 1)]
     header += ["brevity", "length"]
     rows = []
-    for number, (system, found) in enumerate(zip(systems, outputs.scores, strict=True)):
-        means = found.summaries
+    for number, (system, values) in enumerate(zip(systems, outputs.scores, strict=True)):
+        means = values.summaries
         rows.append(
             [
                 named(number, system),
@@ -177,40 +180,40 @@ def scores(systems: Sequence[ComparedSystem], outputs: Outputs) -> Markup:
                 f"{means['bleu'].low:.1f} – {means['bleu'].high:.1f}",
                 f"{means['chrf'].mean:.2f}",
                 f"{means['ter'].mean:.2f}",
-                *(f"{value:.1f}" for value in found.precisions),
-                f"{found.brevity:.3f}",
-                f"{found.length_ratio:.3f}",
+                *(f"{value:.1f}" for value in values.precisions),
+                f"{values.brevity:.3f}",
+                f"{values.length_ratio:.3f}",
             ]
         )
-    said = (
+    text = (
         f"On {outputs.title}: {len(outputs.source):,} sentences, references: "
-        f"{len(outputs.references[0])}. Precisions in percent; brevity is BLEU's penalty for "
-        "output that is too short; the interval is over resampled sentences."
+        f"{len(outputs.references[0])}. Precisions in percent; brevity is BLEU's brevity penalty; "
+        "the interval is a bootstrap over sentences."
     )
     if several:
-        said += " Means over runs."
+        text += " Means over runs."
     return section(
         "scores",
         "Scores",
-        prose(said),
+        prose(text),
         table(header, rows, "scores"),
         element(
             "ul",
-            [element("li", element("code", text)) for text in outputs.signatures.values()],
+            [element("li", element("code", line)) for line in outputs.signatures.values()],
             class_="small",
         ),
     )
 
 
 def significance(systems: Sequence[ComparedSystem], comparisons: Comparisons) -> Markup | None:
-    """Each system against each other one."""
+    """The section of paired tests of all systems; None for a single one."""
     if len(systems) < 2:
         return None
     rows: list[list[Child]] = []
-    for one, system in enumerate(systems):
-        row: list[Child] = [named(one, system)]
-        for two in range(len(systems)):
-            outcome = comparisons.get((one, two))
+    for first, system in enumerate(systems):
+        row: list[Child] = [named(first, system)]
+        for second in range(len(systems)):
+            outcome = comparisons.get((first, second))
             if outcome is None:
                 row.append("–")
                 continue
@@ -221,41 +224,40 @@ def significance(systems: Sequence[ComparedSystem], comparisons: Comparisons) ->
         rows.append(row)
     header: list[Child] = ["", *(element("bdi", system.name) for system in systems)]
     tests = sorted({outcome.signature for outcome in comparisons.values() if outcome is not None})
-    said = (
-        "BLEU of the system in the row minus that in the column. Bold: such a difference would "
-        f"come about by chance in fewer than {LEVEL:.0%} of cases if there were none; with many "
-        "pairs some are bold by chance."
+    text = (
+        "BLEU of the system in the row minus that in the column. Bold: significant at "
+        f"p < {LEVEL:g}, without correction for the number of pairs."
     )
     if any(outcome is None for outcome in comparisons.values()):
-        said += " No test (–) where the systems have different numbers of runs."
+        text += " No test (–) where the systems have different numbers of runs."
     return section(
         "significance",
         "Significance",
-        prose(said),
+        prose(text),
         table(header, rows, "differences"),
-        element("ul", [element("li", element("code", text)) for text in tests], class_="small"),
+        element("ul", [element("li", element("code", line)) for line in tests], class_="small"),
     )
 
 
 # -- features --
 
 
-def features(systems: Sequence[ComparedSystem], found: Sequence[FeatureWeights]) -> Markup | None:
-    """The heaviest, and how they changed."""
-    if not found:
+def features(systems: Sequence[ComparedSystem], weights: Sequence[FeatureWeights]) -> Markup | None:
+    """The section of the heaviest features and their history; None without any."""
+    if not weights:
         return None
     rows: list[list[Child]] = []
-    for feature in found:
+    for feature in weights:
         row: list[Child] = [element("bdi", feature.name)]
         row += [_weight(feature, number) for number in range(len(systems))]
         rows.append(row)
     header: list[Child] = ["feature", *(element("bdi", system.name) for system in systems)]
-    said = (
-        "The features with the largest share of the weights: the weight that was chosen, and its "
-        "share of the sum of all absolute weights that were learned, since the length of a weight "
-        "vector means nothing. Lines are the share from iteration to iteration; the thin line is 0."
+    text = (
+        "The features with the largest share of the weights: the chosen weight, and its share of "
+        "the sum of the absolute learned weights, since the norm of a weight vector is arbitrary. "
+        "Lines show the share by iteration; the thin line is 0."
     )
-    return section("features", "Features", prose(said), table(header, rows, "features"))
+    return section("features", "Features", prose(text), table(header, rows, "features"))
 
 
 def _weight(feature: FeatureWeights, number: int) -> Child:
@@ -289,7 +291,7 @@ def _percent(share: float) -> str:
 
 
 def configuration(systems: Sequence[ComparedSystem]) -> Markup:
-    """What differs between the runs, then everything."""
+    """The section of options that differ between the systems, then all others."""
     tables = [dict(flat(system.shown.config)) for system in systems]
     keys = list(dict.fromkeys(k for config in tables for k in config))
     parts_of = list(dict.fromkeys(k.partition(".")[0] for k in keys))
@@ -303,15 +305,15 @@ def configuration(systems: Sequence[ComparedSystem]) -> Markup:
             for k in different
         ]
         header: list[Child] = ["option", *(element("bdi", system.name) for system in systems)]
-        every = range(len(systems) + 1)
+        all_columns = range(len(systems) + 1)
         parts += [
-            prose("In what the systems differ:"),
-            table(header, rows, "differences", text_columns=every),
+            prose("Options that differ between the systems:"),
+            table(header, rows, "differences", text_columns=all_columns),
         ]
     rows = [[element("code", k), element("code", _shown(tables[0][k]))] for k in same]
-    title = "What they have in common" if len(systems) > 1 else "All options"
-    whole = table(["option", "value"], rows, title, text_columns=(0, 1))
-    parts.append(element("details", element("summary", title), whole, open=len(systems) == 1))
+    title = "Options in common" if len(systems) > 1 else "All options"
+    common = table(["option", "value"], rows, title, text_columns=(0, 1))
+    parts.append(element("details", element("summary", title), common, open=len(systems) == 1))
     return section("configuration", "Configuration", *parts)
 
 
@@ -322,8 +324,8 @@ def _shown(value: Any) -> str:
 
 
 def remarks(systems: Sequence[ComparedSystem], notes: Sequence[str]) -> Markup | None:
-    """Warnings of the runs, and of this report."""
-    places: dict[str, list[str]] = {}  # of each remark
+    """The section of warnings of the runs and notes of the report; None without any."""
+    places: dict[str, list[str]] = {}  # by remark
     for system in systems:
         for number, run in enumerate(system.runs, 1):
             place = system.name if len(system.runs) == 1 else f"{system.name}, run {number}"
@@ -333,8 +335,8 @@ def remarks(systems: Sequence[ComparedSystem], notes: Sequence[str]) -> Markup |
                 for text in record.get("warnings", []):
                     remark = f"iteration {record['iteration']}: {text}"
                     places.setdefault(remark, []).append(place)
-    found: list[Child] = [element("li", note) for note in notes]
-    found += [element("li", f"{'; '.join(some)}: {text}") for text, some in places.items()]
-    if not found:
+    items: list[Child] = [element("li", note) for note in notes]
+    items += [element("li", f"{'; '.join(names)}: {text}") for text, names in places.items()]
+    if not items:
         return None
-    return section("remarks", "Remarks", element("ul", found))
+    return section("remarks", "Remarks", element("ul", items))

@@ -1,4 +1,7 @@
-"""The report as a file: the page of systems and their translations, and its contents in short."""
+"""Write the report as an HTML file.
+
+Takes systems and their outputs, writes the page and returns a summary of its contents.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ def write_report(
     title: str = "Tuning report",
     display: Display | None = None,
 ) -> dict[str, Any]:
-    """Write the page of these systems; returns what `hopefear report --json` says.
+    """Write the page and return the report of `hopefear report --json`.
 
-    `top`: how many of the heaviest features are shown; `sentences`: how many examples.
+    `notes`: remarks to add; `top`: number of heaviest features; `sentences`: number of examples.
     """
     comparisons = _comparisons(outputs, display or Display())
     text = page(
@@ -64,7 +67,7 @@ def _comparisons(outputs: Outputs | None, display: Display) -> dict[tuple[int, i
         for i, j in pairs:
             outcome = compare(outputs, i, j)
             results[i, j] = outcome
-            # The tests are symmetric.
+            # Tests are symmetric.
             results[j, i] = outcome and outcome._replace(difference=-outcome.difference)
             step.advance()
     return results
@@ -76,15 +79,15 @@ def _system(
     run = system.shown
     report: dict[str, Any] = {
         "name": system.name,
-        "runs": [str(one.path) for one in system.runs],
+        "runs": [str(run.path) for run in system.runs],
         "tuner": run.tuner,
         "dev_score": run.best["score"],
         "best_iteration": run.best["iteration"],
-        "seconds": round(sum(one.seconds[-1] for one in system.runs), 3),
+        "seconds": round(sum(run.seconds[-1] for run in system.runs), 3),
     }
     if outputs is not None:
         scores = outputs.scores[number]
-        report |= {name: one.mean for name, one in scores.summaries.items()}
+        report |= {name: summary.mean for name, summary in scores.summaries.items()}
         report |= {"precisions": scores.precisions, "length_ratio": scores.length_ratio}
         outcome = comparisons.get((number, 0))
         if outcome is not None:

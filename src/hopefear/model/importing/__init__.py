@@ -1,4 +1,4 @@
-"""Models of other systems: their configuration and tables in, a model directory out."""
+"""Import of models of other systems: Moses and cdec."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """cdec.ini: a hierarchical grammar or one per sentence, language models, weights, search options.
 
-`key=value` lines. Units are cdec's: everything in log10, word penalty -1/ln 10 per word. The
-features of rules keep the names that the grammar gives them. What would change scores and is not
-known here is an error.
+`key=value` lines. Units are those of cdec: log10, word penalty -1/ln 10 per word. Rule features
+keep their names in the grammar. Unknown settings that would change scores are errors.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _KNOWN = {
     "feature_function",
     "weights",
 }
-_COUNTS = {  # feature functions that count: our feature, cdec's, factor
+_COUNTS = {  # cdec's counting feature functions: our feature, cdec's, factor
     "WordPenalty": [("words", "WordPenalty", -LOG10)],
     "SourceWordPenalty": [("source-words", "SourceWordPenalty", -LOG10)],
     "ArityPenalty": [(f"arity{k}", f"Arity_{k}", -LOG10) for k in range(3)],
@@ -45,10 +44,10 @@ _COUNTS = {  # feature functions that count: our feature, cdec's, factor
 
 
 def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
-    """What cdec.ini says; the weights are a file of their own, in cdec's format or ours."""
-    found = Imported(system="hiero", weights=Weights(), rules=None)
-    # Glue and words that pass through are features of every hierarchical grammar in cdec.
-    found.features = {
+    """Read a cdec.ini; `weights`: a file in cdec's format or ours, instead of the one it names."""
+    imported = Imported(system="hiero", weights=Weights(), rules=None)
+    # Every hierarchical grammar of cdec has features for glue rules and untranslated words.
+    imported.features = {
         "glue": FeatureSpec("Glue"),
         "pass-through": FeatureSpec("PassThrough"),
         "lm": FeatureSpec("LanguageModel", LOG10),
@@ -65,7 +64,7 @@ def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
             continue
         if key not in _KNOWN:
             hint = suggestion(key, _KNOWN)
-            raise InputError(f"{place}: {key} is not known here; {hint}")
+            raise InputError(f"{place}: unsupported setting {key}; {hint}")
         if key == "formalism":
             formalism = value
             if value != "scfg":
@@ -73,11 +72,11 @@ def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
         elif key == "grammar":
             grammars.append(find_file(ini, value, place))
         elif key == "add_pass_through_rules":
-            options["pass_through_all"] = _truth(value, place)
+            options["pass_through_all"] = _boolean(value, place)
         elif key == "scfg_max_span_limit":
-            options["span_limit"] = _whole(value, place)
+            options["span_limit"] = _integer(value, place)
         elif key == "cubepruning_pop_limit":
-            options["pop_limit"] = _whole(value, place)
+            options["pop_limit"] = _integer(value, place)
         elif key == "scfg_default_nt" and value != "X":
             options["label"] = value
         elif key == "goal" and value != "S":
@@ -88,26 +87,26 @@ def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
             if value == "full":
                 options["search"] = "full"
         elif key == "feature_function":
-            _feature_function(ini, place, value, found)
+            _feature_function(ini, place, value, imported)
         elif key == "weights" and weights is None:
             weights = find_file(ini, value, place)
     if formalism is None:
-        raise InputError(f"{ini}: no formalism=scfg in it; is it a cdec.ini?")
+        raise InputError(f"{ini}: no line formalism=scfg; expected a cdec.ini")
     if weights is None:
         raise InputError(f"{ini}: names no weights; give --weights FILE")
-    found.decoder = options
-    found.weights = read_weights(Path(weights))
+    imported.decoder = options
+    imported.weights = read_weights(Path(weights))
     if grammars:
-        found.rules = partial(_write_rules, grammars)
+        imported.rules = partial(_write_rules, grammars)
     else:
-        found.notes.append(
-            f"{ini}: names no grammar, so every sentence brings its own, as in "
+        imported.notes.append(
+            f"{ini}: names no grammar, so each sentence needs its own, as in "
             '<seg grammar="FILE"> words </seg>'
         )
-    return found
+    return imported
 
 
-def _feature_function(ini: Path, place: str, text: str, found: Imported) -> None:
+def _feature_function(ini: Path, place: str, text: str, imported: Imported) -> None:
     try:
         name, *words = shlex.split(text)
     except ValueError:
@@ -116,27 +115,29 @@ def _feature_function(ini: Path, place: str, text: str, found: Imported) -> None
         if words:
             raise InputError(f"{place}: {name} {words[0]!r}, expected nothing after the name")
         for key, theirs, factor in _COUNTS[name]:
-            found.features[key] = FeatureSpec(theirs, factor)
+            imported.features[key] = FeatureSpec(theirs, factor)
         return
     if name != "KLanguageModel":
         known = ", ".join(sorted([*_COUNTS, "KLanguageModel"]))
-        raise InputError(f"{place}: feature function {name} is not known here; known are {known}")
+        raise InputError(f"{place}: unsupported feature function {name}; supported are {known}")
     feature = "LanguageModel"
     while words and words[0].startswith("-"):
         flag = words.pop(0)
         if flag != "-n" or not words:
-            raise InputError(f"{place}: KLanguageModel {flag} is not known here; -n NAME is")
+            raise InputError(
+                f"{place}: unsupported option {flag} of KLanguageModel; supported is -n NAME"
+            )
         feature = words.pop(0)
     if len(words) != 1:
         raise InputError(f"{place}: KLanguageModel, expected [-n NAME] FILE")
-    if feature in found.lms:
+    if feature in imported.lms:
         raise InputError(f"{place}: a second {feature}; name it with -n NAME")
-    found.lms[feature] = find_file(ini, words[0], place)
-    found.features[f"unknown.{feature}"] = FeatureSpec(f"{feature}_OOV")
+    imported.lms[feature] = find_file(ini, words[0], place)
+    imported.features[f"unknown.{feature}"] = FeatureSpec(f"{feature}_OOV")
 
 
 def load_weights(path: Path) -> Weights:
-    """The weights of a file of ours, or of cdec's: then there is a blank instead of a tab."""
+    """Load a weights file in our format or in cdec's, which has a space instead of a tab."""
     if str(path) != "-" and not is_device(path):
         with path.open("rb") as file:
             first = file.readline(1000).rstrip()
@@ -146,7 +147,7 @@ def load_weights(path: Path) -> Weights:
 
 
 def read_weights(path: Path) -> Weights:
-    """`name value` lines, separated by a blank, a tab or `=`."""
+    """Read weights in cdec's format: `name value` lines, separated by a space, a tab or `=`."""
     weights = Weights()
     for number, text in read_ini_lines(path, inline=False):
         place = f"{path}:{number}"
@@ -159,17 +160,17 @@ def read_weights(path: Path) -> Weights:
             raise InputError(f"{place}: {parts[0]} has a weight already; keep one of the lines")
         weights[parts[0]] = parse_weight(parts[1], place)
     if not len(weights):
-        raise InputError(f"{path}: no weights in it, expected lines of NAME VALUE")
+        raise InputError(f"{path}: no weights, expected lines of NAME VALUE")
     return weights
 
 
-def _truth(text: str, place: str) -> bool:
+def _boolean(text: str, place: str) -> bool:
     if text.lower() not in ("true", "false", "1", "0"):
         raise InputError(f"{place}: {text[:40]!r}, expected true or false")
     return text.lower() in ("true", "1")
 
 
-def _whole(text: str, place: str) -> int:
+def _integer(text: str, place: str) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise InputError(f"{place}: {text[:40]!r}, expected a whole number of at most 9 digits")
     return int(text)

@@ -1,8 +1,8 @@
-"""A model directory from what a configuration of another system names.
+"""Import of a model of another system.
 
-Goes in: moses.ini or cdec.ini. Comes out: a model directory of ours, which has copies of everything
-and can be moved. Features keep their names, units and weights, so that scores are those of the
-system the model came from.
+Takes a moses.ini or cdec.ini and makes a model directory, which has copies of all files and can be
+moved. Features keep their names, units and weights, so that scores equal those of the original
+system.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ Format = Literal["moses", "cdec"]
 
 @dataclass(kw_only=True)
 class Imported:
-    """What a configuration says, in our terms."""
+    """The settings of a configuration file, in the terms of `model.toml`."""
 
     system: str
     weights: Weights
-    # Writes the rule table to a path and says what it counted; None: a grammar per sentence.
+    # Writes the rule table to a path and returns its counts; None: per-sentence grammars.
     rules: Callable[[Path, Display], dict[str, Any]] | None
     lms: dict[str, Path] = field(default_factory=dict)  # feature name -> ARPA or compiled file
     features: dict[str, FeatureSpec] = field(default_factory=dict)
     decoder: dict[str, Any] = field(default_factory=dict)
-    escaped: bool = False  # whether its words have the escapes of Moses's tokenizer
-    notes: list[str] = field(default_factory=list)  # what a person should know
+    escaped: bool = False  # whether words have the escapes of the Moses tokenizer
+    notes: list[str] = field(default_factory=list)  # messages for the user
 
 
 def import_model(
@@ -49,7 +49,11 @@ def import_model(
     display: Display | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Make the model directory; it appears when it is complete. Returns what was found."""
+    """Make a model directory, which appears when it is complete; returns a report.
+
+    `weights`: file to use instead of the weights of the configuration; `tell`: called with messages
+    for the user.
+    """
     from hopefear.model.importing.cdec import read_cdec_ini
     from hopefear.model.importing.moses import read_moses_ini
 
@@ -57,57 +61,57 @@ def import_model(
     check_target(directory)
     format = format or guess_format(path)
     read = {"moses": read_moses_ini, "cdec": read_cdec_ini}[format]
-    found = read(path, weights)
-    for note in found.notes:
+    imported = read(path, weights)
+    for note in imported.notes:
         tell(note)
     report: dict[str, Any] = {
         "model": str(directory),
         "format": format,
-        "system": found.system,
+        "system": imported.system,
         "lms": {},
     }
     with atomic_directory(directory) as place:
-        if found.rules is not None:
-            report["rules"] = found.rules(place / TABLE_FILE, display)
+        if imported.rules is not None:
+            report["rules"] = imported.rules(place / TABLE_FILE, display)
         files = {}
-        for number, (name, lm) in enumerate(found.lms.items()):
+        for number, (name, lm) in enumerate(imported.lms.items()):
             files[name] = LM_FILE if number == 0 else f"lm.{number}.bin"
             report["lms"][name] = _compile(lm, place / files[name], display)
-        found.weights.save(place / WEIGHTS_FILE)
+        imported.weights.save(place / WEIGHTS_FILE)
         text = TextPipeline.as_it_is().to_mapping()
         settings: dict[str, Any] = {
-            "system": found.system,
+            "system": imported.system,
             "made_by": f"hopefear {hopefear.__version__}",
-            "rules": found.rules is not None,
+            "rules": imported.rules is not None,
             "lms": files,
             "text": {"source": text, "target": text},
             "decoder": {
-                **found.decoder,
+                **imported.decoder,
                 "features": {
                     key: {"name": spec.name, "factor": spec.factor}
-                    for key, spec in found.features.items()
+                    for key, spec in imported.features.items()
                 },
             },
-            "imported": {"format": format, "file": path.name, "escaped": found.escaped},
+            "imported": {"format": format, "file": path.name, "escaped": imported.escaped},
         }
         write_settings(place, settings)
-    report["weights"] = dict(found.weights.items())
-    report["decoder"] = found.decoder
+    report["weights"] = dict(imported.weights.items())
+    report["decoder"] = imported.decoder
     return report
 
 
 def check_target(directory: Path) -> None:
-    """Refuse to put a model where something else is."""
+    """Raise an `OptionError` if the directory has other content than a model."""
     if not directory.exists():
         directory.parent.mkdir(parents=True, exist_ok=True)
     filled = directory.is_dir() and any(directory.iterdir())
     if filled and not (directory / MODEL_FILE).is_file():
-        raise OptionError(f"{directory}: is not empty and no model; give a new directory")
+        raise OptionError(f"{directory}: is not empty and not a model; give a new directory")
     check_writable(directory, directory=True)
 
 
 def guess_format(path: Path) -> Format:
-    """By the file's content: a section [feature], or formalism=… as in a cdec.ini."""
+    """The format by the file's content: a section in brackets for moses, formalism=… for cdec."""
     lines = [text for _, text in read_ini_lines(path)]
     if not lines:
         raise InputError(f"{path}: nothing in it, expected a moses.ini or a cdec.ini")
@@ -118,13 +122,13 @@ def guess_format(path: Path) -> Format:
     raise InputError(f"{path}: neither a moses.ini nor a cdec.ini by its content; give --format")
 
 
-_LONGEST_LINE = 4096  # messages quote it
+_LONGEST_LINE = 4096  # in characters; messages quote lines
 
 
 def read_ini_lines(path: Path, *, inline: bool = True) -> list[tuple[int, str]]:
-    """Numbers and contents of the lines that are not empty, without comments.
+    """The numbers and contents of non-empty lines, without comments.
 
-    `inline`: a comment may also begin inside a line.
+    `inline`: comments may also begin inside a line.
     """
     from hopefear.text.lines import read_lines
 
@@ -144,12 +148,12 @@ def read_ini_lines(path: Path, *, inline: bool = True) -> list[tuple[int, str]]:
 
 
 def find_file(ini: Path, name: str, place: str) -> Path:
-    """A file that a configuration names, relative to the configuration; perhaps packed."""
+    """The path of a file that a configuration names, relative to it; it may be gzipped."""
     for candidate in (ini.parent / name, ini.parent / f"{name}.gz"):
         if candidate.is_file():
             return candidate
     raise InputError(
-        f"{place}: no file {ini.parent / name}; paths are relative to {ini.name}, mend the path"
+        f"{place}: no file {ini.parent / name}; paths are relative to {ini.name}, correct the path"
     )
 
 

@@ -1,9 +1,9 @@
 """moses.ini: a phrase table, perhaps a reordering table, language models, weights, search options.
 
 Sections in brackets; `[feature]` has a line for each feature function, `[weight]` its weights. A
-feature function with several values has our features NAME_1, NAME_2 … as in n-best lists. Units are
-Moses's: word penalty -1 per word, distortion minus the width, -100 for an unknown word. What would
-change scores and is not known here is an error, what only changes how Moses runs is left out.
+feature function with several values becomes the features NAME_1, NAME_2 … as in n-best lists. Units
+are those of Moses: word penalty -1 per word, distortion minus the width, -100 for an unknown word.
+Unsupported settings that would change scores are errors; those that do not are ignored.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ UNKNOWN_WORD = -100.0  # Moses's log of 0
 
 _ALIASES = {"dl": "distortion-limit", "s": "stack", "cbp": "cube-pruning-pop-limit"}
 _ALIASES |= {"v": "verbose", "b": "beam-threshold", "th": "threads", "du": "drop-unknown"}
-# How Moses runs or what it prints; no score depends on it.
+# Settings that do not change scores.
 _HARMLESS = {"verbose", "threads", "n-best-list", "lattice-samples", "output-search-graph"}
 _HARMLESS |= {"report-segmentation", "print-alignment-info", "n-best-factor", "xml-input"}
 _HARMLESS |= {"alignment-output-file", "cube-pruning-diversity", "output-factors", "config"}
 _HARMLESS |= {"early-discarding-threshold", "ttable-limit", "default-non-term-for-empty-range-only"}
 _HARMLESS |= {"persistent-cache-size", "use-persistent-cache", "clean-lm-cache", "cache-path"}
 _OLD = {"ttable-file", "lmodel-file", "distortion-file", "weight-t", "weight-l", "weight-d"}
-_REFUSED = {  # sections that change what is computed, and the value that would not
+_REFUSED = {  # sections that change scores, and the value with which they do not
     "drop-unknown": "false",
     "minimum-bayes-risk": "false",
     "mbr": "false",
@@ -43,7 +43,7 @@ _REFUSED = {  # sections that change what is computed, and the value that would 
     "consensus-decoding": "false",
 }
 
-_MOST_VALUES = 1000  # of a feature; a slip of a digit should not take all of the memory
+_MOST_VALUES = 1000  # of a feature; a typing error should not exhaust the memory
 _TABLES = {"PhraseDictionaryMemory"}
 _BINARY_TABLES = {"PhraseDictionaryBinary", "PhraseDictionaryOnDisk", "PhraseDictionaryCompact"}
 _BINARY_TABLES |= {"ProbingPT", "Mmsapt", "PhraseDictionaryBitextSampling"}
@@ -73,11 +73,13 @@ class _Feature:
 
     @property
     def path(self) -> Path:
+        """The file of the feature."""
         if "path" not in self.values:
-            raise InputError(f"{self.place}: {self.name} has no path=; say where its file is")
+            raise InputError(f"{self.place}: {self.name} has no path=; add the path of its file")
         return find_file(self.ini, self.values["path"], self.place)
 
     def number(self, key: str, default: int) -> int:
+        """The integer value of a key."""
         text = self.values.get(key, str(default))
         try:
             return int(text)
@@ -86,7 +88,7 @@ class _Feature:
 
     @property
     def size(self) -> int:
-        """How many values it has."""
+        """The number of values."""
         size = self.number("num-features", {"LexicalReordering": 6}.get(self.type, 1))
         if not 0 <= size <= _MOST_VALUES:
             raise InputError(
@@ -95,48 +97,49 @@ class _Feature:
         return size
 
     def columns(self) -> list[str]:
+        """The names of its values."""
         if self.size == 1:
             return [self.name]
         return [f"{self.name}_{i}" for i in range(1, self.size + 1)]
 
 
 def read_moses_ini(ini: Path, weights: PathLike | None = None) -> Imported:
-    """What moses.ini says; `weights` is a file of ours that replaces its [weight]."""
+    """Read a moses.ini; `weights`: a file in our format that replaces its [weight]."""
     sections = _sections(ini)
     features = _features(ini, sections)
-    found = Imported(system="phrase", weights=Weights(), rules=None, escaped=True)
+    imported = Imported(system="phrase", weights=Weights(), rules=None, escaped=True)
     tables = [f for f in features if f.type in _TABLES]
     reorderings = [f for f in features if f.type == "LexicalReordering"]
     for kind, members in (("phrase table", tables), ("reordering table", reorderings)):
         if len(members) > 1:
             raise InputError(
-                f"{members[1].place}: a second {kind}, {members[1].name}; one can be imported, "
-                "merge them first"
+                f"{members[1].place}: a second {kind}, {members[1].name}; only one can be "
+                "imported, merge them first"
             )
     if not tables:
-        raise InputError(f"{ini}: no PhraseDictionaryMemory in [feature]; a model needs its rules")
+        raise InputError(f"{ini}: no PhraseDictionaryMemory in [feature]; add the phrase table")
     reordering = reorderings[0] if reorderings else None
     if reordering is not None:
         _check_reordering(reordering)
-    found.rules = partial(_write_rules, tables[0], reordering)
+    imported.rules = partial(_write_rules, tables[0], reordering)
     for feature in features:
         _check_factors(feature)
         if feature.type in _LMS:
-            if feature.name in found.lms:
-                raise InputError(f"{feature.place}: {feature.name} is there twice; name them")
-            found.lms[feature.name] = feature.path
+            if feature.name in imported.lms:
+                raise InputError(f"{feature.place}: {feature.name} occurs twice; give each a name=")
+            imported.lms[feature.name] = feature.path
         elif feature.type in _COUNTS:
             key, factor = _COUNTS[feature.type]
-            if key in found.features:
+            if key in imported.features:
                 raise InputError(f"{feature.place}: a second {feature.type}; keep one")
-            found.features[key] = FeatureSpec(feature.name, factor)
-    found.decoder = _options(ini, sections, tables[0], found.notes)
-    found.weights = _no_weights(features)
+            imported.features[key] = FeatureSpec(feature.name, factor)
+    imported.decoder = _options(ini, sections, tables[0], imported.notes)
+    imported.weights = _default_weights(features)
     if weights is not None:
-        _replace_weights(found.weights, Path(weights), found.notes)
+        _replace_weights(imported.weights, Path(weights), imported.notes)
     else:
-        _read_weights(ini, sections.get("weight", []), features, found)
-    return found
+        _read_weights(ini, sections.get("weight", []), features, imported)
+    return imported
 
 
 def _sections(ini: Path) -> dict[str, list[tuple[int, str]]]:
@@ -155,15 +158,15 @@ def _sections(ini: Path) -> dict[str, list[tuple[int, str]]]:
     old = sorted(_OLD & sections.keys())
     if old:
         raise InputError(
-            f"{ini}: section [{old[0]}] is of Moses before 2013; write [feature] and [weight]"
+            f"{ini}: section [{old[0]}] is the format before 2013; write [feature] and [weight]"
         )
     return sections
 
 
 def _features(ini: Path, sections: dict[str, list[tuple[int, str]]]) -> list[_Feature]:
-    found: list[_Feature] = []
+    features: list[_Feature] = []
     for number, text in sections.get("feature", []):
-        same = sum(other.type == text.split()[0] for other in found)
+        same = sum(other.type == text.split()[0] for other in features)
         feature = _Feature(ini, number, text, same)
         known = _TABLES | _LMS | _COUNTS.keys() | {"LexicalReordering"}
         if feature.type in _BINARY_TABLES:
@@ -173,11 +176,11 @@ def _features(ini: Path, sections: dict[str, list[tuple[int, str]]]) -> list[_Fe
             )
         if feature.type not in known:
             raise InputError(
-                f"{feature.place}: feature {feature.type} is not known here; "
-                f"known are {', '.join(sorted(known))}"
+                f"{feature.place}: unsupported feature {feature.type}; "
+                f"supported are {', '.join(sorted(known))}"
             )
-        found.append(feature)
-    return found
+        features.append(feature)
+    return features
 
 
 def _check_factors(feature: _Feature) -> None:
@@ -196,8 +199,9 @@ def _check_reordering(feature: _Feature) -> None:
     good = {"msd", "fe", direction} <= parts and not parts & {"hier", "collapseff"}
     if not good or parts - {"msd", "fe", direction, "wbe", "phrase", "allff"}:
         raise InputError(
-            f"{feature.place}: reordering type {kind!r} with {feature.size} scores is not known "
-            "here; known are wbe-msd-bidirectional-fe-allff (6) and wbe-msd-backward-fe-allff (3)"
+            f"{feature.place}: unsupported reordering type {kind!r} with {feature.size} "
+            "scores; supported are wbe-msd-bidirectional-fe-allff (6) and "
+            "wbe-msd-backward-fe-allff (3)"
         )
 
 
@@ -219,7 +223,7 @@ def _write_rules(
 def _options(
     ini: Path, sections: dict[str, list[tuple[int, str]]], table: _Feature, notes: list[str]
 ) -> dict[str, Any]:
-    """Options of our decoder; table limit 20, as Moses has it, if nothing else is said."""
+    """The options of the decoder, with the defaults of Moses (table limit 20)."""
     options: dict[str, Any] = {"table_limit": table.number("table-limit", 20)}
     kinds: dict[str, tuple[str, Callable[[str], Any]]] = {
         "distortion-limit": ("distortion_limit", int),
@@ -238,7 +242,7 @@ def _options(
             try:
                 options[key] = convert(text)
             except (ValueError, KeyError):
-                raise InputError(f"{place}: {name} {text!r} is not known here") from None
+                raise InputError(f"{place}: unsupported value {text!r} of {name}") from None
         elif name in ("input-factors", "mapping"):
             if len(lines) > 1 or text not in ("0", "0 T 0", "T 0"):
                 raise InputError(
@@ -247,11 +251,11 @@ def _options(
                 )
         elif name in _REFUSED:
             if text.lower() not in (_REFUSED[name], "0"):
-                raise InputError(f"{place}: [{name}] is not known here; take it out")
+                raise InputError(f"{place}: unsupported section [{name}]; remove it")
         elif name == "max-phrase-length":
             continue
         else:
-            notes.append(f"{place}: [{name}] is left out, it is not known here")
+            notes.append(f"{place}: ignoring unknown section [{name}]")
     moses = {"search": "stack", "beam": 200, "pop_limit": 1000, "distortion_limit": 6}
     options = {**moses, **options}
     try:
@@ -262,15 +266,15 @@ def _options(
 
 
 def _threshold(text: str) -> float:
-    """Moses has a probability, we its negative log: how far below the best a hypothesis may be."""
+    """The beam threshold as a negative log; Moses has a probability."""
     value = float(text)
     if value == 0:
         return 0.0
     return -math.log(value)
 
 
-def _no_weights(features: list[_Feature]) -> Weights:
-    """What Moses takes for features without weights."""
+def _default_weights(features: list[_Feature]) -> Weights:
+    """The weights that Moses uses for features without weights."""
     weights = Weights()
     for feature in features:
         for name in feature.columns():
@@ -279,34 +283,34 @@ def _no_weights(features: list[_Feature]) -> Weights:
 
 
 def _replace_weights(weights: Weights, path: Path, notes: list[str]) -> None:
-    """Fill in the weights of a file of ours."""
+    """Fill in the weights of a file in our format."""
     given = Weights.load(path)
     missing = [name for name, _ in weights.items() if name not in given]
     unknown = [name for name, _ in given.items() if name not in weights]
     for name, value in given.items():
         weights[name] = value
     for name in missing:
-        notes.append(f"{path}: no weight of {name}; taken as {weights[name]:g}")
+        notes.append(f"{path}: no weight of {name}; using {weights[name]:g}")
     for name in unknown:
-        notes.append(f"{path}: weight of {name}, which no feature of the model has")
+        notes.append(f"{path}: weight of {name}, but the model has no such feature")
 
 
 def _read_weights(
-    ini: Path, lines: list[tuple[int, str]], features: list[_Feature], found: Imported
+    ini: Path, lines: list[tuple[int, str]], features: list[_Feature], imported: Imported
 ) -> None:
-    """Fill in the weights of moses.ini."""
+    """Fill in the weights of [weight]."""
     by_name = {feature.name: feature for feature in features}
-    weights, notes = found.weights, found.notes
+    weights, notes = imported.weights, imported.notes
     for number, text in lines:
         place = f"{ini}:{number}"
         name, equals, rest = text.partition("=")
         if not equals:
             raise InputError(f"{place}: {text[:40]!r}, expected NAME= WEIGHT …")
-        feature_or_none = by_name.get(name.strip())
-        if feature_or_none is None:
-            notes.append(f"{place}: weights of {name.strip()}, which no feature has, are left out")
+        feature = by_name.get(name.strip())
+        if feature is None:
+            notes.append(f"{place}: ignoring weights of {name.strip()}, which is no feature")
             continue
-        columns = feature_or_none.columns()
+        columns = feature.columns()
         values = rest.split()
         if len(values) != len(columns):
             raise InputError(
@@ -318,7 +322,7 @@ def _read_weights(
 
 
 def parse_weight(text: str, place: str) -> float:
-    """A finite number."""
+    """Parse a weight, which must be a finite number."""
     try:
         value = float(text)
     except ValueError:
