@@ -40,7 +40,7 @@ def test_own_rules_are_known_of_phrase_models(world: Path, tmp_path: Path, hopef
     done = hopefear(*command(world, tmp_path / "run", "--tuner", "mira", *text, "--leave-out"))
     if 'system = "hiero"' in (world / "model" / "model.toml").read_text():
         assert done.returncode == 2
-        assert done.stderr.splitlines()[-1].startswith("hopefear: --leave-out: is for phrase")
+        assert done.stderr.splitlines()[-1].startswith("hopefear: --leave-out: only for phrase")
         assert not (tmp_path / "run").exists()
     else:
         assert done.returncode == 0, done.stderr

@@ -56,7 +56,7 @@ def describe(translator: Translator, line: str, top: int) -> dict[str, Any]:
 
     sentence, target = translator.read(line, "the sentence")
     if not sentence.words:
-        raise InputError("--features: the sentence has no words; give some")
+        raise InputError("--features: the sentence has no words; give a sentence")
     forest = translator.decoder.forest(sentence, translator.weights, target)
     best = viterbi(forest, translator.weights)
     if best is None:

@@ -106,7 +106,7 @@ class Report(Command):
         try:
             text = self._text(systems)
             if self.translations:
-                return outputs.given(systems, text, self.translations), []
+                return outputs.read_translations(systems, text, self.translations), []
             made = outputs.translate(
                 systems,
                 text,

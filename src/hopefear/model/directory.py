@@ -1,4 +1,4 @@
-"""The model directory: everything `translate` needs, in one movable place.
+"""The model directory: all files that `translate` needs; it can be moved.
 
 Files::
 

@@ -31,9 +31,12 @@ class TrainOptions(CleanRules, SystemExtractOptions):
         help="language of the target text, such as en (default: the suffix of its file name)",
     )
     casing: Literal["none", "lower", "truecase"] = option(
-        "truecase", help="treatment of case: leave it, lower-case all words, or truecase"
+        "truecase",
+        help="treatment of upper and lower case: unchanged (none), lower case or truecase",
     )
-    align: Path | None = option(None, help="existing word alignment of the texts")
+    align: Path | None = option(
+        None, help="existing word alignment of the texts (default: computed)"
+    )
     lm_text: Path | None = option(
         None, help="text to train the language model on (default: the target text)"
     )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["TranslateOptions", "Translated", "Translator"]
 
 _NAMED = 5  # maximum number of features that a warning names
-_LOOKED_AT = 100_000  # maximum number of weights checked for the warning
+_CHECKED = 100_000  # maximum number of weights checked for the warning
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Translator:
         )
         self.templates = model.templates if templates is None else dict(templates)
         self.decoder = model.decoder(templates=templates, folds=folds, **(decoder or {}))
-        # Sparse features need their values in n-best lists only.
+        # Without n-best lists, which name each sparse feature, those are summed into one score.
         collapses = not self.options.nbest and "collapse" in self.decoder.can
         self._collapsed = self.decoder.collapsed_weights(self.weights) if collapses else None
         self._scale = self._posterior_scale()
@@ -181,18 +181,18 @@ class Translator:
         if not (self.options.mbr or self.options.max_translation):
             return viterbi(forest, weights)
         if self.options.mbr:
-            decision = consensus(forest, weights, scale=self._scale)
-            return None if decision is None else decision.derivation
+            lowest_risk = consensus(forest, weights, scale=self._scale)
+            return None if lowest_risk is None else lowest_risk.derivation
         scores = edge_scores(forest, weights)
-        decision = max_translation(
+        most_probable = max_translation(
             forest,
             scores=scaled(scores, self._scale),
             samples=self.options.samples or 1000,
             seed=self.options.seed * 0x9E3779B1 + number,
         )
-        if decision is None:
+        if most_probable is None:
             return None
-        return derivation_of(forest, decision.derivation.edges, scores)
+        return derivation_of(forest, most_probable.derivation.edges, scores)
 
     def read(self, line: str, place: str = "line") -> Marked:
         """The sentence of an input line, and its target if it has one."""
@@ -276,16 +276,16 @@ def unmatched(
     if templates is None or weights.names is None:
         return
     known = set(dense)
-    few = len(weights) <= _LOOKED_AT  # checking millions of names would take a minute
+    few = len(weights) <= _CHECKED  # checking millions of names would take a minute
     unknown = [
         name
-        for name, value in (weights.items() if few else weights.top(_LOOKED_AT))
+        for name, value in (weights.items() if few else weights.top(_CHECKED))
         if value != 0 and name not in known and name.partition(":")[0] not in templates
     ]
     if unknown:
         off = sorted({name.partition(":")[0] for name in unknown if ":" in name})
         hint = f"; templates not in use: {_listed(off)} (--templates)" if off else ""
-        among = "" if few else f" of the {_LOOKED_AT:,} largest"
+        among = "" if few else f" of the {_CHECKED:,} largest"
         listed = _listed(unknown) + among
         yield f"weights of features that the model lacks: {listed}; ignored{hint}"
 

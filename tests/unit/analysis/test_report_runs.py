@@ -89,9 +89,7 @@ def test_bad_runs(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="2 names for 1 systems"):
         read_systems([run], names=["a", "b"])
     (run / "metrics.jsonl").write_text('{"iteration": 0, "score": NaN}\n')
-    with pytest.raises(
-        InputError, match=r"metrics.jsonl:1: score is nan, expected a finite number"
-    ):
+    with pytest.raises(InputError, match=r"metrics.jsonl:1: score is nan, expected a"):
         read_systems([run])
     (run / "metrics.jsonl").write_text("")
     with pytest.raises(InputError, match="no iteration is finished"):

@@ -157,7 +157,9 @@ def translate(
     )
 
 
-def given(systems: Sequence[ComparedSystem], test: TestSet, files: Sequence[Path]) -> Outputs:
+def read_translations(
+    systems: Sequence[ComparedSystem], test: TestSet, files: Sequence[Path]
+) -> Outputs:
     """Score existing translations: a file for each run, in the order of the runs."""
     runs = [run for system in systems for run in system.runs]
     if len(files) != len(runs):
@@ -179,17 +181,17 @@ def given(systems: Sequence[ComparedSystem], test: TestSet, files: Sequence[Path
     return _scored(test, source, references, translations, [], "none")
 
 
-def compare(outputs: Outputs, one: int, two: int, metric: str = "bleu") -> Outcome | None:
+def compare(outputs: Outputs, first: int, second: int, metric: str = "bleu") -> Outcome | None:
     """Test the difference of two systems, the first minus the second.
 
     Returns None if they have different numbers of runs.
     """
-    first, second = (outputs.scores[n].statistics[metric] for n in (one, two))
-    if len(first) != len(second):
+    runs, other_runs = (outputs.scores[n].statistics[metric] for n in (first, second))
+    if len(runs) != len(other_runs):
         return None
-    if len(first) > 1:
-        return approximate_randomization(create(metric), first, second)
-    return paired_bootstrap(create(metric), first, second)
+    if len(runs) > 1:
+        return approximate_randomization(create(metric), runs, other_runs)
+    return paired_bootstrap(create(metric), runs, other_runs)
 
 
 # -- decoding --

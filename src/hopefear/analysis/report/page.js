@@ -1,6 +1,5 @@
 "use strict";
-// Sorts and filters the list of examples, and moves along it by arrow keys. The page is complete
-// without it.
+// Sorts and filters the list of examples and handles arrow keys. The page is complete without it.
 (() => {
   const list = document.getElementById("list");
   const form = document.getElementById("controls");
@@ -29,10 +28,10 @@
   };
 
   const update = () => {
-    const wanted = filter.value.trim().toLowerCase();
+    const pattern = filter.value.trim().toLowerCase();
     const order = orders[sort.value];
     items.sort((a, b) => order(a, b) || a.number - b.number);
-    const shown = items.filter((entry) => entry.text.includes(wanted));
+    const shown = items.filter((entry) => entry.text.includes(pattern));
     for (const entry of items) {
       entry.item.hidden = true;
       if (first) {

@@ -284,10 +284,10 @@ def _default_weights(features: list[_Feature]) -> Weights:
 
 def _replace_weights(weights: Weights, path: Path, notes: list[str]) -> None:
     """Fill in the weights of a file in our format."""
-    given = Weights.load(path)
-    missing = [name for name, _ in weights.items() if name not in given]
-    unknown = [name for name, _ in given.items() if name not in weights]
-    for name, value in given.items():
+    loaded = Weights.load(path)
+    missing = [name for name, _ in weights.items() if name not in loaded]
+    unknown = [name for name, _ in loaded.items() if name not in weights]
+    for name, value in loaded.items():
         weights[name] = value
     for name in missing:
         notes.append(f"{path}: no weight of {name}; using {weights[name]:g}")
@@ -315,7 +315,7 @@ def _read_weights(
         if len(values) != len(columns):
             raise InputError(
                 f"{place}: {name.strip()} has {len(columns)} values (num-features), but "
-                f"{len(values)} weights; give as many"
+                f"{len(values)} weights; give one weight for each value"
             )
         for column, value in zip(columns, values, strict=True):
             weights[column] = parse_weight(value, place)
