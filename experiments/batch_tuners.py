@@ -5,7 +5,7 @@ each tuner learns its weights from the beginning of the dev set with each seed, 
 translated with the result.
 
     python experiments/batch_tuners.py --run            # at most 40 minutes; again: goes on
-    python experiments/batch_tuners.py --run --write    # also into docs/results.md
+    python experiments/batch_tuners.py --run --write    # also into docs/results
 
 Without --run only what was finished before is shown. Everything lies in experiments/out.
 """
@@ -23,7 +23,8 @@ STUDY = Study(
     corpora=("fr-en", "zh-en"),
     sizes=Sizes(dev=400),
     iterations=8,
-    columns=("iterations", "CPU s an iteration", "learning s"),
+    columns=("iterations", "CPU s per iteration", "learning s"),
+    page="batch-tuners",
 )
 
 if __name__ == "__main__":

@@ -84,11 +84,12 @@ def main() -> None:
     print(f"\n{text}")
     if a.write:
         section = (
-            "## Pairs that can be derived\n\n`python experiments/derived_pairs.py --write`: of the "
-            "training text, in folds, with 20 phrases of a source phrase. Prefixes are of pairs "
-            "that cannot be derived as a whole.\n\n"
+            "## Which training pairs can be derived\n\n`python experiments/derived_pairs.py "
+            "--write`\n\nTraining pairs by the number of source words; decoded in folds, with 20 "
+            "phrases per source phrase. 'Prefixes' are those of pairs that cannot be derived as a "
+            "whole.\n\n"
         )
-        write_section("derived pairs", section + text)
+        write_section("maxforce", "derived pairs", section + text)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 2013, CPU seconds and memory.
 
     python experiments/forced.py --train 2000 --sentences 200      a try
-    python experiments/forced.py --write                           everything, into docs/results.md
+    python experiments/forced.py --write                           all, into docs/results
 
 Models have all phrases of the training text (`--limit 0`); they are made once and kept in
 experiments/out. The table is of the training text, the figures of a sample of it with the widest
@@ -51,6 +51,10 @@ def sample(paths: Sequence[Path], size: int, folder: Path) -> list[Path]:
         with open_input(path) as file:
             made[-1].write_bytes(b"".join(islice(file, 0, step * size, step)))
     return made
+
+
+def _limit(limit: int | str) -> str:
+    return f"limit {limit}" if int(limit) >= 0 else "no limit"
 
 
 def row(label: str, report: dict[str, Any]) -> list[str]:
@@ -109,18 +113,18 @@ def main() -> None:
             for keys in [[str(limit) for limit in LIMITS]]
             for here in report["lengths"]
         ]
-        head = [f"limit {limit}" if limit >= 0 else "no limit" for limit in LIMITS]
+        head = [_limit(limit) for limit in LIMITS]
         text = markdown([f"{corpus.title}, limit 6", *HEAD], rows)
-        text += f"\n{report['sentences']:,} training pairs by source words"
-        hits = [f"{n:,} at limit {x}" for x, n in report["limit_hits_by_limit"].items() if n]
-        text += f"; searches that gave up at {a.max_states:,} states, counted as not reachable: "
-        text += f"{', '.join(hits) or 'none'}\n\n"
+        text += f"\n{report['sentences']:,} training pairs by number of source words"
+        hits = [f"{n:,} at {_limit(x)}" for x, n in report["limit_hits_by_limit"].items() if n]
+        text += f". Searches stopped at {a.max_states:,} states count as not reachable: "
+        text += f"{', '.join(hits) or 'none'}.\n\n"
         text += markdown(["words", "pairs", *head, "derivations, limit 6"], lengths)
         for figure in ("reachability", "derivations"):
             picture = f"forced-{name}-{figure}.svg"
             text += f"\n![{corpus.title}: {figure} by length]({picture})\n"
             if a.write:
-                shutil.copyfile(plots / f"{figure}.svg", RESULTS.parent / picture)
+                shutil.copyfile(plots / f"{figure}.svg", RESULTS / picture)
         print("\n" + text, flush=True)
         parts.append(text)
     if a.write:
@@ -128,11 +132,11 @@ def main() -> None:
         command = "python experiments/forced.py --write"
         command += f" --sentences {a.sentences}" if a.sentences else ""
         write_section(
+            "forced-decoding",
             "forced",
-            f"## What forced decoding reaches\n\n`{command}`: phrase models "
-            f"of {train} training pairs with all their phrases. Shares of sentences and of source "
-            "words; the rows of 'words' and '+prefix' are those of Yu et al. 2013, table 3; the "
-            "figures are their figures 6 and 7.\n\n" + "\n".join(parts),
+            f"## Reachability\n\n`{command}`\n\nPhrase models of {train} training pairs with all "
+            "their phrases. 'full' and '+prefix' are shares of pairs, each followed by the share "
+            "of source words (Yu et al. 2013, table 3, figures 6 and 7).\n\n" + "\n".join(parts),
         )
 
 

@@ -6,7 +6,7 @@ everything that search kept (`space=forest`), until the weights have settled; an
 whose weights are the result.
 
     python experiments/forest_mert.py mert --run            # 3 seeds; again: goes on
-    python experiments/forest_mert.py --run --write         # all; also into docs/results.md
+    python experiments/forest_mert.py --run --write         # all; also into docs/results
 
 Without --run only what was finished before is shown. Everything lies in experiments/out.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from harness import BEST_ITERATION, Setting, Study, main
 
-COLUMNS = ("iterations", "best", "CPU s an iteration", "learning s")
+COLUMNS = ("iterations", "best", "CPU s per iteration", "learning s")
 
 
 def both(tuner: str) -> list[Setting]:
@@ -28,7 +28,15 @@ def both(tuner: str) -> list[Setting]:
 
 
 STUDIES = [
-    Study(tuner, title, both(tuner), corpora=("fr-en",), iterations=20, columns=COLUMNS)
+    Study(
+        tuner,
+        title,
+        both(tuner),
+        corpora=("fr-en",),
+        iterations=20,
+        columns=COLUMNS,
+        page="batch-tuners",
+    )
     for tuner, title in (
         ("mert", "MERT on lists and on forests"),
         ("batch-mira", "Batch MIRA on lists and on forests"),

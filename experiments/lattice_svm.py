@@ -1,7 +1,7 @@
 """Lattices decoded once (Wisniewski & Yvon 2013): table 1 and figures 1, 3 and 4.
 
     python experiments/lattice_svm.py lattice-svm --run --write     # quality and time beside MERT
-    python experiments/lattice_svm.py lattice-svm-curves --run --write     # docs/lattice-svm-*.svg
+    python experiments/lattice_svm.py lattice-svm-curves --run --write     # with figures
 
 Multi30k fr-en and Bible zh-en. The curves follow plain and averaged descent over 4,200 updates:
 the structured loss (figure 1), BLEU in the lattices and on the test set, with MERT's as a line
@@ -32,7 +32,7 @@ MERT = Setting("MERT", "mert")
 NAME = "lattice-svm"
 TABLE = Study(
     NAME,
-    "Lattices decoded once (Wisniewski & Yvon 2013, table 1)",
+    "lattice-svm and MERT (Wisniewski & Yvon 2013, table 1)",
     [
         MERT,
         Setting("batch MIRA", "batch-mira"),
@@ -44,14 +44,15 @@ TABLE = Study(
     sizes=Sizes(dev=400),
     iterations=10,
     columns=("iterations", "decodings", "CPU s decoding", "CPU s learning"),
-    text="Dev BLEU of the last three rows is that of the lattices, not of a search.",
+    text="Dev BLEU of the last three rows is that of the lattices, not of a new search.",
+    page=NAME,
 )
 STEP = 100  # updates between two points of a curve
 CURVE = (f"every={STEP}",)
 KEPT = ("--keep-pool", "--patience", "0", "--tolerance", "0")
 CURVES = Study(
     "lattice-svm-curves",
-    "Along the way of lattice-svm (Wisniewski & Yvon 2013, figures 1, 3 and 4)",
+    "Learning curves (Wisniewski & Yvon 2013, figures 1, 3 and 4)",
     [
         Setting("averaged", NAME, CURVE, KEPT),
         Setting("plain", NAME, (*CURVE, "average=false"), KEPT),
@@ -66,6 +67,7 @@ CURVES = Study(
         for name in ("loss", "bleu", "linear")
         for corpus in CORPORA
     ),
+    page=NAME,
 )
 
 
@@ -159,7 +161,7 @@ def mert_line(runner: Runner, corpus: Corpus, curve: Curve) -> dict[str, list[tu
 
 
 def figures(runner: Runner, write: bool) -> None:
-    """Written beside docs/results.md."""
+    """Write the figures beside the page."""
     if not write:
         return
     for corpus, system in runner.tasks():
@@ -185,7 +187,7 @@ def figures(runner: Runner, write: bool) -> None:
 
 def draw(corpus: Corpus, name: str, unit: str, series: Series) -> None:
     ys = [y for points in series.values() for _, y in points]
-    path = RESULTS.parent / f"lattice-svm-{name}-{corpus.name}.svg"
+    path = RESULTS / f"lattice-svm-{name}-{corpus.name}.svg"
     limits = (float(np.floor(min(ys))), float(np.ceil(max(ys))))
     plot = line_plot({corpus.title: series}, "updates", unit, log_x=False, y_range=limits)
     path.write_text(plot, encoding="utf-8")

@@ -16,8 +16,8 @@
     where        Liu & Huang 2014, table 6
 
 Each is one command of at most 40 minutes (--minutes), the same one goes on where it was; --corpora
-takes one corpus after the other. --write puts what is finished into docs/results.md, and the
-learning curves beside it. How long the pairs are that can be derived: derived_pairs.py.
+takes one corpus after the other. --write puts finished rows into docs/results/maxforce.md, and
+the learning curves beside it. How long the pairs are that can be derived: derived_pairs.py.
 What rows learn from and how: maxforce_rows.py.
 """
 
@@ -101,15 +101,17 @@ def figure(runner: Runner, write: bool) -> None:
     """Of all corpora; unlike tables, panels of others are not kept: drawn if all have runs."""
     name = runner.study.name
     every = replace(runner, study=next(study for study in STUDIES if study.name == name))
-    tasks = [task for task in every.tasks() if title_of(*task) in tables_of(name)]
+    tasks = [task for task in every.tasks() if title_of(*task) in tables_of("maxforce", name)]
     if write and all(every.has_runs(*task) for task in tasks):
-        path = RESULTS.parent / f"maxforce-{name}.svg"
+        path = RESULTS / f"maxforce-{name}.svg"
         path.write_text(curves(every), encoding="utf-8")
 
 
-COLUMNS = ("derived pairs", "% updated", "features", "best", "CPU s an iteration")
-BEAMS = "Beams of 30 hypotheses on Multi30k, 100 on the Bible."
-SUBSET = f"Learned from {PAIRS:,} training pairs in folds, or as many as there are. {BEAMS}"
+COLUMNS = ("derived pairs", "% updated", "features", "best", "CPU s per iteration")
+SUBSET = (
+    f"Rows that learn from training pairs use {PAIRS:,} of them, in folds, or all if fewer can be "
+    "derived."
+)
 
 DENSELY = maxforce("20 phrases, no prefixes, rates", ())
 EVERYTHING = maxforce("+ non-local")
@@ -121,7 +123,7 @@ MIRA_ALL_PAIRS = replace(mira("MIRA on training pairs", pairs=None), iterations=
 STUDIES = [
     Study(
         "feature-sets",
-        "MAXFORCE: what features bring",
+        "Feature sets",
         [
             MERT,
             maxforce("MAXFORCE, dense", ()),
@@ -134,13 +136,13 @@ STUDIES = [
         ],
         corpora=("fr-en", "zh-en", "es-en"),
         seeds=1,
-        text=f"{SUBSET} Yu et al. 2013, table 4 and figure 12.\n\n"
+        text=f"{SUBSET} Compare Yu et al. 2013, table 4 and figure 12.\n\n"
         "![learning curves](maxforce-feature-sets.svg)",
         after=figure,
     ),
     Study(
         "paper",
-        "MAXFORCE as in the paper: what features bring",
+        "Feature sets with the paper's settings",
         [
             MERT,
             paper("as in the paper, dense", ()),
@@ -150,11 +152,11 @@ STUDIES = [
         ],
         corpora=("fr-en",),
         seeds=1,
-        text=f"One rate, all phrases of the table, prefixes. {SUBSET}",
+        text=f"One learning rate, all phrases of the table, prefixes. {SUBSET}",
     ),
     Study(
         "reasons",
-        "MAXFORCE: from the paper's way to ours",
+        "From the paper's settings to ours",
         [
             MERT,
             paper("as in the paper", ()),
@@ -188,7 +190,7 @@ STUDIES = [
     ),
     Study(
         "start",
-        "MAXFORCE: where to begin",
+        "Start weights",
         [
             MERT,
             replace(DENSELY, label="from 0, dense"),
@@ -198,12 +200,12 @@ STUDIES = [
         ],
         corpora=("fr-en", "zh-en"),
         columns=("length", *COLUMNS),
-        text=f"{SUBSET} MERT begins with the weights that `hopefear train` gives, and so do the "
-        "rows that say so, with a factor of 0.1 for all steps; iteration 0 may be the best one.",
+        text=f"{SUBSET} MERT starts from the default weights of `hopefear train`. 'From MERT's "
+        "start' uses them too, with all steps multiplied by 0.1; its result may be iteration 0.",
     ),
     Study(
         "updates",
-        "MAXFORCE: what updates are about",
+        "What updates learn from",
         [
             MERT,
             maxforce("max-violation", LOCAL),
@@ -232,7 +234,7 @@ STUDIES = [
     ),
     Study(
         "minibatch",
-        "MAXFORCE: minibatches and threads",
+        "Minibatches and threads",
         [
             MERT,
             *(
@@ -251,14 +253,14 @@ STUDIES = [
         seeds=1,
         jobs=1,
         columns=(*COLUMNS[:-1], "learning s"),
-        text="All features, 1,032 reachable pairs (Yu et al. 2013, figure 10). Seconds are of the "
-        "wall, one run at a time: of MERT decoding and learning, of MAXFORCE learning alone.\n\n"
+        text="All features, 1,032 reachable pairs (Yu et al. 2013, figure 10). Seconds are wall "
+        "time, one run at a time: decoding and learning for MERT, learning for MAXFORCE.\n\n"
         "![dev BLEU by seconds](maxforce-minibatch.svg)",
         after=figure,
     ),
     Study(
         "tuners",
-        "MAXFORCE and tuners that learn from the dev set",
+        "Tuners that learn from the dev set",
         [
             MERT,
             PRO,
@@ -270,27 +272,27 @@ STUDIES = [
         ],
         corpora=TASKS,
         seeds=1,
-        text=f"{SUBSET} Medium: the 3,000 most frequent features of clusters at each iteration. "
-        "PRO's sparse rows begin with its dense weights and learn from 30-best lists. Yu et al. "
-        "2013, tables 5 and 6, figure 11.\n\n![learning curves](maxforce-tuners.svg)",
+        text=f"{SUBSET} Medium: the 3,000 most frequent cluster features of each iteration. PRO "
+        "with sparse features starts from its dense weights and learns from 30-best lists. Compare "
+        "Yu et al. 2013, tables 5 and 6, figure 11.\n\n![learning curves](maxforce-tuners.svg)",
         after=figure,
     ),
     Study(
         "full",
-        "MAXFORCE on all of the training text",
+        "MAXFORCE on the whole training text",
         [
             MERT,
             ALL_PAIRS,
             then_mert(ALL_PAIRS, "MAXFORCE, then MERT"),
         ],
         corpora=TASKS,
-        text=f"All features, all pairs that can be derived. {BEAMS}\n\n"
+        text="All features, all pairs that can be derived.\n\n"
         "![learning curves](maxforce-full.svg)",
         after=figure,
     ),
     Study(
         "hope-fear",
-        "MIRA on all of the training text",
+        "MIRA on the whole training text",
         [
             MERT,
             MIRA_ALL_PAIRS,
@@ -298,11 +300,11 @@ STUDIES = [
         ],
         corpora=TASKS,
         seeds=1,
-        text=f"All features, all pairs, once. {BEAMS}",
+        text="All features, one pass over all pairs.",
     ),
     Study(
         "fairness",
-        "MAXFORCE: what rules and language model have seen",
+        "Held-out rules and language models",
         [
             MERT,
             replace(EVERYTHING, label="folds"),
@@ -312,12 +314,12 @@ STUDIES = [
         ],
         corpora=("fr-en", "zh-en"),
         seeds=1,
-        text="All features; in the paper nothing is left out. Learned from 5,000 pairs that can be "
-        f"derived so, or as many as there are. {BEAMS}",
+        text="All features, 5,000 pairs, or all if fewer can be derived. 'Folds': a pair is "
+        "decoded with rules and a language model that have not seen it (not so in the paper).",
     ),
     Study(
         "where",
-        "MAXFORCE: where to learn from",
+        "Where the training pairs come from",
         [
             MERT,
             baseline("MERT, search-aware", "mert", SEARCH_AWARE),
@@ -346,12 +348,12 @@ STUDIES = [
         ],
         corpora=("zh-en", "es-en"),
         seeds=1,
-        text=f"Dense features (Liu & Huang 2014, table 6). {BEAMS} A sentence of the dev set is a "
-        "pair with each of its references, if that can be derived; MERT takes the first such one.",
+        text="Dense features (Liu & Huang 2014, table 6). A dev sentence makes a pair with each "
+        "reference that can be derived; MERT takes the first of them.",
     ),
     Study(
         "tags",
-        "MAXFORCE: tags of source words",
+        "Parts of speech of source words",
         [tagged(MERT), tagged(maxforce("MAXFORCE")), tagged(mira("MIRA on training pairs"))],
         corpora=("zh-en",),
         seeds=1,
@@ -364,6 +366,7 @@ STUDIES = [
         settings=[searching(setting) for setting in study.settings],
         iterations=ITERATIONS,
         columns=study.columns or COLUMNS,
+        page="maxforce",
     )
     for study in STUDIES
 ]

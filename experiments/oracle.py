@@ -124,13 +124,12 @@ def main() -> None:
             tables.append(show(name, translator, sources, references))
     if args.write:
         text = (
-            "## The best translation in a forest\n\nOracle BLEU of whole forests and of k-best "
-            "lists, chosen by BLEU+1 of the sentence, and CPU milliseconds per sentence (`python "
-            f"experiments/oracle.py --sentences {args.sentences} --write`). Multi30k fr-en, one "
-            "reference; a tuned phrase model, and a hierarchical one of 10,000 pairs with default "
-            "weights.\n\n"
+            "## Oracle translations of forests and k-best lists\n\n`python experiments/oracle.py "
+            f"--sentences {args.sentences} --write`\n\nMulti30k fr-en, one reference; a tuned "
+            "phrase model and a hierarchical model of 10,000 pairs with default weights. Oracles "
+            "are chosen by BLEU+1 of the sentence; times are CPU milliseconds per sentence.\n\n"
         )
-        write_section("oracle", text + "\n".join(tables))
+        write_section("oracle", "oracle", text + "\n".join(tables))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from hopefear.metrics.oracle import oracle
 from hopefear.model.directory import Model
 
 BEAMS = (1, 2, 4, 8, 16, 30, 100)
-FIGURE = RESULTS.parent / "search-aware.svg"
+FIGURE = RESULTS / "search-aware.svg"
 
 
 def lines_of(path: Path) -> list[str]:
@@ -129,15 +129,15 @@ def analyses(runner: Runner, write: bool) -> None:
         text = line_plot(panels, "beam", "test BLEU", y_range=around)
         FIGURE.write_text(text, encoding="utf-8")
         about = (
-            "## Search-aware tuning: what changes\n\n"
-            "`python experiments/search_aware_analyses.py --write`: MERT's weights, Bible zh-en, "
-            "first seed, tuned with a beam of 30. All bins: potential BLEU of the best partial "
-            "translation of each. Oracle of 100-best lists, diversity d' of bigrams in their first "
-            "30. Every beam decodes with the weights of beam 30; in figure 5 the paper seems to "
-            "tune for each beam anew, which the section with a small beam does for 4.\n\n"
+            "## What changes in search\n\n"
+            "`python experiments/search_aware_analyses.py --write`\n\nMERT on Bible zh-en, first "
+            "seed, tuned with a beam of 30. 'All bins': potential BLEU of the best partial "
+            "translation of every bin. Oracles are of 100-best lists, diversity d' is of bigrams "
+            "in their first 30 entries. All beams decode with the weights learned with beam 30 "
+            "(figure 5 of the paper seems to tune for each beam).\n\n"
             f"![BLEU against beam]({FIGURE.name})\n\n"
         )
-        write_section("search-aware analyses", about + tables)
+        write_section("search-aware", "search-aware analyses", about + tables)
 
 
 def main() -> None:

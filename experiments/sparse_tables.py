@@ -7,8 +7,8 @@
 
 The first also shows how many active features each template has (table 3.7). Each is one command of
 at most 40 minutes; the same one goes on where it was. --write puts what is finished into
-docs/results.md. Sparse runs begin with the weights of the dense run of the same tuner, corpus and
-seed (thesis, 3.9), which tables share.
+docs/results/sparse.md. Sparse runs begin with the weights of the dense run of the same tuner,
+corpus and seed (thesis, 3.9), which tables share.
 """
 
 from __future__ import annotations
@@ -92,9 +92,11 @@ def template_table(runner: Runner, write: bool) -> None:
             rows.append([label, *(f"{counts.get(name, 0):,.0f}" for name in TEMPLATES)])
     text = markdown(["active features", *TEMPLATES], rows)
     print(f"\n{text}")
-    if write:
-        section = "## Active features by template\n\nOf the sparse rows above.\n\n"
-        write_section("active features", section + text)
+    if write and rows:
+        section = (
+            "## Active features by template\n\nOf the sparse rows above (thesis, table 3.7).\n\n"
+        )
+        write_section("sparse", "active features", section + text)
 
 
 LEARNERS = "learners=4"
@@ -102,19 +104,19 @@ LEARNERS = "learners=4"
 STUDIES = [
     Study(
         "dense-sparse",
-        "Dense and sparse features",
+        "Dense and sparse features (thesis, tables 3.5, 3.8, 4.3, 4.4)",
         [
             *beside_dense("mira", ADAGRAD),
             *beside_dense("rm", (*ADAGRAD, "D=0.1")),  # as in the thesis, 4.3.1
             *beside_dense("pro"),
         ],
-        text="Sparse rows have all templates on and begin with the dense weights of the row above, "
-        "which is what their p-values are against.",
+        text="Sparse rows use all templates, start from the dense weights of the row above and are "
+        "compared with it.",
         after=template_table,
     ),
     Study(
         "rates",
-        "Rates of sparse features",
+        "Learning rates (thesis, table 3.14)",
         [
             sparse("mira", "one rate"),
             *(
@@ -122,11 +124,11 @@ STUDIES = [
                 for value in ("0.001", "0.01", "0.1", "1")
             ),
         ],
-        text="MIRA with all templates, from tuned dense weights (thesis, table 3.14).",
+        text="MIRA with all templates, from tuned dense weights.",
     ),
     Study(
         "top",
-        "Selection of features",
+        "Feature selection (thesis, table 3.15)",
         [
             sparse("mira", "all", (*ADAGRAD, LEARNERS)),
             *(
@@ -139,13 +141,13 @@ STUDIES = [
                 for one in [sparse("mira", "", (*ADAGRAD, LEARNERS))]
             ),
         ],
-        text="MIRA with all templates and 4 learners: the strongest features over learners after "
-        "each iteration (thesis, table 3.15), or those that occur in the translations of so many "
-        "sentences.",
+        text="MIRA with all templates and 4 learners. 'top k' keeps the k strongest features over "
+        "all learners after each iteration; 'in n sentences' learns only features that occur in "
+        "the translations of at least n sentences.",
     ),
     Study(
         "leave-one-out",
-        "Templates left out",
+        "Leaving one template out",
         [
             sparse("mira", "all templates", ADAGRAD),
             *(
@@ -162,8 +164,9 @@ STUDIES = [
         study,
         sizes=SIZES,
         iterations=5,
-        columns=("features", "dev BLEU at the start", "CPU s an iteration"),
+        columns=("features", "dev BLEU at the start", "CPU s per iteration"),
         systems=SYSTEMS,
+        page="sparse",
     )
     for study in STUDIES
 ]

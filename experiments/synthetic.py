@@ -153,7 +153,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--tuners", nargs="+", default=None)
     parser.add_argument("--keep", type=Path, help="file with finished cells")
-    parser.add_argument("--write", action="store_true", help="into docs/results.md, with a plot")
+    parser.add_argument(
+        "--write", action="store_true", help="write docs/results/synthetic.md and its plot"
+    )
     a = parser.parse_args()
     known = registry.names("tuner")
     tuners = a.tuners or [name for name in TUNERS if name in known]
@@ -162,8 +164,8 @@ def main() -> None:
     text = [
         f"{study.sentences} sentences with {study.candidates} candidates each, means of "
         f"{study.seeds} seeds; each cell is the cosine with the gold weights and, after the "
-        "stroke, the share of the possible gain on new sentences. All options are the defaults, "
-        f"but `mert` has two random starts beyond {MANY} features.\n"
+        "stroke, the share of the possible gain on new sentences. All options have their "
+        f"defaults, except two random starts for `mert` with more than {MANY} features.\n"
     ]
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for noise in study.noises:
@@ -187,13 +189,10 @@ def main() -> None:
     if a.write:
         command = "python experiments/synthetic.py --write"
         picture = line_plot(panels, "number of features", "cosine with the gold weights")
-        (RESULTS.parent / "synthetic.svg").write_text(picture, encoding="utf-8")
-        heading = (
-            "## Known weights\n\nWhat each batch tuner recovers of weights that are known "
-            f"(`{command}`).\n\n"
-        )
+        (RESULTS / "synthetic.svg").write_text(picture, encoding="utf-8")
+        heading = f"## Cosine and gain\n\n`{command}`\n\n"
         plot = "![cosine with the gold weights by number of features](synthetic.svg)\n"
-        write_section("synthetic", heading + "\n".join([*text, plot]))
+        write_section("synthetic", "synthetic", heading + "\n".join([*text, plot]))
 
 
 if __name__ == "__main__":

@@ -112,11 +112,10 @@ def main() -> None:
     if a.write:
         text = (
             "## The mean of MERT's last iterations\n\n`python experiments/tune_average.py --run "
-            f"--write`: {sizes}; {a.seeds} seeds. p-values against the best iteration, by "
-            "stratified approximate randomisation over all seeds. Of the last iterations no more "
-            "than half are taken.\n\n"
+            f"--write`\n\n{sizes}; {a.seeds} seeds. p-values against the best iteration. A mean "
+            "takes at most half of all iterations.\n\n"
         )
-        write_section("average", text + tables)
+        write_section("batch-tuners", "average", text + tables)
 
 
 if __name__ == "__main__":

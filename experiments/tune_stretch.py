@@ -23,12 +23,13 @@ def curves(runner: Runner, write: bool) -> None:
             for run in runner.finished(corpus, system, setting)[:1]:
                 scores = [f"{record['bleu']:.2f}" for record in run.records()]
                 rows.append([setting.label, *scores, *["-"] * (5 - len(scores))])
-        tables.append(markdown([f"{corpus.title}, dev BLEU", *"01234"], rows))
+        if rows:
+            tables.append(markdown([f"{corpus.title}, dev BLEU", *"01234"], rows))
     print(*tables, sep="\n")
-    if write:
+    if write and tables:
         command = "python experiments/tune_stretch.py --run --write"
         text = f"Iterations 0 to 4, seed 1 (`{command}`).\n\n"
-        write_section("stretch curves", text + "\n".join(tables))
+        write_section("batch-tuners", "stretch curves", text + "\n".join(tables))
 
 
 STUDY = Study(
@@ -41,6 +42,7 @@ STUDY = Study(
     seeds=1,
     against="`stretch` 4",
     after=curves,
+    page="batch-tuners",
 )
 
 if __name__ == "__main__":

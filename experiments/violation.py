@@ -1,7 +1,7 @@
 """The violation-fixing perceptron: learning curves and invalid updates.
 
     python experiments/violation.py curves invalid            # Yu et al. 2013, figures 8 and 9
-    python experiments/violation.py curves invalid --write    # also into docs/results.md
+    python experiments/violation.py curves invalid --write    # also into docs/results
 
 On the built-in world. Curves: each of the four updates, dense features and rule ids, learns from
 the bitext that the model was trained on, without a pair's own rules; BLEU of the development set
@@ -24,6 +24,7 @@ from harness.calls import Calls, train, tune
 from hopefear.analysis.plot import line_plot
 from hopefear.text.world import generate, write
 
+TITLES = {"curves": "Learning curves (figure 8)", "invalid": "Invalid updates (figure 9)"}
 UPDATES = ("max-violation", "early", "standard", "local")
 BEAMS = (2, 5, 10, 20, 30)
 WORLD = Corpus("world", "the built-in world", {})
@@ -96,8 +97,8 @@ def curves(a: argparse.Namespace) -> str:
     ]
     head = ["last iteration", "updates", "invalid", "mean violation", "by tenth", "features"]
     return (
-        f"Dev BLEU after each iteration, {examples} reachable pairs of {a.train}, beam {a.beam} "
-        f"(figure 8).\n\n![learning curves](violation-curves.svg)\n\n{table}\n"
+        f"Dev BLEU after each iteration, {examples} reachable pairs of {a.train}, beam "
+        f"{a.beam}.\n\n![learning curves](violation-curves.svg)\n\n{table}\n"
         f"{markdown(head, last)}"
     )
 
@@ -115,15 +116,15 @@ def invalid(a: argparse.Namespace) -> str:
     head = ["beam", *map(str, BEAMS)]
     rows = [[f"`{u}`", *(f"{100 * y:.1f} %" for _, y in points)] for u, points in shares.items()]
     return (
-        f"Share of invalid updates in {a.invalid_iterations} iterations (figure 9). "
-        "`max-violation` does not make them; `local` cannot.\n\n"
+        f"Share of violations whose good derivation already has the higher score, in "
+        f"{a.invalid_iterations} iterations. `max-violation` skips them; `local` has none.\n\n"
         f"![invalid updates](violation-invalid.svg)\n\n{markdown(head, rows)}"
     )
 
 
 def picture(a: argparse.Namespace, name: str, text: str) -> None:
     if a.write:
-        (RESULTS.parent / name).write_text(text, encoding="utf-8")
+        (RESULTS / name).write_text(text, encoding="utf-8")
 
 
 def main() -> None:
@@ -146,9 +147,9 @@ def main() -> None:
         text = known[name](a)
         print(f"\n{text}")
         if a.write:
-            title = f"## Violation-fixing perceptron: {name}\n\n"
+            title = f"## {TITLES[name]}\n\n"
             command = f"`python experiments/violation.py {name} --write`\n\n"
-            write_section(f"violation {name}", title + command + text)
+            write_section("violation", f"violation {name}", title + command + text)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What the studies share: corpora, rows and tables, runs that can be killed, docs/results.md.
+"""What the studies share: corpora, rows, tables, runs that can be killed, pages in docs/results.
 
 A study is a list of `Setting`s (rows) in a `Study` (a table for each corpus and system) and a call
 of `main`, which is its command line:
 
-    main(Study("selection", "What to learn towards", settings), __doc__)
+    main(Study("selection", "Hope and fear", settings, page="online"), __doc__)
 
 Models are trained once for all studies and kept, runs too, each in a folder whose name says what it
 depends on (a readable beginning and a hash of the whole): a table that shares a row with another

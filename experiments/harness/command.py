@@ -26,7 +26,7 @@ def parser(doc: str | None, *, writes: bool = True) -> argparse.ArgumentParser:
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     if writes:
-        made.add_argument("--write", action="store_true", help="write docs/results.md")
+        made.add_argument("--write", action="store_true", help="write the page in docs/results")
     made.add_argument(
         "--data",
         type=Path,
@@ -93,19 +93,22 @@ def main(studies: Study | Sequence[Study], doc: str | None) -> None:
 
 
 def write(runner: Runner, whole: Study, tables: dict[str, str], name: str) -> None:
-    """The section of a study; what was not asked for, or has no runs here, stays as it is."""
+    """Write the section of a study; tables without runs here stay as they are."""
     study = runner.study
     command = f"python experiments/{Path(sys.argv[0]).name} {name}".strip()
-    against = dict.fromkeys(f"the row '{study.compared(s)}'" for s in study.settings)
+    against = dict.fromkeys(f"'{study.compared(setting)}'" for setting in study.settings)
     text = (
-        f"## {study.title}\n\n`{command} --run --write`: {study.sizes}; {study.seeds} "
+        f"## {study.title}\n\n`{command} --run --write`\n\n{study.sizes}; {study.seeds} "
         f"seed{'s' * (study.seeds > 1)}, at most {study.iterations} iterations. "
-        f"p-values against {' or '.join(against)}, by stratified approximate "
-        f"randomisation over all seeds.{' ' + study.text if study.text else ''}\n\n"
+        f"p-values against {' or '.join(against)}.{' ' + study.text if study.text else ''}\n\n"
     )
-    there = tables_of(study.name)
-    new = {title_of(*task) for task in runner.tasks() if runner.has_runs(*task)}
-    every = [title_of(*task) for task in replace(runner, study=whole).tasks()]
-    kept = [tables[t] if t in new else there[t] for t in every if t in new or t in there]
-    if kept:
-        write_section(study.name, text + "\n".join(kept))
+    old = tables_of(study.page, study.name)
+    new = {
+        title_of(*task): tables[title_of(*task)]
+        for task in runner.tasks()
+        if runner.has_runs(*task)
+    }
+    titles = [title_of(*task) for task in replace(runner, study=whole).tasks()]
+    written = [(old | new)[title] for title in titles if title in old | new]
+    if written:
+        write_section(study.page, study.name, text + "\n".join(written))

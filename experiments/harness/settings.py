@@ -70,13 +70,12 @@ class Sizes:
         return size
 
     def __str__(self) -> str:
-        def some(size: int | None, what: str) -> str:
-            return f"all {what}" if size is None else f"the first {size:,} {what}"
+        def amount(size: int | None, noun: str) -> str:
+            return f"all {noun}" if size is None else f"the first {size:,} {noun}"
 
         return (
-            f"models of {some(self.train, 'training pairs')}, tuned on "
-            f"{some(self.dev, 'sentences of the dev sets')}, tested on "
-            f"{some(self.test, 'sentences of the test sets')}"
+            f"Data: {amount(self.train, 'training pairs')}, {amount(self.dev, 'dev sentences')}, "
+            f"{amount(self.test, 'test sentences')}"
         )
 
 
@@ -96,6 +95,7 @@ class Study:
     # More columns, of a row's finished runs; "first" and others of `COLUMNS` by name.
     columns: Sequence[str] = ()
     text: str = ""  # below the title
+    page: str = "other"  # of docs/results, where its section is
     jobs: int = 2  # runs at a time; 1 where seconds are compared
     after: Callable[[Runner, bool], None] | None = None  # shows more; writes it, too, if asked to
 

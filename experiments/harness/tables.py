@@ -67,7 +67,7 @@ Column = Callable[[Sequence[Finished]], str]
 COLUMNS: dict[str, Column] = {
     "iterations": _mean("{:.1f}".format, lambda run: run.said["iterations"]),
     "best": _mean("{:.1f}".format, lambda run: run.said["best_iteration"]),
-    "CPU s an iteration": _mean(_number, Finished.cpu_seconds),
+    "CPU s per iteration": _mean(_number, Finished.cpu_seconds),
     "learning s": _mean(_number, lambda run: run.said["optimise_seconds"]),
     "length": _mean("{:.3f}".format, lambda run: run.said["length_ratio"]),
     "derived pairs": _pairs,

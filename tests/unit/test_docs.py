@@ -46,9 +46,10 @@ def test_every_lattice_format_is_described() -> None:
 
 
 def test_pages_and_examples_are_listed() -> None:
-    index = (DOCS / "index.md").read_text("utf-8").split()
-    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.glob("[!_]*/*.md")}
-    assert pages | {page.stem for page in DOCS.glob("*.md")} <= {*index, "index"}
+    for folder, subfolders in ((DOCS, "[!_r]*/*.md"), (DOCS / "results", "*/*.md")):
+        index = (folder / "index.md").read_text("utf-8").split()
+        pages = {str(page.relative_to(folder).with_suffix("")) for page in folder.glob(subfolders)}
+        assert pages | {page.stem for page in folder.glob("*.md")} <= {*index, "index"}
     listed = (DOCS / "examples.md").read_text("utf-8")
     assert all(f"`{path.name}`" in listed for path in (REPOSITORY / "examples").glob("*.py"))
 
