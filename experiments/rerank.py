@@ -101,11 +101,11 @@ def main() -> None:
     print("", *tables, sep="\n")
     if a.write:
         text = (
-            "## n-best lists of a neural system\n\n`python experiments/rerank.py --write`\n\nLists of "
-            "a small transformer for Multi30k de-en, up to 50 candidates with 5 scores each. Weights "
-            "are learned from the 1,014 lists of the dev set, starting at 0, with the defaults of "
-            f"`hopefear rerank tune` and {a.seeds} seeds; BLEU and TER are tokenised (13a). p-values "
-            "against the first candidate of each list and against `mert`.\n\n"
+            "## n-best lists of a neural system\n\n`python experiments/rerank.py --write`\n\n"
+            "Lists of a small transformer for Multi30k de-en, up to 50 candidates with 5 scores "
+            "each. Weights are learned from the 1,014 lists of the dev set, starting at 0, with "
+            f"the defaults of `hopefear rerank tune` and {a.seeds} seeds; scores are tokenised "
+            "(13a). p-values against the first candidate of each list and against `mert`.\n\n"
         )
         write_section("reranking", "reranking", text + "\n".join(tables))
 
