@@ -4,21 +4,20 @@
 
     feature-sets Yu et al. 2013, table 4 and figure 12
     paper        the same, as in the paper
-    reasons      from the paper's way to ours, dense features
-    start        from weights of 0, or from MERT's start
-    updates      what is learned from what, sparse features
-    minibatch    figure 10: seconds, so one run at a time
+    reasons      from the paper's settings to ours, dense features
+    start        start weights: 0, or those of MERT
+    updates      what updates learn from, sparse features
+    minibatch    figure 10: wall time, so one run at a time
     tuners       tables 5 and 6, figure 11
-    full         the main row: all of the training text
-    hope-fear    MIRA instead, pairs without derivation, too
-    fairness     pairs that the model has seen
-    tags         parts of speech, too
+    full         the main result: the whole training text
+    hope-fear    MIRA on the whole training text, derivable or not
+    fairness     held-out rules and language models
+    tags         with parts of speech
     where        Liu & Huang 2014, table 6
 
-Each is one command of at most 40 minutes (--minutes), the same one goes on where it was; --corpora
-takes one corpus after the other. --write puts finished rows into docs/results/maxforce.md, and
-the learning curves beside it. How long the pairs are that can be derived: derived_pairs.py.
-What rows learn from and how: maxforce_rows.py.
+Each command takes at most 40 minutes (--minutes) and resumes when called again; --corpora selects
+some corpora. --write puts finished rows into docs/results/maxforce.md, and the learning curves
+beside it. derived_pairs.py shows the lengths of derivable pairs; maxforce_rows.py defines the rows.
 """
 
 from __future__ import annotations
@@ -63,42 +62,42 @@ from maxforce_rows import (
 
 from hopefear.analysis.plot import line_plot
 
-#: There are eight colours.
+#: Rows without a curve: a plot has eight colours.
 NOT_DRAWN = ("MIRA on training pairs, + rule-id", "MIRA, + word-edges")
 
 
 def points(run: Finished, seconds: bool) -> list[tuple[float, float]]:
-    """Dev BLEU after each iteration, or after so many seconds."""
-    own = run.said["tuner"] != "maxforce"  # it decodes the dev set to learn from it
-    found, clock = [], 0.0
+    """Returns dev BLEU by iteration or by seconds."""
+    decodes = run.report["tuner"] != "maxforce"  # batch tuners decode the dev set to learn
+    curve, clock = [], 0.0
     for record in run.records():
         clock += record.get("optimise_seconds", 0.0)
-        clock += record.get("decode_seconds", 0.0) if own else 0.0
-        found.append((round(clock, 1) if seconds else float(record["iteration"]), record["bleu"]))
-    return found
+        clock += record.get("decode_seconds", 0.0) if decodes else 0.0
+        curve.append((round(clock, 1) if seconds else float(record["iteration"]), record["bleu"]))
+    return curve
 
 
 def curves(runner: Runner) -> str:
-    """A panel for each corpus; of several seeds the mean of those iterations that all have."""
+    """Returns a plot with a panel for each corpus; means of iterations that all seeds have."""
     seconds = runner.study.name == "minibatch"
     panels = {}
     for corpus, system in runner.tasks():
         series = {}
         for setting in runner.study.settings:
             runs = [points(run, seconds) for run in runner.finished(corpus, system, setting)]
-            means = [np.mean(some, axis=0) for some in zip(*runs, strict=False)]
+            means = [np.mean(values, axis=0) for values in zip(*runs, strict=False)]
             if means and setting.label not in NOT_DRAWN:
                 series[setting.label] = [(float(x), float(y)) for x, y in means]
         if series:
             panels[corpus.title] = series
-    values = [y for series in panels.values() for some in series.values() for _, y in some]
+    values = [y for series in panels.values() for curve in series.values() for _, y in curve]
     label = "seconds" if seconds else "iteration"
     y_range = (5 * (min(values) // 5), 5 * (max(values) // 5 + 1))
     return line_plot(panels, label, "dev BLEU", log_x=False, y_range=y_range)
 
 
 def figure(runner: Runner, write: bool) -> None:
-    """Of all corpora; unlike tables, panels of others are not kept: drawn if all have runs."""
+    """Draw the curves of all corpora, if all of them have runs."""
     name = runner.study.name
     every = replace(runner, study=next(study for study in STUDIES if study.name == name))
     tasks = [task for task in every.tasks() if title_of(*task) in tables_of("maxforce", name)]

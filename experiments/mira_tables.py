@@ -6,10 +6,10 @@
     python experiments/mira_tables.py bound --run --write         # table 4.7: B and k
     python experiments/mira_tables.py dense --run --write         # tables 4.3, 4.4: MERT, PRO, … RM
 
-Each is of phrase models; `selection-hiero` and so on are the same rows of hierarchical models,
-which are smaller, search less and learn from fewer sentences, for their decoder takes ten times as
-long. Each is one command of well under 40 minutes on two cores (10 to 20), and goes on where it was
-stopped; see `harness`. Rows that several tables have are run once.
+These use phrase models; `selection-hiero` and so on have the same rows with hierarchical models,
+which are smaller and learn from fewer sentences, since their decoder takes ten times as long. Each
+command takes 10 to 20 minutes on two cores and resumes where it was stopped. Rows that several
+tables share are run once.
 """
 
 from __future__ import annotations
@@ -96,15 +96,15 @@ TABLES = [
 
 
 def studies() -> list[Study]:
-    """Every table of phrase models, and of hierarchical ones."""
-    found = []
+    """Returns every table with phrase models and with hierarchical models."""
+    studies = []
     for table in TABLES:
         columns = ("iterations", "CPU s per iteration")
         sizes = table.sizes if table.sizes.dev else Sizes(train=20_000, dev=200, test=600)
-        found.append(replace(table, columns=columns, sizes=sizes, page="online"))
-        found.append(
+        studies.append(replace(table, columns=columns, sizes=sizes, page="online"))
+        studies.append(
             replace(
-                found[-1],
+                studies[-1],
                 name=f"{table.name}-hiero",
                 title=f"{table.title}, hierarchical",
                 settings=[
@@ -116,7 +116,7 @@ def studies() -> list[Study]:
                 iterations=5,
             )
         )
-    return found
+    return studies
 
 
 if __name__ == "__main__":

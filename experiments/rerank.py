@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from harness import CORPORA, Finished, Scores, markdown, parser, place, write_section
+from harness import CORPORA, Finished, Scores, data_folders, markdown, parser, write_section
 
 import hopefear
 from hopefear.metrics.tokenizing import tokenized
@@ -76,12 +76,12 @@ def table(data: Path, kind: str, seeds: int) -> str:
             [
                 label,
                 str(len(row_runs)),
-                f"{np.mean([run.said['dev_bleu'] for run in row_runs]):.2f}",
+                f"{np.mean([run.report['dev_bleu'] for run in row_runs]):.2f}",
                 f"{np.mean(bleu):.2f}",
                 f"{np.std(bleu, ddof=1):.2f}" if len(bleu) > 1 else "-",
                 *p_values,
                 f"{np.mean([scores['test'].shown('ter', run) for run in row_runs]):.2f}",
-                f"{np.mean([run.said['seconds'] for run in row_runs]):.1f}",
+                f"{np.mean([run.report['seconds'] for run in row_runs]):.1f}",
             ]
         )
     head = [f"Multi30k de-en, {LISTS[kind]}", "runs", "dev BLEU", "test BLEU", "deviation"]
@@ -93,7 +93,7 @@ def main() -> None:
     arguments.add_argument("--seeds", type=int, default=3)
     arguments.add_argument("--lists", nargs="+", choices=LISTS, default=[*LISTS])
     a = arguments.parse_args()
-    data = place(a)["data"]
+    data = data_folders(a)["data"]
     if not (data / "data" / "neural-nbest-de-en").is_dir():
         print(f"no {data / 'data' / 'neural-nbest-de-en'}")
         return

@@ -3,10 +3,10 @@
     python experiments/search_aware.py beam-30 --run    # table 2: without bins and with all
     python experiments/search_aware.py en-zh --run      # table 7: the same, BLEU of characters
     python experiments/search_aware.py beam-4 --run     # table 2 with a beam of 4
-    python experiments/search_aware.py short --run      # PRO on sentences of less than 10 words
+    python experiments/search_aware.py short --run      # PRO on sentences of fewer than 10 words
 
-What changes in search is shown by search_aware_analyses.py, what optimising costs (table 8) by
-bench/search_aware.py.
+search_aware_analyses.py shows what changes in search, bench/search_aware.py the cost of optimising
+(table 8).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import replace
 from harness import Setting, Sizes, Study, main
 from harness.corpora import with_short_dev
 
-#: Parts of the corpora, so that a table takes about 25 minutes of two cores. A few seeds on a
-#: smaller dev set differ by more than search-aware tuning changes.
+#: Parts of the corpora, so that a table takes about 25 minutes on two cores. On a smaller dev set
+#: seeds differ by more than the effect of search-aware tuning.
 SIZES = Sizes(train=20_000, dev=300, test=800)
 HOWS = {
     "off": ("search_aware=off",),
@@ -33,7 +33,7 @@ SHORT = 10  # words
 def row(tuner: str, how: str, beam: int, *more: str) -> Setting:
     label = TUNERS[tuner] if how == "off" else f"{TUNERS[tuner]}, {how}"
     search = ("--beam", str(beam), "--pop-limit", str(max(30, 3 * beam)))
-    # All iterations: on the dev set search-aware tuning need not rise over its start.
+    # Run all iterations: search-aware tuning may improve without a better dev score.
     tune = ("--kbest", "100", "--patience", "0")
     return Setting(label, tuner, (*HOWS[how], *more), tune, search, against=TUNERS[tuner])
 

@@ -2,9 +2,9 @@
 
     python experiments/search_aware_analyses.py --write
 
-Of the first runs of MERT of `search_aware.py beam-30`, Bible zh-en, as far as they are finished:
-1-best BLEU of the final bin and of all bins on the dev set, the oracle and the diversity of k-best
-lists, and BLEU against the beam that decodes, from 1 to 100.
+For the finished first-seed MERT runs of `search_aware.py beam-30`, Bible zh-en: 1-best BLEU of the
+final bin and of all bins on the dev set, oracle and diversity of k-best lists, and test BLEU for
+decoding beams from 1 to 100.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from harness import CORPORA, RESULTS, Runner, Sizes, markdown, parser, place, write_section
+from harness import CORPORA, RESULTS, Runner, Sizes, data_folders, markdown, parser, write_section
 from search_aware import HOWS, SIZES, STUDIES, row
 
 from hopefear.analysis.plot import line_plot
@@ -45,7 +45,7 @@ def bleu(lines: Sequence[str], references: Sequence[Sequence[str]]) -> float:
 
 
 def all_bins(decoder: Any, weights: Weights, data: tuple[list[str], list[Any]]) -> float:
-    """Potential BLEU of the best partial translations of all bins: what is optimised."""
+    """Returns potential BLEU of the best partial translations of all bins, the objective."""
     sentences, references = data
     tuner = registry.get("tuner", "mert")(search_aware="potential")
     with TemporaryDirectory() as folder:
@@ -56,18 +56,18 @@ def all_bins(decoder: Any, weights: Weights, data: tuple[list[str], list[Any]]) 
         )  # fmt: skip
         requests = (Request(sentence, weights, spans=True) for sentence in sentences)
         store.add(0, decoder.decode_all(requests), weights)
-        found = store.pool().candidates
-        assert found is not None
-        return 100 * found.corpus_score(store.metric, found.vector(weights))
+        candidates = store.pool().candidates
+        assert candidates is not None
+        return 100 * candidates.corpus_score(store.metric, candidates.vector(weights))
 
 
 def analyses(runner: Runner, write: bool) -> None:
-    """Of MERT's first runs, as far as they are finished."""
+    """Analyse the finished first-seed runs of MERT."""
     corpus = CORPORA["zh-en"]
     settings = [row("mert", how, 30) for how in HOWS]
-    found = {s.label: runner.folder(corpus, "phrase", s, 1) for s in settings}
-    found = {label: run for label, run in found.items() if (run / "weights.tsv").exists()}
-    if not found:
+    folders = {s.label: runner.folder(corpus, "phrase", s, 1) for s in settings}
+    runs = {label: run for label, run in folders.items() if (run / "weights.tsv").exists()}
+    if not runs:
         print("no finished run of mert; first: python experiments/search_aware.py beam-30 --run")
         return
     model = Model.load(runner.model(corpus, "phrase", ()))
@@ -77,7 +77,7 @@ def analyses(runner: Runner, write: bool) -> None:
         parts[part] = (lines_of(source), list(zip(*map(lines_of, references), strict=True)))
     decoder = model.decoder(beam=30, pop_limit=90)
     bins, lists, curves = [], [], {}
-    for label, run in found.items():
+    for label, run in runs.items():
         weights = Weights.load(run / "weights.tsv")
         best: dict[str, list[list[str]]] = {}
         for part, (sentences, _) in parts.items():
@@ -104,8 +104,8 @@ def analyses(runner: Runner, write: bool) -> None:
             sentences, references = parts["test"]
             texts = []
             for forest in other.forests(sentences, weights):
-                one = kbest(forest, weights, 1)
-                texts.append(one[0].text if one else "")
+                derivations = kbest(forest, weights, 1)
+                texts.append(derivations[0].text if derivations else "")
             curves[label].append((float(beam), bleu(texts, references)))
     tables = "\n".join(
         [
@@ -143,12 +143,14 @@ def analyses(runner: Runner, write: bool) -> None:
 def main() -> None:
     made = parser(__doc__)
     for part in ("train", "dev", "test"):
-        made.add_argument(f"--{part}", type=int, default=SIZES.of(part), help="as of the runs")
-    made.add_argument("--iterations", type=int, default=6, help="of the runs")
+        made.add_argument(
+            f"--{part}", type=int, default=SIZES.of(part), help="sentences, as in the runs"
+        )
+    made.add_argument("--iterations", type=int, default=6, help="iterations of the runs")
     a = made.parse_args()
     sizes = Sizes(a.train, a.dev, a.test)
     study = replace(STUDIES[0], sizes=sizes, iterations=a.iterations)
-    analyses(Runner(study, **place(a)), a.write)
+    analyses(Runner(study, **data_folders(a)), a.write)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,11 @@
 
 On the built-in world. Curves: each of the four updates, dense features and rule ids, learns from
 the bitext that the model was trained on, without a pair's own rules; BLEU of the development set
-after each iteration. Invalid: of the mistakes that an update is about the share where the good
-derivation has the higher score, in all iterations. What an iteration costs: bench/violation.py.
+after each iteration. Invalid: the share of violations whose good derivation already has the higher
+score, over all iterations. bench/violation.py measures the cost of an iteration.
 
-The steps are the paper's own (eta 1), under which the start weights are soon forgotten; the tuners'
-default is smaller. A command that was stopped goes on when it is given again.
+Steps have the paper's size (eta 1), which soon overwrites the start weights; the tuners' default is
+smaller. A command that was stopped resumes when it is called again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Records = list[dict[str, Any]]
 
 
 class World:
-    """The built-in world, and a model of it."""
+    """The built-in world with a model trained on it."""
 
     def __init__(self, a: argparse.Namespace) -> None:
         self.a = a
@@ -47,7 +47,7 @@ class World:
             (self.folder / "ready").touch()
 
     def run(self, update: str, beam: int, iterations: int) -> Records:
-        """Records of a run, made now or before."""
+        """Returns the records of a run; makes or resumes it if need be."""
         a = self.a
         run = self.folder / f"{update}-{a.examples}-{beam}-{iterations}-{a.seed}"
         words = [
@@ -130,19 +130,21 @@ def picture(a: argparse.Namespace, name: str, text: str) -> None:
 def main() -> None:
     known = {"curves": curves, "invalid": invalid}
     made = parser(__doc__)
-    made.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(known)}")
-    made.add_argument("--train", type=int, default=3000, help="pairs of the world's bitext")
-    made.add_argument("--dev", type=int, default=200)
+    made.add_argument(
+        "tables", nargs="*", metavar="TABLE", help=f"tables to make: {', '.join(known)}"
+    )
+    made.add_argument("--train", type=int, default=3000, help="number of training pairs")
+    made.add_argument("--dev", type=int, default=200, help="number of dev sentences")
     made.add_argument("--examples", type=int, default=1000, help="reachable pairs to learn from")
     made.add_argument("--beam", type=int, default=30)
     made.add_argument("--iterations", type=int, default=10)
     made.add_argument("--invalid-iterations", type=int, default=3)
     made.add_argument("--seed", type=int, default=1)
-    made.add_argument("--minutes", type=float, default=120.0, help="when to stop")
+    made.add_argument("--minutes", type=float, default=120.0, help="time limit")
     a = made.parse_args()
-    wrong = [name for name in a.tables if name not in known]
-    if wrong:
-        made.error(f"no table {wrong[0]}; there are {', '.join(known)}")
+    unknown = [name for name in a.tables if name not in known]
+    if unknown:
+        made.error(f"no table {unknown[0]}; choose from {', '.join(known)}")
     for name in a.tables or known:
         text = known[name](a)
         print(f"\n{text}")
