@@ -15,7 +15,8 @@ Tables of model.toml: `[text.source]`, `[text.target]`; `[tagger]`, the name of 
 words, and the tools it was trained with; `[decoder]`, the decoder's options where
 they are not its defaults, and in `[decoder.features]` the names and units of an imported model's
 features; `[lms]`, feature names and files of the language models (default: lm = "lm.bin");
-`[features.NAME]`, a registered feature template that is on, with its options (docs/features.md);
+`[features.NAME]`, a registered feature template that is on, with its options
+(docs/reference/features.md);
 `[training]` or `[imported]`, where it comes from.
 """
 

@@ -40,7 +40,9 @@ class TuneOptions(DecoderOverrides, TrainingOptions, LoopOptions):
     )
     model: Path | None = option(None, metavar="DIR", help="the model directory")
     decoder: str | None = option(
-        None, metavar="COMMAND", help="decode with this command instead, see docs/tuning.md"
+        None,
+        metavar="COMMAND",
+        help="decode with this command instead, see docs/guides/other-systems.md",
     )
     stream_decoder: str | None = option(
         None,

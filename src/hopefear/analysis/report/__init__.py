@@ -2,5 +2,5 @@
 
 `runs` reads run directories, `outputs` translates a text with each of them and compares, `charts`
 and `derivations` draw, `tables`, `learning` and `examples` write the parts of the page, `page` puts
-them together. See docs/report.md.
+them together. See docs/guides/report.md.
 """
