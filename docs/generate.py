@@ -130,7 +130,7 @@ def page(title: str, about: str, kind: str) -> str:
             parts.append(f"\n<!-- {name} -->\n{rows}<!-- end -->\n")
         if kind == "system":
             rows = table(config.fields_of(get_system(name).extract_options))
-            parts.append(f"\nOf extraction:\n\n{rows}")
+            parts.append(f"\nOptions of the extraction:\n\n{rows}")
     return "".join(parts)
 
 
@@ -143,40 +143,42 @@ def pages() -> dict[str, str]:
     text = table(config.fields_of(TextOptions), command=True)
     return {
         "commands": page(
-            "Options of the commands",
-            "A config file (`--config`) and `--set` have the names without dashes in front, and "
-            "with `_` for `-`\ninside. What every command has (`--json` if it reports something):"
-            "\n\n" + common.rstrip(),
+            "Commands and their options",
+            "In a config file (`--config`) and with `--set`, options have their names without the "
+            "leading dashes and\nwith `_` in place of `-`. Every command has these options "
+            "(`--json` only if it reports something):\n\n" + common.rstrip(),
             "command",
         ),
         "tuners": page(
             "Options of the tuners",
-            "Given with `--set KEY=VALUE`, or in a table of a config file (`[tune.mert]`). What "
-            "the tuners do is in\n[Tuners](../tuners.md).",
+            "Given with `--set KEY=VALUE`, or in a table of a config file (`[tune.mert]`). The "
+            "methods are described in\n[Tuners](../reference/tuners/index.md).",
             "tuner",
         ),
         "metrics": page(
             "Options of the metrics",
             "Given with `--set metric.KEY=VALUE`, or in a table of a config file (`[tune.bleu]`). "
-            "What the metrics\nmeasure is in [Metrics](../metrics.md).",
+            "The metrics are\ndefined in [Metrics](../reference/metrics.md).",
             "metric",
         ),
         "features": page(
             "Options of the feature templates",
             "Given as `--templates NAME:option=value`, or in `model.toml` (`[features.NAME]`). "
-            "What fires is in\n[Features](../features.md).",
+            "The "
+            "templates are described\nin [Feature templates](../reference/features.md).",
             "feature",
         ),
         "systems": page(
             "Options of the systems",
-            "Options of search are given with `--options KEY=VALUE`, or in `model.toml` "
-            "(`[decoder]`); those of\nextraction are options of `hopefear extract` and `train`.",
+            "Options of the search are given with `--options KEY=VALUE`, or in `model.toml` "
+            "(`[decoder]`); those of\nthe extraction are options of `hopefear extract` and "
+            "`train`.",
             "system",
         ),
         "tokenizers": page(
-            "Text steps: tokenizers and their options",
-            f"Of one side of a model (`[text.source]`, `[text.target]` in `model.toml`), and of "
-            f"`hopefear text tokenize`:\n\n{text.rstrip()}",
+            "Text steps and tokenizers",
+            f"Options of one side of a model (`[text.source]`, `[text.target]` in `model.toml`) "
+            f"and of `hopefear text tokenize`:\n\n{text.rstrip()}",
             "tokenizer",
         ),
     }

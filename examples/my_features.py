@@ -1,4 +1,4 @@
-"""Feature templates of one's own, from a file that is given as --plugin (docs/features.md).
+"""Feature templates of one's own, from a file that is given as --plugin (docs/guides/extending.md).
 
 A template looks at a rule where it is used (`RuleUse`: the sentence, the span, the two sides, the
 inner alignment, scores and counts) and gives names and values. It is asked once for each rule at

@@ -1,4 +1,4 @@
-"""A tagger of one's own, from a file that is given as --plugin (docs/features.md).
+"""A tagger of one's own, from a file that is given as --plugin (docs/reference/features.md).
 
 A tagger is asked for the tags of a sentence's words, as the model has them. This one needs no data:
 for a language that has no tagger, forms and endings tell a good deal about a word.

@@ -1,13 +1,13 @@
-"""All batch tuners on two tasks: BLEU on new text, and what is more than chance.
+"""All batch tuners on two tasks: BLEU on new text, with significance.
 
 For Multi30k fr-en and the Bible zh-en (tokenised and aligned) a phrase-based model is trained once;
 each tuner learns its weights from the beginning of the dev set with each seed, and the test set is
 translated with the result.
 
-    python experiments/batch_tuners.py --run            # at most 40 minutes; again: goes on
-    python experiments/batch_tuners.py --run --write    # also into docs/results.md
+    python experiments/batch_tuners.py --run            # at most 40 minutes; call again to resume
+    python experiments/batch_tuners.py --run --write    # also into docs/results
 
-Without --run only what was finished before is shown. Everything lies in experiments/out.
+Without --run it shows finished runs only. All files are in experiments/out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ STUDY = Study(
     corpora=("fr-en", "zh-en"),
     sizes=Sizes(dev=400),
     iterations=8,
-    columns=("iterations", "CPU s an iteration", "learning s"),
+    columns=("iterations", "CPU s per iteration", "learning s"),
+    page="batch-tuners",
 )
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Whether the pairs that forced decoding derives are like all others, by their lengths.
+"""Lengths of the training pairs that forced decoding derives, compared with all pairs.
 
     python experiments/derived_pairs.py --write
 
-Of the training text, with the models of maxforce.py, in folds, with the phrases that MAXFORCE has
-at weights of 0. A command that was stopped makes no model again.
+Uses the models of maxforce.py, folds, and the phrases that MAXFORCE has at weights of 0.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from harness import (
     Runner,
     Sizes,
     Study,
+    data_folders,
     markdown,
     parser,
-    place,
     write_section,
 )
 from harness.calls import forced
@@ -31,7 +30,7 @@ LENGTHS = ((1, 10), (11, 20), (21, 30), (31, None))
 
 
 def forced_report(runner: Runner, corpus: Corpus) -> Path:
-    """What forced decoding says of the training text, with the phrases that MAXFORCE has at 0."""
+    """Returns the report of forced decoding of the training text."""
     size = runner.study.sizes.of("train") or "all"
     report = runner.out / "text" / f"{corpus.name}-derived-{size}.tsv"
     if not report.exists():
@@ -44,12 +43,12 @@ def forced_report(runner: Runner, corpus: Corpus) -> Path:
 
 
 def ratio(words: Sequence[tuple[int, int]]) -> str:
-    """Target words for a source word."""
+    """Returns target words per source word."""
     return f"{sum(t for _, t in words) / max(sum(s for s, _ in words), 1):.3f}"
 
 
 def derived_lengths(runner: Runner) -> str:
-    """Whether pairs that can be derived are like all others, by the length of their sources."""
+    """Returns a table of all and derived pairs by source length."""
     rows = []
     for corpus, _ in runner.tasks():
         counts = []
@@ -77,18 +76,19 @@ def main() -> None:
     made = parser(__doc__)
     made.add_argument("--corpora", nargs="+", choices=CORPORA, default=TASKS)
     made.add_argument("--train", type=int, default=0, help="training pairs; 0: all")
-    made.add_argument("--minutes", type=float, default=120.0, help="when to stop")
+    made.add_argument("--minutes", type=float, default=120.0, help="time limit")
     a = made.parse_args()
     study = Study("derived pairs", "", [], a.corpora, sizes=Sizes(train=a.train or None))
-    text = derived_lengths(Runner(study, **place(a), minutes=a.minutes))
+    text = derived_lengths(Runner(study, **data_folders(a), minutes=a.minutes))
     print(f"\n{text}")
     if a.write:
         section = (
-            "## Pairs that can be derived\n\n`python experiments/derived_pairs.py --write`: of the "
-            "training text, in folds, with 20 phrases of a source phrase. Prefixes are of pairs "
-            "that cannot be derived as a whole.\n\n"
+            "## Which training pairs can be derived\n\n`python experiments/derived_pairs.py "
+            "--write`\n\nTraining pairs by the number of source words; decoded in folds, with 20 "
+            "phrases per source phrase. 'Prefixes' are those of pairs that cannot be derived as a "
+            "whole.\n\n"
         )
-        write_section("derived pairs", section + text)
+        write_section("maxforce", "derived pairs", section + text)
 
 
 if __name__ == "__main__":

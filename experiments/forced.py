@@ -1,12 +1,12 @@
-"""What forced decoding reaches of Bible zh-en and es-en: table 3 and figures 6 and 7 of Yu et al.
-2013, CPU seconds and memory.
+"""Reachability of Bible zh-en and es-en under forced decoding: table 3 and figures 6 and 7 of Yu et
+al. 2013, with CPU seconds and memory.
 
     python experiments/forced.py --train 2000 --sentences 200      a try
-    python experiments/forced.py --write                           everything, into docs/results.md
+    python experiments/forced.py --write                           all, into docs/results
 
 Models have all phrases of the training text (`--limit 0`); they are made once and kept in
-experiments/out. The table is of the training text, the figures of a sample of it with the widest
-distortion limits, which take the most time. A command that was stopped trains no model again.
+experiments/out. The figures use a sample of the training text, because wide distortion limits take
+most of the time.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from harness import (
     Runner,
     Sizes,
     Study,
+    data_folders,
     markdown,
     parser,
-    place,
     write_section,
 )
 from harness.calls import forced
@@ -39,21 +39,26 @@ HEAD = ("pairs", "full", "words", "+prefix", "words", "gave up", "CPU s", "ms a 
 
 
 def sample(paths: Sequence[Path], size: int, folder: Path) -> list[Path]:
-    """Every k-th line of parallel files, so many that there are about `size`; 0: all."""
+    """Returns about `size` lines of parallel files, every k-th; 0: all."""
     if not size:
         return list(paths)
     with open_input(paths[0]) as file:
         step = max(1, sum(1 for _ in file) // size)
     folder.mkdir(parents=True, exist_ok=True)
-    made = []
+    targets = []
     for path in paths:
-        made.append(folder / path.name.removesuffix(".gz"))
+        targets.append(folder / path.name.removesuffix(".gz"))
         with open_input(path) as file:
-            made[-1].write_bytes(b"".join(islice(file, 0, step * size, step)))
-    return made
+            targets[-1].write_bytes(b"".join(islice(file, 0, step * size, step)))
+    return targets
+
+
+def _limit(limit: int | str) -> str:
+    return f"limit {limit}" if int(limit) >= 0 else "no limit"
 
 
 def row(label: str, report: dict[str, Any]) -> list[str]:
+    """Returns the cells of a row."""
     both = shares(report)
     cpu = report["cpu_seconds"]
     cells = [f"{share:.1%}" for name in ("full", "+prefix") for share in both[name]]
@@ -69,12 +74,17 @@ def main() -> None:
     made.add_argument("--train", type=int, default=0, help="pairs to train on; 0: all")
     made.add_argument("--sentences", type=int, default=0, help="pairs for the table; 0: all")
     made.add_argument("--sample", type=int, default=2000, help="pairs for the figures")
-    made.add_argument("--max-states", type=int, default=100_000, help="of the figures' searches")
+    made.add_argument(
+        "--max-states",
+        type=int,
+        default=100_000,
+        help="limit of states in the searches for figures",
+    )
     made.add_argument("--threads", type=int, default=2)
-    made.add_argument("--minutes", type=float, default=120.0, help="when to stop")
+    made.add_argument("--minutes", type=float, default=120.0, help="time limit")
     a = made.parse_args()
     study = Study("forced", "What forced decoding reaches", [], sizes=Sizes(train=a.train or None))
-    runner = Runner(study, **place(a), minutes=a.minutes, jobs=a.threads)
+    runner = Runner(study, **data_folders(a), minutes=a.minutes, jobs=a.threads)
     parts = []
     for name in a.corpora:
         corpus = CORPORA[name]
@@ -109,18 +119,18 @@ def main() -> None:
             for keys in [[str(limit) for limit in LIMITS]]
             for here in report["lengths"]
         ]
-        head = [f"limit {limit}" if limit >= 0 else "no limit" for limit in LIMITS]
+        head = [_limit(limit) for limit in LIMITS]
         text = markdown([f"{corpus.title}, limit 6", *HEAD], rows)
-        text += f"\n{report['sentences']:,} training pairs by source words"
-        hits = [f"{n:,} at limit {x}" for x, n in report["limit_hits_by_limit"].items() if n]
-        text += f"; searches that gave up at {a.max_states:,} states, counted as not reachable: "
-        text += f"{', '.join(hits) or 'none'}\n\n"
+        text += f"\n{report['sentences']:,} training pairs by number of source words"
+        hits = [f"{n:,} at {_limit(x)}" for x, n in report["limit_hits_by_limit"].items() if n]
+        text += f". Searches stopped at {a.max_states:,} states count as not reachable: "
+        text += f"{', '.join(hits) or 'none'}.\n\n"
         text += markdown(["words", "pairs", *head, "derivations, limit 6"], lengths)
         for figure in ("reachability", "derivations"):
             picture = f"forced-{name}-{figure}.svg"
             text += f"\n![{corpus.title}: {figure} by length]({picture})\n"
             if a.write:
-                shutil.copyfile(plots / f"{figure}.svg", RESULTS.parent / picture)
+                shutil.copyfile(plots / f"{figure}.svg", RESULTS / picture)
         print("\n" + text, flush=True)
         parts.append(text)
     if a.write:
@@ -128,11 +138,11 @@ def main() -> None:
         command = "python experiments/forced.py --write"
         command += f" --sentences {a.sentences}" if a.sentences else ""
         write_section(
+            "forced-decoding",
             "forced",
-            f"## What forced decoding reaches\n\n`{command}`: phrase models "
-            f"of {train} training pairs with all their phrases. Shares of sentences and of source "
-            "words; the rows of 'words' and '+prefix' are those of Yu et al. 2013, table 3; the "
-            "figures are their figures 6 and 7.\n\n" + "\n".join(parts),
+            f"## Reachability\n\n`{command}`\n\nPhrase models of {train} training pairs with all "
+            "their phrases. 'full' and '+prefix' are shares of pairs, each followed by the share "
+            "of source words (Yu et al. 2013, table 3, figures 6 and 7).\n\n" + "\n".join(parts),
         )
 
 

@@ -1,7 +1,7 @@
 """Lattices decoded once (Wisniewski & Yvon 2013): table 1 and figures 1, 3 and 4.
 
-    python experiments/lattice_svm.py lattice-svm --run --write     # quality and time beside MERT
-    python experiments/lattice_svm.py lattice-svm-curves --run --write     # docs/lattice-svm-*.svg
+    python experiments/lattice_svm.py lattice-svm --run --write     # quality and time
+    python experiments/lattice_svm.py lattice-svm-curves --run --write     # with figures
 
 Multi30k fr-en and Bible zh-en. The curves follow plain and averaged descent over 4,200 updates:
 the structured loss (figure 1), BLEU in the lattices and on the test set, with MERT's as a line
@@ -32,7 +32,7 @@ MERT = Setting("MERT", "mert")
 NAME = "lattice-svm"
 TABLE = Study(
     NAME,
-    "Lattices decoded once (Wisniewski & Yvon 2013, table 1)",
+    "lattice-svm and MERT (Wisniewski & Yvon 2013, table 1)",
     [
         MERT,
         Setting("batch MIRA", "batch-mira"),
@@ -44,14 +44,15 @@ TABLE = Study(
     sizes=Sizes(dev=400),
     iterations=10,
     columns=("iterations", "decodings", "CPU s decoding", "CPU s learning"),
-    text="Dev BLEU of the last three rows is that of the lattices, not of a search.",
+    text="Dev BLEU of the last three rows is that of the lattices, not of a new search.",
+    page=NAME,
 )
 STEP = 100  # updates between two points of a curve
 CURVE = (f"every={STEP}",)
 KEPT = ("--keep-pool", "--patience", "0", "--tolerance", "0")
 CURVES = Study(
     "lattice-svm-curves",
-    "Along the way of lattice-svm (Wisniewski & Yvon 2013, figures 1, 3 and 4)",
+    "Learning curves (Wisniewski & Yvon 2013, figures 1, 3 and 4)",
     [
         Setting("averaged", NAME, CURVE, KEPT),
         Setting("plain", NAME, (*CURVE, "average=false"), KEPT),
@@ -66,16 +67,18 @@ CURVES = Study(
         for name in ("loss", "bleu", "linear")
         for corpus in CORPORA
     ),
+    page=NAME,
 )
 
 
 def decodings(runs: Sequence[Finished]) -> str:
-    """Of the dev set; the others decode it with the weights of every iteration."""
-    counts = [run.said.get("decodings", run.said["iterations"] + 1) for run in runs]
+    """Returns the mean number of decodings of the dev set; others decode in every iteration."""
+    counts = [run.report.get("decodings", run.report["iterations"] + 1) for run in runs]
     return f"{np.mean(counts):.1f}"
 
 
 def cpu(phase: str, runs: Sequence[Finished]) -> str:
+    """Returns the mean CPU seconds of a phase."""
     key = f"{phase}_cpu_seconds"
     return f"{np.mean([sum(r.get(key, 0.0) for r in run.records()) for run in runs]):.1f}"
 
@@ -86,7 +89,7 @@ COLUMNS["CPU s learning"] = partial(cpu, "optimise")
 
 
 class Curve:
-    """What can be known of a run's iterations without decoding, and the test set decoded."""
+    """Curves of a run's iterations: scores of its lattices, and of the decoded test set."""
 
     def __init__(self, runner: Runner, corpus: Corpus, setting: Setting, run: Finished) -> None:
         self.runner, self.corpus, self.setting, self.run = runner, corpus, setting, run
@@ -102,27 +105,27 @@ class Curve:
         return Weights.load(self.run.path / "iterations" / f"{iteration:02d}.tsv")
 
     def losses(self) -> list[tuple[float, float]]:
-        """Eq. 5 of the lattices of the whole set."""
+        """Returns the objective (eq. 5) over all lattices."""
         tuner, loss = LatticeSvm(), LinearLoss(self.references, LatticeSvm().order)
         made = (
             loss.lattice(forest, number, self.weights(1), density=tuner.density)
             for number, forest in enumerate(self.forests)
         )
-        lattices = [one for one in made if one is not None]
+        lattices = [lattice for lattice in made if lattice is not None]
         return [
             (self.updates(i), objective(lattices, self.weights(i), tuner.l2))
             for i in range(1, self.count)
         ]
 
     def linear(self) -> list[tuple[float, float]]:
-        """The linear score of the best translations, of 100 for each reference word."""
+        """Returns the linear score of the best translations, 100 per reference word at most."""
         metric = create("linear-ngram", {"clip": False})
         prepared = metric.prepare(self.references)
 
         def value(iteration: int) -> float:
             weights = self.weights(iteration)
             best = in_order(lambda forest: viterbi(forest, weights), self.forests)
-            texts = ["" if one is None else one.text for one in best]
+            texts = ["" if derivation is None else derivation.text for derivation in best]
             return 100 * float(metric.corpus_score(prepared.statistics(texts)))
 
         return [(self.updates(i), value(i)) for i in range(1, self.count)]
@@ -142,13 +145,13 @@ class Curve:
                 weights = self.run.path / "iterations" / f"{i:02d}.tsv"
                 self.runner.call(translate, output, self.corpus, model, weights, source)
             lines = output.read_text("utf-8").splitlines()
-            run = Finished(output, self.run.said, lines)
+            run = Finished(output, self.run.report, lines)
             found.append((self.updates(i), score.shown("bleu", run)))
         return found
 
 
 def mert_line(runner: Runner, corpus: Corpus, curve: Curve) -> dict[str, list[tuple[float, float]]]:
-    """Its mean test BLEU, if the table has been run with the same sizes."""
+    """Returns a line at MERT's mean test BLEU, if the table has runs with the same sizes."""
     study = replace(runner.study, iterations=TABLE.iterations)
     runs = replace(runner, study=study).finished(corpus, "phrase", MERT)
     if not runs:
@@ -159,7 +162,7 @@ def mert_line(runner: Runner, corpus: Corpus, curve: Curve) -> dict[str, list[tu
 
 
 def figures(runner: Runner, write: bool) -> None:
-    """Written beside docs/results.md."""
+    """Write the figures beside the page."""
     if not write:
         return
     for corpus, system in runner.tasks():
@@ -185,7 +188,7 @@ def figures(runner: Runner, write: bool) -> None:
 
 def draw(corpus: Corpus, name: str, unit: str, series: Series) -> None:
     ys = [y for points in series.values() for _, y in points]
-    path = RESULTS.parent / f"lattice-svm-{name}-{corpus.name}.svg"
+    path = RESULTS / f"lattice-svm-{name}-{corpus.name}.svg"
     limits = (float(np.floor(min(ys))), float(np.ceil(max(ys))))
     plot = line_plot({corpus.title: series}, "updates", unit, log_x=False, y_range=limits)
     path.write_text(plot, encoding="utf-8")

@@ -4,21 +4,20 @@
 
     feature-sets Yu et al. 2013, table 4 and figure 12
     paper        the same, as in the paper
-    reasons      from the paper's way to ours, dense features
-    start        from weights of 0, or from MERT's start
-    updates      what is learned from what, sparse features
-    minibatch    figure 10: seconds, so one run at a time
+    reasons      from the paper's settings to ours, dense features
+    start        start weights: 0, or those of MERT
+    updates      what updates learn from, sparse features
+    minibatch    figure 10: wall time, so one run at a time
     tuners       tables 5 and 6, figure 11
-    full         the main row: all of the training text
-    hope-fear    MIRA instead, pairs without derivation, too
-    fairness     pairs that the model has seen
-    tags         parts of speech, too
+    full         the main result: the whole training text
+    hope-fear    MIRA on the whole training text, derivable or not
+    fairness     held-out rules and language models
+    tags         with parts of speech
     where        Liu & Huang 2014, table 6
 
-Each is one command of at most 40 minutes (--minutes), the same one goes on where it was; --corpora
-takes one corpus after the other. --write puts what is finished into docs/results.md, and the
-learning curves beside it. How long the pairs are that can be derived: derived_pairs.py.
-What rows learn from and how: maxforce_rows.py.
+Each command takes at most 40 minutes (--minutes) and resumes when called again; --corpora selects
+some corpora. --write puts finished rows into docs/results/maxforce.md, and the learning curves
+beside it. derived_pairs.py shows the lengths of derivable pairs; maxforce_rows.py defines the rows.
 """
 
 from __future__ import annotations
@@ -63,53 +62,55 @@ from maxforce_rows import (
 
 from hopefear.analysis.plot import line_plot
 
-#: There are eight colours.
+#: Rows without a curve: a plot has eight colours.
 NOT_DRAWN = ("MIRA on training pairs, + rule-id", "MIRA, + word-edges")
 
 
 def points(run: Finished, seconds: bool) -> list[tuple[float, float]]:
-    """Dev BLEU after each iteration, or after so many seconds."""
-    own = run.said["tuner"] != "maxforce"  # it decodes the dev set to learn from it
-    found, clock = [], 0.0
+    """Returns dev BLEU by iteration or by seconds."""
+    decodes = run.report["tuner"] != "maxforce"  # batch tuners decode the dev set to learn
+    curve, clock = [], 0.0
     for record in run.records():
         clock += record.get("optimise_seconds", 0.0)
-        clock += record.get("decode_seconds", 0.0) if own else 0.0
-        found.append((round(clock, 1) if seconds else float(record["iteration"]), record["bleu"]))
-    return found
+        clock += record.get("decode_seconds", 0.0) if decodes else 0.0
+        curve.append((round(clock, 1) if seconds else float(record["iteration"]), record["bleu"]))
+    return curve
 
 
 def curves(runner: Runner) -> str:
-    """A panel for each corpus; of several seeds the mean of those iterations that all have."""
+    """Returns a plot with a panel for each corpus; means of iterations that all seeds have."""
     seconds = runner.study.name == "minibatch"
     panels = {}
     for corpus, system in runner.tasks():
         series = {}
         for setting in runner.study.settings:
             runs = [points(run, seconds) for run in runner.finished(corpus, system, setting)]
-            means = [np.mean(some, axis=0) for some in zip(*runs, strict=False)]
+            means = [np.mean(values, axis=0) for values in zip(*runs, strict=False)]
             if means and setting.label not in NOT_DRAWN:
                 series[setting.label] = [(float(x), float(y)) for x, y in means]
         if series:
             panels[corpus.title] = series
-    values = [y for series in panels.values() for some in series.values() for _, y in some]
+    values = [y for series in panels.values() for curve in series.values() for _, y in curve]
     label = "seconds" if seconds else "iteration"
     y_range = (5 * (min(values) // 5), 5 * (max(values) // 5 + 1))
     return line_plot(panels, label, "dev BLEU", log_x=False, y_range=y_range)
 
 
 def figure(runner: Runner, write: bool) -> None:
-    """Of all corpora; unlike tables, panels of others are not kept: drawn if all have runs."""
+    """Draw the curves of all corpora, if all of them have runs."""
     name = runner.study.name
     every = replace(runner, study=next(study for study in STUDIES if study.name == name))
-    tasks = [task for task in every.tasks() if title_of(*task) in tables_of(name)]
+    tasks = [task for task in every.tasks() if title_of(*task) in tables_of("maxforce", name)]
     if write and all(every.has_runs(*task) for task in tasks):
-        path = RESULTS.parent / f"maxforce-{name}.svg"
+        path = RESULTS / f"maxforce-{name}.svg"
         path.write_text(curves(every), encoding="utf-8")
 
 
-COLUMNS = ("derived pairs", "% updated", "features", "best", "CPU s an iteration")
-BEAMS = "Beams of 30 hypotheses on Multi30k, 100 on the Bible."
-SUBSET = f"Learned from {PAIRS:,} training pairs in folds, or as many as there are. {BEAMS}"
+COLUMNS = ("derived pairs", "% updated", "features", "best", "CPU s per iteration")
+SUBSET = (
+    f"Rows that learn from training pairs use {PAIRS:,} of them, in folds, or all if fewer can be "
+    "derived."
+)
 
 DENSELY = maxforce("20 phrases, no prefixes, rates", ())
 EVERYTHING = maxforce("+ non-local")
@@ -121,7 +122,7 @@ MIRA_ALL_PAIRS = replace(mira("MIRA on training pairs", pairs=None), iterations=
 STUDIES = [
     Study(
         "feature-sets",
-        "MAXFORCE: what features bring",
+        "Feature sets",
         [
             MERT,
             maxforce("MAXFORCE, dense", ()),
@@ -134,13 +135,13 @@ STUDIES = [
         ],
         corpora=("fr-en", "zh-en", "es-en"),
         seeds=1,
-        text=f"{SUBSET} Yu et al. 2013, table 4 and figure 12.\n\n"
+        text=f"{SUBSET} Compare Yu et al. 2013, table 4 and figure 12.\n\n"
         "![learning curves](maxforce-feature-sets.svg)",
         after=figure,
     ),
     Study(
         "paper",
-        "MAXFORCE as in the paper: what features bring",
+        "Feature sets with the paper's settings",
         [
             MERT,
             paper("as in the paper, dense", ()),
@@ -150,11 +151,11 @@ STUDIES = [
         ],
         corpora=("fr-en",),
         seeds=1,
-        text=f"One rate, all phrases of the table, prefixes. {SUBSET}",
+        text=f"One learning rate, all phrases of the table, prefixes. {SUBSET}",
     ),
     Study(
         "reasons",
-        "MAXFORCE: from the paper's way to ours",
+        "From the paper's settings to ours",
         [
             MERT,
             paper("as in the paper", ()),
@@ -188,7 +189,7 @@ STUDIES = [
     ),
     Study(
         "start",
-        "MAXFORCE: where to begin",
+        "Start weights",
         [
             MERT,
             replace(DENSELY, label="from 0, dense"),
@@ -198,12 +199,12 @@ STUDIES = [
         ],
         corpora=("fr-en", "zh-en"),
         columns=("length", *COLUMNS),
-        text=f"{SUBSET} MERT begins with the weights that `hopefear train` gives, and so do the "
-        "rows that say so, with a factor of 0.1 for all steps; iteration 0 may be the best one.",
+        text=f"{SUBSET} MERT starts from the default weights of `hopefear train`. 'From MERT's "
+        "start' uses them too, with all steps multiplied by 0.1; its result may be iteration 0.",
     ),
     Study(
         "updates",
-        "MAXFORCE: what updates are about",
+        "What updates learn from",
         [
             MERT,
             maxforce("max-violation", LOCAL),
@@ -232,7 +233,7 @@ STUDIES = [
     ),
     Study(
         "minibatch",
-        "MAXFORCE: minibatches and threads",
+        "Minibatches and threads",
         [
             MERT,
             *(
@@ -251,14 +252,14 @@ STUDIES = [
         seeds=1,
         jobs=1,
         columns=(*COLUMNS[:-1], "learning s"),
-        text="All features, 1,032 reachable pairs (Yu et al. 2013, figure 10). Seconds are of the "
-        "wall, one run at a time: of MERT decoding and learning, of MAXFORCE learning alone.\n\n"
+        text="All features, 1,032 reachable pairs (Yu et al. 2013, figure 10). Seconds are wall "
+        "time, one run at a time: decoding and learning for MERT, learning for MAXFORCE.\n\n"
         "![dev BLEU by seconds](maxforce-minibatch.svg)",
         after=figure,
     ),
     Study(
         "tuners",
-        "MAXFORCE and tuners that learn from the dev set",
+        "Tuners that learn from the dev set",
         [
             MERT,
             PRO,
@@ -270,27 +271,27 @@ STUDIES = [
         ],
         corpora=TASKS,
         seeds=1,
-        text=f"{SUBSET} Medium: the 3,000 most frequent features of clusters at each iteration. "
-        "PRO's sparse rows begin with its dense weights and learn from 30-best lists. Yu et al. "
-        "2013, tables 5 and 6, figure 11.\n\n![learning curves](maxforce-tuners.svg)",
+        text=f"{SUBSET} Medium: the 3,000 most frequent cluster features of each iteration. PRO "
+        "with sparse features starts from its dense weights and learns from 30-best lists. Compare "
+        "Yu et al. 2013, tables 5 and 6, figure 11.\n\n![learning curves](maxforce-tuners.svg)",
         after=figure,
     ),
     Study(
         "full",
-        "MAXFORCE on all of the training text",
+        "MAXFORCE on the whole training text",
         [
             MERT,
             ALL_PAIRS,
             then_mert(ALL_PAIRS, "MAXFORCE, then MERT"),
         ],
         corpora=TASKS,
-        text=f"All features, all pairs that can be derived. {BEAMS}\n\n"
+        text="All features, all pairs that can be derived.\n\n"
         "![learning curves](maxforce-full.svg)",
         after=figure,
     ),
     Study(
         "hope-fear",
-        "MIRA on all of the training text",
+        "MIRA on the whole training text",
         [
             MERT,
             MIRA_ALL_PAIRS,
@@ -298,11 +299,11 @@ STUDIES = [
         ],
         corpora=TASKS,
         seeds=1,
-        text=f"All features, all pairs, once. {BEAMS}",
+        text="All features, one pass over all pairs.",
     ),
     Study(
         "fairness",
-        "MAXFORCE: what rules and language model have seen",
+        "Held-out rules and language models",
         [
             MERT,
             replace(EVERYTHING, label="folds"),
@@ -312,12 +313,12 @@ STUDIES = [
         ],
         corpora=("fr-en", "zh-en"),
         seeds=1,
-        text="All features; in the paper nothing is left out. Learned from 5,000 pairs that can be "
-        f"derived so, or as many as there are. {BEAMS}",
+        text="All features, 5,000 pairs, or all if fewer can be derived. 'Folds': a pair is "
+        "decoded with rules and a language model that have not seen it (not so in the paper).",
     ),
     Study(
         "where",
-        "MAXFORCE: where to learn from",
+        "Where the training pairs come from",
         [
             MERT,
             baseline("MERT, search-aware", "mert", SEARCH_AWARE),
@@ -346,12 +347,12 @@ STUDIES = [
         ],
         corpora=("zh-en", "es-en"),
         seeds=1,
-        text=f"Dense features (Liu & Huang 2014, table 6). {BEAMS} A sentence of the dev set is a "
-        "pair with each of its references, if that can be derived; MERT takes the first such one.",
+        text="Dense features (Liu & Huang 2014, table 6). A dev sentence makes a pair with each "
+        "reference that can be derived; MERT takes the first of them.",
     ),
     Study(
         "tags",
-        "MAXFORCE: tags of source words",
+        "Parts of speech of source words",
         [tagged(MERT), tagged(maxforce("MAXFORCE")), tagged(mira("MIRA on training pairs"))],
         corpora=("zh-en",),
         seeds=1,
@@ -364,6 +365,7 @@ STUDIES = [
         settings=[searching(setting) for setting in study.settings],
         iterations=ITERATIONS,
         columns=study.columns or COLUMNS,
+        page="maxforce",
     )
     for study in STUDIES
 ]

@@ -1,17 +1,17 @@
 """The rows of the studies of MAXFORCE.
 
-MAXFORCE begins with weights of 0, all of them free, and learns from pairs of the training text that
-forced decoding derives, 5,000 at random unless a table says otherwise. Differs from the paper, and
-`reasons` says what each costs or brings: dense features have rates of their own (AdaGrad), forced
-decoding has 20 phrases of a source phrase in place of all (by weights of 0, so the first ones of
-the table), and there are no prefixes. Rows of MIRA learn the same features from as many pairs of
-the training text, derived or not, while the dense features keep the weights of MERT. Rows 'then
-MERT' tune the dense weights on the dev set afterwards, while the sparse ones stay. Language model
-and rule scores have seen the pairs, so all of them are decoded with the rules and the language
-model of the other folds (`train --folds`), unless a row says that a pair's own rules are left out,
-or nothing. The dev set judges after each iteration, with all references; 'first' is BLEU with the
-first reference alone. '% updated' are the derived pairs with an update, in the first and in the
-last iteration.
+MAXFORCE starts from weights of 0, all of them free, and learns from training pairs that forced
+decoding derives: 5,000 at random unless a table says otherwise.
+
+Differs: dense features have their own learning rates (AdaGrad); forced decoding uses 20 phrases per
+source phrase instead of all (with weights of 0, the first ones of the table); no prefixes. The
+table `reasons` has the effect of each.
+
+Rows of MIRA learn the same features from as many training pairs, derivable or not, while the dense
+weights stay those of MERT. Rows 'then MERT' tune the dense weights on the dev set afterwards, while
+the sparse ones stay. Every pair is decoded with the rules and language model of the other folds
+(`train --folds`), unless a row leaves out only the pair's own rules, or nothing. The iteration is
+selected by BLEU of the dev set with all references.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from pathlib import Path
 from harness import BEST_ITERATION, DERIVED, Corpus, Runner, Setting
 from harness.calls import forced
 
-# -- how they learn, in all tables --
+# -- learning options of all tables --
 
-ETA = "eta=1"  # no matter which, from 0
+ETA = "eta=1"  # from weights of 0 its value does not matter
 RATES = ("rate=adagrad", "sparse_rate=0.1")
 FUTURE = "future=true"
 MAXFORCE = (ETA, FUTURE, *RATES)
 MIRA = ("C=0.001",)
-#: Words that nothing translates cost as much as before.
+#: Weights of 0, except that unknown words keep their usual cost.
 ZERO = "unknown\t-100\n"
 DENSE = ("lm", "words", "phrases", "distortion", "unknown", "reorder*", "p(*", "lex*")
 ITERATIONS = 8
 ROUNDS = 5  # of MAXFORCE
 SEARCH = ("--beam", "30", "--pop-limit", "60")
 WIDE = ("--beam", "100", "--pop-limit", "500")
-#: Where words move far a perceptron of search errors needs a good search; `reasons` has both.
+#: Corpora with long reordering need a wide beam; the table `reasons` has both beams.
 SEARCHES = {"zh-en": WIDE, "es-en": WIDE}
 PAIRS = 5000
 TASKS = ("zh-en", "es-en", "fr-en")
@@ -48,13 +48,13 @@ FOLDS = ("--folds",)
 
 # -- features --
 
-#: Of `hopefear train`, for all rows, so that they share a model. All translations of a phrase are
-#: in the table, for forced decoding as in the paper; search takes 20.
+#: Options of `hopefear train` for all rows, so that they share a model. The table has all
+#: translations of a phrase, for forced decoding as in the paper; search uses 20.
 MODEL = ("--clusters", "200", "--folds", "5", "--limit", "0")
 RULE = ("rule-id",)
 LOCAL = (*RULE, "word-edges")
 ALL = (*LOCAL, "rule-bigrams", "rule-history")
-#: No words and no rules, only clusters.
+#: Only clusters, no words and no rules.
 MEDIUM = ("word-edges:levels=b64", "rule-history:levels=b64")
 
 # -- where to learn from --
@@ -63,15 +63,15 @@ REACHABLE = "dev-reachable"
 
 
 def reachable_dev(runner: Runner, corpus: Corpus) -> list[Path]:
-    """Sentences of the dev set, each with the first reference that forced decoding derives."""
+    """Returns files of the dev sentences that can be derived, with their first such reference."""
     source, *references = runner.part(corpus, "dev")
     model = runner.model(corpus, "phrase", MODEL)
     sizes = [runner.study.sizes.of(part) or "all" for part in ("train", "dev")]
     folder = runner.out / "text" / f"{corpus.name}-{REACHABLE}-{sizes[0]}-{sizes[1]}"
-    made = [folder / source.name, folder / references[0].name]
+    targets = [folder / source.name, folder / references[0].name]
     with runner.once(folder):
-        if made[-1].exists():
-            return made
+        if targets[-1].exists():
+            return targets
         folder.mkdir(parents=True, exist_ok=True)
         report = folder / "forced.tsv"
         runner.call(forced, model, corpus, [source, *references], output=report)
@@ -82,9 +82,9 @@ def reachable_dev(runner: Runner, corpus: Corpus) -> list[Path]:
             if kind == "full":
                 chosen.setdefault(int(number) - 1, int(target))
         columns = ([texts[0][i] for i in chosen], [texts[t][i] for i, t in chosen.items()])
-        for path, lines in zip(made, columns, strict=True):
+        for path, lines in zip(targets, columns, strict=True):
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return made
+    return targets
 
 
 DERIVED[REACHABLE] = reachable_dev
@@ -96,7 +96,7 @@ PATIENT = ("--patience", "0", "--tolerance", "0")  # curves of equal length
 
 
 def baseline(label: str, tuner: str, options: Sequence[str] = ()) -> Setting:
-    """A batch tuner on the dev set."""
+    """Returns a row with a batch tuner on the dev set."""
     tune = ("--kbest", "100", *(BEST_ITERATION if tuner == "mert" else ()))
     return Setting(label, tuner, tuple(options), tune, SEARCH, train=MODEL)
 
@@ -106,7 +106,7 @@ PRO = baseline("PRO, dense", "pro")
 
 
 def sparse_pro(label: str, templates: Sequence[str], *tune: str) -> Setting:
-    """PRO from its dense weights; shorter lists, or the pool of all features takes many GB."""
+    """Returns a row of PRO from its dense weights, with short lists to save memory."""
     return replace(
         PRO,
         label=label,
@@ -117,10 +117,12 @@ def sparse_pro(label: str, templates: Sequence[str], *tune: str) -> Setting:
 
 
 def at_most(pairs: int | None) -> tuple[str, ...]:
+    """Returns the option that limits the training pairs."""
     return () if pairs is None else ("--max-examples", str(pairs))
 
 
 def with_templates(templates: Sequence[str]) -> tuple[str, ...]:
+    """Returns the search options with feature templates."""
     return (*SEARCH, *(("--templates", *templates) if templates else ()))
 
 
@@ -136,7 +138,7 @@ def maxforce(
     tuner: str = "maxforce",
     rounds: int | None = ROUNDS,
 ) -> Setting:
-    """From 0, all weights free."""
+    """Returns a row of MAXFORCE from weights of 0, all of them free."""
     tune = (*at_most(pairs), *gold, *without, "--fix", "unknown", *PATIENT)
     return Setting(
         label,
@@ -152,17 +154,17 @@ def maxforce(
 
 
 def from_start(setting: Setting, label: str) -> Setting:
-    """From the weights that MERT begins with, in steps that do not forget them at once."""
+    """Returns a row that starts from the model's default weights, with short steps."""
     return replace(setting, label=label, options=("eta=0.1", FUTURE, *RATES), weights=None)
 
 
 def paper(label: str, templates: Sequence[str] = ALL) -> Setting:
-    """One rate, all phrases of the table, prefixes."""
+    """Returns a row with the paper's settings: one rate, all phrases of the table, prefixes."""
     return maxforce(label, templates, options=(ETA, FUTURE), gold=PREFIXES, rounds=None)
 
 
 def from_mert(setting: Setting, label: str, eta: float) -> Setting:
-    """From MERT's weights, of which the dense ones stay."""
+    """Returns a row that starts from MERT's weights and keeps the dense ones."""
     at = setting.tune.index("--fix")
     tune = (*setting.tune[: at + 1], *DENSE, *setting.tune[at + 2 :])
     options = (f"eta={eta}", FUTURE)
@@ -170,7 +172,7 @@ def from_mert(setting: Setting, label: str, eta: float) -> Setting:
 
 
 def then_mert(setting: Setting, label: str) -> Setting:
-    """MERT moves dense weights only."""
+    """Returns a row that tunes the dense weights by MERT after another row."""
     return Setting(
         label,
         "mert",
@@ -190,7 +192,7 @@ def mira(
     pairs: int | None = PAIRS,
     without: Sequence[str] = FOLDS,
 ) -> Setting:
-    """Hope and fear of training pairs; from MERT's weights, of which the dense ones stay."""
+    """Returns a row of MIRA on training pairs that keeps MERT's dense weights."""
     return Setting(
         label,
         "mira",
@@ -205,14 +207,14 @@ def mira(
 
 
 def then_length(setting: Setting, label: str) -> Setting:
-    """MERT moves the weight of `words` alone."""
+    """Returns a row that tunes only the weight of `words` by MERT after another row."""
     fixed = ("--fix", *(name for name in DENSE if name != "words"))
     tune = ("--kbest", "100", *BEST_ITERATION, *fixed)
     return Setting(label, "mert", (), tune, setting.decode, setting, iterations=6, train=MODEL)
 
 
 def searching(setting: Setting, by_corpus: Mapping[str, tuple[str, ...]] = SEARCHES) -> Setting:
-    """With the corpora's own searches, as the weights to begin with; what has some stays."""
+    """Returns the row, and the rows it starts from, with the search options of each corpus."""
     if setting.by_corpus:
         return setting
     start = None if setting.start is None else searching(setting.start, by_corpus)
@@ -220,6 +222,7 @@ def searching(setting: Setting, by_corpus: Mapping[str, tuple[str, ...]] = SEARC
 
 
 def tagged(setting: Setting) -> Setting:
+    """Returns the row with a model that tags source words."""
     train = (*MODEL, "--source-tagger", "jieba")
     start = None if setting.start is None else replace(setting.start, train=train)
     return replace(setting, train=train, start=start)

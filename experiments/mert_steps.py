@@ -1,9 +1,9 @@
-"""The order of MERT's steps: of all coordinates the best one each time (Och), or each at once.
+"""Two kinds of steps in MERT: only the best coordinate (Och), or every coordinate in turn.
 
     python experiments/mert_steps.py --starts 20 --seeds 6
 
-On the pool of candidates that Moses's own tuners were run on. Climbs from the same starting points,
-with nothing before and after them; prints BLEU of the best end and of all, and the line searches.
+Uses the candidate pool of Moses's tuners. Both kinds climb from the same random points; prints BLEU
+of the best end point, the mean of all, and the number of line searches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from harness import parser, place
+from harness import data_folders, parser
 
 from hopefear.base.weights import Weights
 from hopefear.learn.batch.mert import End, Line, LineSearchProblem, gains_enough
@@ -22,6 +22,7 @@ from hopefear.metrics import create
 
 
 def read_pool(path: Path) -> tuple[Pool, Weights]:
+    """Returns the pool of a file and Moses's start weights."""
     with gzip.open(path, "rt") as file:
         names = file.readline().split()[1:15]
         table = np.loadtxt(file)
@@ -31,7 +32,7 @@ def read_pool(path: Path) -> tuple[Pool, Weights]:
 
 
 class Steepest(LineSearchProblem):
-    """MERT's climb as Och has it: of all coordinates the one that gains most, in each step."""
+    """Och's climb: each step moves the coordinate that gains most."""
 
     def climb(
         self, weights: FloatArray, random: np.random.Generator, *, worth: float = -np.inf
@@ -53,7 +54,7 @@ class Steepest(LineSearchProblem):
 
 
 class Counting(Line):
-    """Counts the line searches."""
+    """A line search that counts its calls."""
 
     searches = 0
 
@@ -63,7 +64,7 @@ class Counting(Line):
 
 
 def compare_steps(pool: Pool, start: Weights, seeds: range, starts: int) -> None:
-    """Climbs from the same starting points, with nothing before and after them."""
+    """Print the results of both kinds of steps from the same starting points."""
     candidates = pool.candidates
     assert candidates is not None
     vector = candidates.vector(start)
@@ -76,11 +77,11 @@ def compare_steps(pool: Pool, start: Weights, seeds: range, starts: int) -> None
             problem._line = Counting(pool.metric, problem._line.search)
             Counting.searches = 0
             chance = np.random.default_rng(seed)
-            first = [problem.start, *(None for _ in range(starts - 1))]
+            points = [problem.start, *(None for _ in range(starts - 1))]
             ends = [
-                100 * problem.climb_from(one, np.random.default_rng(own), number).score
-                for number, (one, own) in enumerate(
-                    zip(first, chance.integers(2**63, size=starts).tolist(), strict=True)
+                100 * problem.climb_from(point, np.random.default_rng(own), number).score
+                for number, (point, own) in enumerate(
+                    zip(points, chance.integers(2**63, size=starts).tolist(), strict=True)
                 )
             ]
             print(
@@ -93,10 +94,10 @@ def compare_steps(pool: Pool, start: Weights, seeds: range, starts: int) -> None
 def main() -> None:
     made = parser(__doc__, writes=False)
     made.add_argument("--starts", type=int, default=8, help="starting points")
-    made.add_argument("--seeds", type=int, default=5, help="how many")
+    made.add_argument("--seeds", type=int, default=5, help="number of seeds")
     made.add_argument("--first-seed", type=int, default=1)
     a = made.parse_args()
-    pool, start = read_pool(place(a)["data"] / "golden" / "tuning" / "pool.tsv.gz")
+    pool, start = read_pool(data_folders(a)["data"] / "golden" / "tuning" / "pool.tsv.gz")
     compare_steps(pool, start, range(a.first_seed, a.first_seed + a.seeds), a.starts)
 
 

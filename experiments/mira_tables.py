@@ -6,10 +6,10 @@
     python experiments/mira_tables.py bound --run --write         # table 4.7: B and k
     python experiments/mira_tables.py dense --run --write         # tables 4.3, 4.4: MERT, PRO, … RM
 
-Each is of phrase models; `selection-hiero` and so on are the same rows of hierarchical models,
-which are smaller, search less and learn from fewer sentences, for their decoder takes ten times as
-long. Each is one command of well under 40 minutes on two cores (10 to 20), and goes on where it was
-stopped; see `harness`. Rows that several tables have are run once.
+These use phrase models; `selection-hiero` and so on have the same rows with hierarchical models,
+which are smaller and learn from fewer sentences, since their decoder takes ten times as long. Each
+command takes 10 to 20 minutes on two cores and resumes where it was stopped. Rows that several
+tables share are run once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def rm(label: str, *options: str, kbest: int | None = None) -> Setting:
 TABLES = [
     Study(
         "selection",
-        "What to learn towards and away from (thesis, tables 3.3 and 3.4)",
+        "Derivations to learn towards and away from (thesis, tables 3.3 and 3.4)",
         [
             replace(MIRA, label="hope / fear"),
             *(
@@ -53,18 +53,18 @@ TABLES = [
                 "oracle_kbest=5000",
             ),
         ],
-        text="max-bleu is the best of the 5,000 best.",
+        text="max-bleu: the best translation of a 5,000-best list.",
     ),
     Study(
         "learners",
-        "Learners (thesis, table 3.9)",
+        "Number of learners (thesis, table 3.9)",
         [replace(MIRA, label="1"), mira("5", "learners=5"), mira("15", "learners=15")],
-        text="Learners decode one sentence after the other, so that with n of them an iteration "
-        "takes an n-th of the time on n machines.",
+        text="The learners ran one after the other; on n machines an iteration would take 1/n of "
+        "the time.",
     ),
     Study(
         "steps",
-        "Passive-aggressive steps, cutting planes and others (thesis, table 3.10)",
+        "Update rules (thesis, table 3.10)",
         [
             replace(MIRA, label="pa"),
             *(mira(step, f"step={step}") for step in ("cutting-plane", "kbest", "perceptron")),
@@ -74,7 +74,7 @@ TABLES = [
     ),
     Study(
         "bound",
-        "Bound and size of the list of relative margin (thesis, table 4.7)",
+        "Relative margin: bound B and list size k (thesis, table 4.7)",
         [
             replace(RM, label="B 1, k 500"),
             rm("B 0.1, k 500", "B=0.1"),
@@ -87,7 +87,7 @@ TABLES = [
     ),
     Study(
         "dense",
-        "MERT, PRO, RAMPION, MIRA, RM with dense features (thesis, tables 4.3 and 4.4)",
+        "Tuners with dense features (thesis, tables 4.3 and 4.4)",
         [MERT, *(Setting(name, name) for name in ("pro", "rampion", "batch-mira")), MIRA, RM],
         sizes=Sizes(train=20_000, dev=400, test=600),
         iterations=8,
@@ -96,17 +96,17 @@ TABLES = [
 
 
 def studies() -> list[Study]:
-    """Every table of phrase models, and of hierarchical ones."""
-    found = []
+    """Returns every table with phrase models and with hierarchical models."""
+    studies = []
     for table in TABLES:
-        columns = ("iterations", "CPU s an iteration")
+        columns = ("iterations", "CPU s per iteration")
         sizes = table.sizes if table.sizes.dev else Sizes(train=20_000, dev=200, test=600)
-        found.append(replace(table, columns=columns, sizes=sizes))
-        found.append(
+        studies.append(replace(table, columns=columns, sizes=sizes, page="online"))
+        studies.append(
             replace(
-                found[-1],
+                studies[-1],
                 name=f"{table.name}-hiero",
-                title=f"{table.title}: hierarchical",
+                title=f"{table.title}, hierarchical",
                 settings=[
                     replace(s, train=("--min-hiero-count", "2"), decode=("--pop-limit", "60"))
                     for s in table.settings
@@ -116,7 +116,7 @@ def studies() -> list[Study]:
                 iterations=5,
             )
         )
-    return found
+    return studies
 
 
 if __name__ == "__main__":

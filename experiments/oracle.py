@@ -1,4 +1,4 @@
-"""How good is the best translation in a forest, and in its k-best lists?  And what does it take?
+"""Oracle translations of forests and of k-best lists: their BLEU and their cost.
 
 Oracle BLEU of the whole forest (searched with n-gram matches carried along) against that of 100-,
 500- and 50,000-best lists, each chosen by BLEU+1 of the sentence (table 3.2 of eidelman2013), and
@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from harness import CORPORA, markdown, parser, place, write_section
+from harness import CORPORA, data_folders, markdown, parser, write_section
 from harness.calls import Calls, train
 
 from hopefear import forest as hf
@@ -44,7 +44,7 @@ SEARCHES = {
 
 
 def show(name: str, translator: Translator, sources: list[str], refs: list[list[str]]) -> str:
-    """Prints a table; the same as Markdown."""
+    """Print a table; returns it as Markdown."""
     metric, corpus = BleuPlusOne(), Bleu()
     prepared = metric.prepare(refs)
     weights = translator.weights
@@ -60,10 +60,10 @@ def show(name: str, translator: Translator, sources: list[str], refs: list[list[
         rows, gains, start = [], [], time.process_time()
         for i, forest in enumerate(forests):
             objective = hf.Objective.of(metric, prepared, i)
-            found = hf.oracle(forest, weights, objective, search=search)
-            if found is not None:
-                rows.append(found.statistics)
-                gains.append(found.gain)
+            best = hf.oracle(forest, weights, objective, search=search)
+            if best is not None:
+                rows.append(best.statistics)
+                gains.append(best.gain)
         middle = time.process_time()
         for i, forest in enumerate(forests):
             objective = hf.Objective.of(metric, prepared, i)
@@ -80,13 +80,13 @@ def show(name: str, translator: Translator, sources: list[str], refs: list[list[
 
 
 def phrase_model(data: Path, scratch: Path) -> Path:
-    """The tuned model of the golden data."""
+    """Returns the tuned model of the golden data."""
     import_model(data / "golden" / "moses" / "decode" / "moses.ini", scratch / "phrase")
     return scratch / "phrase"
 
 
 def hiero_model(data: Path, scratch: Path) -> Path:
-    """A model of the same bitext and its given alignment; it has default weights."""
+    """Returns a model of the same bitext and alignment with default weights."""
     corpus = CORPORA["fr-en"]
     files = [*corpus.files["train"], str(corpus.align)]
     made = [scratch / Path(name).stem for name in files]
@@ -111,7 +111,7 @@ def main() -> None:
     if args.model is not None and (args.source is None or args.refs is None):
         made.error("--model needs --source and --refs")
     if args.model is None:
-        place(args)
+        data_folders(args)
     golden = args.data / "golden" / "moses" / "decode"
     sources = lines(args.source or golden / "input.fr", args.sentences)
     texts = [lines(path, args.sentences) for path in args.refs or [golden / "reference.en"]]
@@ -124,13 +124,12 @@ def main() -> None:
             tables.append(show(name, translator, sources, references))
     if args.write:
         text = (
-            "## The best translation in a forest\n\nOracle BLEU of whole forests and of k-best "
-            "lists, chosen by BLEU+1 of the sentence, and CPU milliseconds per sentence (`python "
-            f"experiments/oracle.py --sentences {args.sentences} --write`). Multi30k fr-en, one "
-            "reference; a tuned phrase model, and a hierarchical one of 10,000 pairs with default "
-            "weights.\n\n"
+            "## Oracle translations of forests and k-best lists\n\n`python experiments/oracle.py "
+            f"--sentences {args.sentences} --write`\n\nMulti30k fr-en, one reference; a tuned "
+            "phrase model and a hierarchical model of 10,000 pairs with default weights. Oracles "
+            "are chosen by BLEU+1 of the sentence; times are CPU milliseconds per sentence.\n\n"
         )
-        write_section("oracle", text + "\n".join(tables))
+        write_section("oracle", "oracle", text + "\n".join(tables))
 
 
 if __name__ == "__main__":

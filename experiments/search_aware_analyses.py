@@ -2,9 +2,9 @@
 
     python experiments/search_aware_analyses.py --write
 
-Of the first runs of MERT of `search_aware.py beam-30`, Bible zh-en, as far as they are finished:
-1-best BLEU of the final bin and of all bins on the dev set, the oracle and the diversity of k-best
-lists, and BLEU against the beam that decodes, from 1 to 100.
+For the finished first-seed MERT runs of `search_aware.py beam-30`, Bible zh-en: 1-best BLEU of the
+final bin and of all bins on the dev set, oracle and diversity of k-best lists, and test BLEU for
+decoding beams from 1 to 100.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from harness import CORPORA, RESULTS, Runner, Sizes, markdown, parser, place, write_section
+from harness import CORPORA, RESULTS, Runner, Sizes, data_folders, markdown, parser, write_section
 from search_aware import HOWS, SIZES, STUDIES, row
 
 from hopefear.analysis.plot import line_plot
@@ -32,7 +32,7 @@ from hopefear.metrics.oracle import oracle
 from hopefear.model.directory import Model
 
 BEAMS = (1, 2, 4, 8, 16, 30, 100)
-FIGURE = RESULTS.parent / "search-aware.svg"
+FIGURE = RESULTS / "search-aware.svg"
 
 
 def lines_of(path: Path) -> list[str]:
@@ -45,7 +45,7 @@ def bleu(lines: Sequence[str], references: Sequence[Sequence[str]]) -> float:
 
 
 def all_bins(decoder: Any, weights: Weights, data: tuple[list[str], list[Any]]) -> float:
-    """Potential BLEU of the best partial translations of all bins: what is optimised."""
+    """Returns potential BLEU of the best partial translations of all bins, the objective."""
     sentences, references = data
     tuner = registry.get("tuner", "mert")(search_aware="potential")
     with TemporaryDirectory() as folder:
@@ -56,18 +56,18 @@ def all_bins(decoder: Any, weights: Weights, data: tuple[list[str], list[Any]]) 
         )  # fmt: skip
         requests = (Request(sentence, weights, spans=True) for sentence in sentences)
         store.add(0, decoder.decode_all(requests), weights)
-        found = store.pool().candidates
-        assert found is not None
-        return 100 * found.corpus_score(store.metric, found.vector(weights))
+        candidates = store.pool().candidates
+        assert candidates is not None
+        return 100 * candidates.corpus_score(store.metric, candidates.vector(weights))
 
 
 def analyses(runner: Runner, write: bool) -> None:
-    """Of MERT's first runs, as far as they are finished."""
+    """Analyse the finished first-seed runs of MERT."""
     corpus = CORPORA["zh-en"]
     settings = [row("mert", how, 30) for how in HOWS]
-    found = {s.label: runner.folder(corpus, "phrase", s, 1) for s in settings}
-    found = {label: run for label, run in found.items() if (run / "weights.tsv").exists()}
-    if not found:
+    folders = {s.label: runner.folder(corpus, "phrase", s, 1) for s in settings}
+    runs = {label: run for label, run in folders.items() if (run / "weights.tsv").exists()}
+    if not runs:
         print("no finished run of mert; first: python experiments/search_aware.py beam-30 --run")
         return
     model = Model.load(runner.model(corpus, "phrase", ()))
@@ -77,7 +77,7 @@ def analyses(runner: Runner, write: bool) -> None:
         parts[part] = (lines_of(source), list(zip(*map(lines_of, references), strict=True)))
     decoder = model.decoder(beam=30, pop_limit=90)
     bins, lists, curves = [], [], {}
-    for label, run in found.items():
+    for label, run in runs.items():
         weights = Weights.load(run / "weights.tsv")
         best: dict[str, list[list[str]]] = {}
         for part, (sentences, _) in parts.items():
@@ -104,8 +104,8 @@ def analyses(runner: Runner, write: bool) -> None:
             sentences, references = parts["test"]
             texts = []
             for forest in other.forests(sentences, weights):
-                one = kbest(forest, weights, 1)
-                texts.append(one[0].text if one else "")
+                derivations = kbest(forest, weights, 1)
+                texts.append(derivations[0].text if derivations else "")
             curves[label].append((float(beam), bleu(texts, references)))
     tables = "\n".join(
         [
@@ -129,26 +129,28 @@ def analyses(runner: Runner, write: bool) -> None:
         text = line_plot(panels, "beam", "test BLEU", y_range=around)
         FIGURE.write_text(text, encoding="utf-8")
         about = (
-            "## Search-aware tuning: what changes\n\n"
-            "`python experiments/search_aware_analyses.py --write`: MERT's weights, Bible zh-en, "
-            "first seed, tuned with a beam of 30. All bins: potential BLEU of the best partial "
-            "translation of each. Oracle of 100-best lists, diversity d' of bigrams in their first "
-            "30. Every beam decodes with the weights of beam 30; in figure 5 the paper seems to "
-            "tune for each beam anew, which the section with a small beam does for 4.\n\n"
+            "## What changes in search\n\n"
+            "`python experiments/search_aware_analyses.py --write`\n\nMERT on Bible zh-en, first "
+            "seed, tuned with a beam of 30. 'All bins': potential BLEU of the best partial "
+            "translation of every bin. Oracles are of 100-best lists, diversity d' is of bigrams "
+            "in their first 30 entries. All beams decode with the weights learned with beam 30 "
+            "(figure 5 of the paper seems to tune for each beam).\n\n"
             f"![BLEU against beam]({FIGURE.name})\n\n"
         )
-        write_section("search-aware analyses", about + tables)
+        write_section("search-aware", "search-aware analyses", about + tables)
 
 
 def main() -> None:
     made = parser(__doc__)
     for part in ("train", "dev", "test"):
-        made.add_argument(f"--{part}", type=int, default=SIZES.of(part), help="as of the runs")
-    made.add_argument("--iterations", type=int, default=6, help="of the runs")
+        made.add_argument(
+            f"--{part}", type=int, default=SIZES.of(part), help="sentences, as in the runs"
+        )
+    made.add_argument("--iterations", type=int, default=6, help="iterations of the runs")
     a = made.parse_args()
     sizes = Sizes(a.train, a.dev, a.test)
     study = replace(STUDIES[0], sizes=sizes, iterations=a.iterations)
-    analyses(Runner(study, **place(a)), a.write)
+    analyses(Runner(study, **data_folders(a)), a.write)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,9 @@
     python experiments/sparse_tables.py top --run             # table 3.15: selection of features
     python experiments/sparse_tables.py leave-one-out --run   # without each template in turn
 
-The first also shows how many active features each template has (table 3.7). Each is one command of
-at most 40 minutes; the same one goes on where it was. --write puts what is finished into
-docs/results.md. Sparse runs begin with the weights of the dense run of the same tuner, corpus and
-seed (thesis, 3.9), which tables share.
+The first also shows the number of active features of each template (table 3.7). Each command takes
+at most 40 minutes and resumes when called again. Sparse runs start from the weights of the dense
+run of the same tuner, corpus and seed (thesis, 3.9).
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ TEMPLATES = (
 ADAGRAD = ("rate=adagrad", "adagrad_lambda=0.01")
 CORPORA = ("de-en", "zh-en")
 SYSTEMS = ("phrase", "hiero")
-#: Parts of the corpora, so that a table of two systems and three seeds is made in a quarter of an
-#: hour or so on two cores; the fewer rules make hierarchical search fast enough.
+#: Parts of the corpora, so that a table of two systems and three seeds takes about 15 minutes on
+#: two cores; with fewer rules hierarchical search is fast enough.
 SIZES = Sizes(train=10_000, dev=200, test=400)
 SEARCH = ("--beam", "30", "--pop-limit", "60")
 
@@ -47,19 +46,19 @@ def dense(tuner: str) -> Setting:
 def sparse(
     tuner: str, label: str, options: Sequence[str] = (), templates: Sequence[str] = TEMPLATES
 ) -> Setting:
-    """All templates on, from the weights of the dense run."""
+    """Returns a row with all templates that starts from the weights of the dense run."""
     decode = (*SEARCH, "--templates", *templates)
     return Setting(label, tuner, tuple(options), ("--kbest", "100"), decode, dense(tuner))
 
 
 def beside_dense(tuner: str, options: Sequence[str] = ()) -> list[Setting]:
-    """Two rows, the second compared with the first."""
+    """Returns a dense and a sparse row; the sparse one is compared with the dense one."""
     first = dense(tuner)
     return [first, replace(sparse(tuner, f"{tuner.upper()}, sparse", options), against=first.label)]
 
 
 def per_template(runs: Sequence[Finished]) -> dict[str, float]:
-    """Active features of each template in the chosen weights, a run's mean."""
+    """Returns the mean number of active features of each template over runs."""
     counts: Counter[str] = Counter()
     for run in runs:
         for line in (run.path / "weights.tsv").read_text(encoding="utf-8").splitlines():
@@ -71,7 +70,7 @@ def per_template(runs: Sequence[Finished]) -> dict[str, float]:
 
 
 def _at_start(runs: Sequence[Finished]) -> str:
-    """With the weights to begin with; how much was learned is the difference."""
+    """Returns dev BLEU with the start weights."""
     first = np.mean([run.records()[0]["bleu"] for run in runs])
     return f"{first:.2f}"
 
@@ -80,7 +79,7 @@ COLUMNS["dev BLEU at the start"] = _at_start
 
 
 def template_table(runner: Runner, write: bool) -> None:
-    """Thesis, table 3.7: which templates the active features of sparse runs are of."""
+    """Print the active features of sparse runs by template (thesis, table 3.7)."""
     rows = []
     for corpus, system in runner.tasks():
         for setting in runner.study.settings:
@@ -92,9 +91,11 @@ def template_table(runner: Runner, write: bool) -> None:
             rows.append([label, *(f"{counts.get(name, 0):,.0f}" for name in TEMPLATES)])
     text = markdown(["active features", *TEMPLATES], rows)
     print(f"\n{text}")
-    if write:
-        section = "## Active features by template\n\nOf the sparse rows above.\n\n"
-        write_section("active features", section + text)
+    if write and rows:
+        section = (
+            "## Active features by template\n\nOf the sparse rows above (thesis, table 3.7).\n\n"
+        )
+        write_section("sparse", "active features", section + text)
 
 
 LEARNERS = "learners=4"
@@ -102,19 +103,19 @@ LEARNERS = "learners=4"
 STUDIES = [
     Study(
         "dense-sparse",
-        "Dense and sparse features",
+        "Dense and sparse features (thesis, tables 3.5, 3.8, 4.3, 4.4)",
         [
             *beside_dense("mira", ADAGRAD),
             *beside_dense("rm", (*ADAGRAD, "D=0.1")),  # as in the thesis, 4.3.1
             *beside_dense("pro"),
         ],
-        text="Sparse rows have all templates on and begin with the dense weights of the row above, "
-        "which is what their p-values are against.",
+        text="Sparse rows use all templates, start from the dense weights of the row above and are "
+        "compared with it.",
         after=template_table,
     ),
     Study(
         "rates",
-        "Rates of sparse features",
+        "Learning rates (thesis, table 3.14)",
         [
             sparse("mira", "one rate"),
             *(
@@ -122,11 +123,11 @@ STUDIES = [
                 for value in ("0.001", "0.01", "0.1", "1")
             ),
         ],
-        text="MIRA with all templates, from tuned dense weights (thesis, table 3.14).",
+        text="MIRA with all templates, from tuned dense weights.",
     ),
     Study(
         "top",
-        "Selection of features",
+        "Feature selection (thesis, table 3.15)",
         [
             sparse("mira", "all", (*ADAGRAD, LEARNERS)),
             *(
@@ -139,13 +140,13 @@ STUDIES = [
                 for one in [sparse("mira", "", (*ADAGRAD, LEARNERS))]
             ),
         ],
-        text="MIRA with all templates and 4 learners: the strongest features over learners after "
-        "each iteration (thesis, table 3.15), or those that occur in the translations of so many "
-        "sentences.",
+        text="MIRA with all templates and 4 learners. 'top k' keeps the k strongest features over "
+        "all learners after each iteration; 'in n sentences' learns only features that occur in "
+        "the translations of at least n sentences.",
     ),
     Study(
         "leave-one-out",
-        "Templates left out",
+        "Leaving one template out",
         [
             sparse("mira", "all templates", ADAGRAD),
             *(
@@ -162,8 +163,9 @@ STUDIES = [
         study,
         sizes=SIZES,
         iterations=5,
-        columns=("features", "dev BLEU at the start", "CPU s an iteration"),
+        columns=("features", "dev BLEU at the start", "CPU s per iteration"),
         systems=SYSTEMS,
+        page="sparse",
     )
     for study in STUDIES
 ]

@@ -1,4 +1,4 @@
-"""What each batch tuner recovers of weights that are known, as in Hopkins & May (2011).
+"""How well each batch tuner recovers known weights, as in Hopkins & May (2011).
 
 Gold weights are a random direction. Candidates have standard normal features; a candidate's gain is
 its score under the gold weights, brought to 0..1 (three standard deviations to each side), plus
@@ -6,11 +6,10 @@ noise of the given share of a standard deviation, in steps of 1/10,000. So witho
 weights are the best possible, and a tuner that ranks well finds their direction. The metric is the
 mean gain.
 
-Shown are the cosine of learned and gold weights, and, on sentences that were not learned from, the
-gain of the learned weights as a share of what the gold weights gain over the start (random
-weights). Every tuner runs once (no new decoding) with its own defaults; MERT with two random starts
-for more than 300 features.
-Finished cells can be kept in a file (--keep) and are not computed again.
+Results are the cosine of learned and gold weights and, on new sentences, the gain of the learned
+weights over random weights as a share of the gain of the gold weights. Every tuner runs once (no
+new decoding) with its defaults; MERT has two random starts for more than 300 features. Finished
+cells can be kept in a file (--keep) and are not computed again.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ TUNERS = ("mert", "pro", "batch-mira", "rampion", "risk", "svm")
 
 @dataclass(kw_only=True)
 class MeanGain(Metric):
-    """The mean of given gains."""
+    """The mean gain of candidates whose gains are given."""
 
     name: ClassVar[str] = "mean-gain"
     title: ClassVar[str] = "mean gain"
@@ -72,7 +71,7 @@ class Study:
 def make(
     study: Study, gold: FloatArray, noise: float, random: np.random.Generator
 ) -> tuple[Candidates, FloatArray]:
-    """Candidates, and what they gain without noise."""
+    """Returns candidates and their gains without noise."""
     rows = study.sentences * study.candidates
     features = random.standard_normal((rows, len(gold)), dtype=np.float32)
     true = 0.5 + (features @ gold) / 6
@@ -85,7 +84,7 @@ def make(
 
 
 def cell(study: Study, tuner_name: str, dimensions: int, noise: float, seed: int) -> dict[str, Any]:
-    """One run of a tuner."""
+    """Returns the result of one run of a tuner."""
     random = np.random.default_rng([seed, dimensions, round(1000 * noise)])
     gold = random.standard_normal(dimensions)
     gold /= np.linalg.norm(gold)
@@ -97,9 +96,9 @@ def cell(study: Study, tuner_name: str, dimensions: int, noise: float, seed: int
     pool = Pool(metric=MeanGain(), candidates=candidates)
     weights = Weights({f"f{i}": float(value) for i, value in enumerate(start)})
     began = time.process_time()
-    found = tuner.optimize(pool, weights, Task(random=np.random.default_rng(seed)))
+    optimized = tuner.optimize(pool, weights, Task(random=np.random.default_rng(seed)))
     seconds = time.process_time() - began
-    vector = candidates.vector(found.weights)
+    vector = candidates.vector(optimized.weights)
     fresh, true = make(study, gold, 0.0, random)
 
     def gain(w: FloatArray) -> float:
@@ -114,7 +113,7 @@ def cell(study: Study, tuner_name: str, dimensions: int, noise: float, seed: int
 
 
 def run(study: Study, tuners: Sequence[str], keep: Path | None) -> dict[str, dict[str, Any]]:
-    """All cells; those in the file are read from it, the others added to it."""
+    """Returns all cells; reads finished ones from the file and adds new ones to it."""
     done: dict[str, dict[str, Any]] = {}
     if keep is not None and keep.exists():
         done = {r["key"]: r for r in map(json.loads, keep.read_text().splitlines())}
@@ -147,13 +146,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sentences", type=int, default=200)
-    parser.add_argument("--candidates", type=int, default=25, help="of each sentence")
+    parser.add_argument("--candidates", type=int, default=25, help="candidates per sentence")
     parser.add_argument("--dimensions", type=int, nargs="+", default=[10, 30, 100, 300, 1000])
     parser.add_argument("--noise", type=float, nargs="+", default=[0.0, 1.0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--tuners", nargs="+", default=None)
     parser.add_argument("--keep", type=Path, help="file with finished cells")
-    parser.add_argument("--write", action="store_true", help="into docs/results.md, with a plot")
+    parser.add_argument(
+        "--write", action="store_true", help="write docs/results/synthetic.md and its plot"
+    )
     a = parser.parse_args()
     known = registry.names("tuner")
     tuners = a.tuners or [name for name in TUNERS if name in known]
@@ -162,8 +163,8 @@ def main() -> None:
     text = [
         f"{study.sentences} sentences with {study.candidates} candidates each, means of "
         f"{study.seeds} seeds; each cell is the cosine with the gold weights and, after the "
-        "stroke, the share of the possible gain on new sentences. All options are the defaults, "
-        f"but `mert` has two random starts beyond {MANY} features.\n"
+        "stroke, the share of the possible gain on new sentences. All options have their "
+        f"defaults, except two random starts for `mert` with more than {MANY} features.\n"
     ]
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for noise in study.noises:
@@ -187,13 +188,10 @@ def main() -> None:
     if a.write:
         command = "python experiments/synthetic.py --write"
         picture = line_plot(panels, "number of features", "cosine with the gold weights")
-        (RESULTS.parent / "synthetic.svg").write_text(picture, encoding="utf-8")
-        heading = (
-            "## Known weights\n\nWhat each batch tuner recovers of weights that are known "
-            f"(`{command}`).\n\n"
-        )
+        (RESULTS / "synthetic.svg").write_text(picture, encoding="utf-8")
+        heading = f"## Cosine and gain\n\n`{command}`\n\n"
         plot = "![cosine with the gold weights by number of features](synthetic.svg)\n"
-        write_section("synthetic", heading + "\n".join([*text, plot]))
+        write_section("synthetic", "synthetic", heading + "\n".join([*text, plot]))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Which weights of a MERT run to keep: the best iteration's, the last ones', or a mean of the last.
+"""Which weights of a MERT run to keep: the best iteration, the last one, or a mean of the last.
 
 Runs are made once (`mert`, all of the development set, at most 15 iterations, 100-best lists, one
-thread); the means are made of their iterations' weights as `--average-last` does it, and each of
-them translates the test set. Multi30k de-en and the Bible es-en: texts that nothing else in MERT
-was chosen by.
+thread); the means are made of their iterations' weights as by `--average-last`, and each of them
+translates the test set. Multi30k de-en and Bible es-en, which no other choice in MERT was based on.
 
-    python experiments/tune_average.py --run                 about 20 CPU minutes; again: goes on
+    python experiments/tune_average.py --run            about 20 CPU minutes; call again to resume
     python experiments/tune_average.py --run --corpora de-en --seeds 2 --write
 """
 
@@ -24,9 +23,9 @@ from harness import (
     Setting,
     Sizes,
     Study,
+    data_folders,
     markdown,
     parser,
-    place,
     write_section,
 )
 from harness.calls import translate
@@ -40,7 +39,7 @@ COUNTS = (2, 3, 5, 8)
 
 
 def chosen(run: Path) -> dict[str, Weights]:
-    """By the names of the rows; the mean of the last half is that of no fixed number."""
+    """Takes a run; returns the weights of each row by its label."""
     state = json.loads((run / "checkpoint" / "state.json").read_text(encoding="utf-8"))
     last = len(state["records"]) - 1
     intern = FeatureNames().intern
@@ -59,16 +58,16 @@ def chosen(run: Path) -> dict[str, Weights]:
 
 
 def translated(runner: Runner, corpus: Corpus, run: Path, label: str, weights: Weights) -> Finished:
-    """The test set with these weights, if it is not done."""
-    place = run.parent / f"{run.name}.{label.replace(' ', '-')}"
-    text, file = place.with_name(place.name + ".txt"), place.with_name(place.name + ".tsv")
+    """Translate the test set with some weights unless that is done; returns the output."""
+    stem = run.parent / f"{run.name}.{label.replace(' ', '-')}"
+    text, file = stem.with_name(stem.name + ".txt"), stem.with_name(stem.name + ".tsv")
     if not text.exists():
         weights.save(file)
         source = runner.part(corpus, "test")[0]
         model = runner.model(corpus, "phrase", ())
         runner.call(translate, text, corpus, model, file, source, threads=runner.jobs)
     lines = text.read_text(encoding="utf-8").splitlines()
-    return Finished(place, {}, list(tokenized(lines, corpus.tokenize)))
+    return Finished(stem, {}, list(tokenized(lines, corpus.tokenize)))
 
 
 def table(runner: Runner, corpus: Corpus) -> str:
@@ -82,9 +81,9 @@ def table(runner: Runner, corpus: Corpus) -> str:
             rows.setdefault(label, []).append(translated(runner, corpus, run, label, weights))
     first = next(iter(rows.values()))
     lines = []
-    for label, found in rows.items():
-        shown = [score.shown("bleu", one) for one in found]
-        p = "-" if found is first else score.p_value("bleu", found, first)
+    for label, runs in rows.items():
+        shown = [score.shown("bleu", run) for run in runs]
+        p = "-" if runs is first else score.p_value("bleu", runs, first)
         each = ", ".join(f"{value:.2f}" for value in shown)
         lines.append([label, f"{np.mean(shown):.2f}", f"{np.std(shown):.2f}", p, each])
     title = f"{corpus.title}, {', '.join(map(str, lengths))} iterations"
@@ -93,30 +92,29 @@ def table(runner: Runner, corpus: Corpus) -> str:
 
 def main() -> None:
     made = parser(__doc__)
-    made.add_argument("--run", action="store_true", help="run what is not finished")
+    made.add_argument("--run", action="store_true", help="run what is not finished yet")
     made.add_argument("--corpora", nargs="+", default=["de-en", "es-en"], choices=CORPORA)
-    made.add_argument("--seeds", type=int, default=3, help="how many")
-    made.add_argument("--minutes", type=float, default=60.0, help="when to stop")
-    made.add_argument("--dev", type=int, help="only so many sentences of the dev set")
-    made.add_argument("--test", type=int, help="only so many sentences of the test set")
+    made.add_argument("--seeds", type=int, default=3, help="number of seeds")
+    made.add_argument("--minutes", type=float, default=60.0, help="time limit")
+    made.add_argument("--dev", type=int, help="number of dev sentences; by default all")
+    made.add_argument("--test", type=int, help="number of test sentences; by default all")
     a = made.parse_args()
-    places = place(a)
+    folders = data_folders(a)
     if not a.run:
         print("not measured: give --run")
         return
     sizes = Sizes(dev=a.dev, test=a.test)
     study = Study("average", "", [SETTING], a.corpora, sizes=sizes, seeds=a.seeds)
-    runner = Runner(study, **places, minutes=a.minutes, jobs=1)
+    runner = Runner(study, **folders, minutes=a.minutes, jobs=1)
     tables = "\n".join(table(runner, CORPORA[name]) for name in a.corpora)
     print(f"\n{tables}")
     if a.write:
         text = (
             "## The mean of MERT's last iterations\n\n`python experiments/tune_average.py --run "
-            f"--write`: {sizes}; {a.seeds} seeds. p-values against the best iteration, by "
-            "stratified approximate randomisation over all seeds. Of the last iterations no more "
-            "than half are taken.\n\n"
+            f"--write`\n\n{sizes}; {a.seeds} seeds. p-values against the best iteration. A mean "
+            "takes at most half of all iterations.\n\n"
         )
-        write_section("average", text + tables)
+        write_section("batch-tuners", "average", text + tables)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""How long the weights are that batch MIRA starts from: BLEU of each iteration, by `stretch`.
+"""The scale of batch MIRA's start weights: BLEU of each iteration, by `stretch`.
 
-On the beginning of the development sets, where short start weights are lost most easily beside the
-first lists. Multi30k fr-en and the Bible zh-en; the tables have what all studies
-have, and the one below them the development set iteration by iteration.
+Small development sets, where the first lists easily overwrite small start weights. Multi30k fr-en
+and Bible zh-en; a second table has dev BLEU of each iteration.
 
-    python experiments/tune_stretch.py --run             about 8 CPU minutes; again: goes on
+    python experiments/tune_stretch.py --run             about 8 CPU minutes; call again to resume
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ LENGTHS = (0, 2, 4, 10)
 
 
 def curves(runner: Runner, write: bool) -> None:
-    """Development BLEU of iterations, a row for each length."""
+    """Print dev BLEU of each iteration, a row for each scale."""
     tables = []
     for corpus, system in runner.tasks():
         rows = []
@@ -23,17 +22,18 @@ def curves(runner: Runner, write: bool) -> None:
             for run in runner.finished(corpus, system, setting)[:1]:
                 scores = [f"{record['bleu']:.2f}" for record in run.records()]
                 rows.append([setting.label, *scores, *["-"] * (5 - len(scores))])
-        tables.append(markdown([f"{corpus.title}, dev BLEU", *"01234"], rows))
+        if rows:
+            tables.append(markdown([f"{corpus.title}, dev BLEU", *"01234"], rows))
     print(*tables, sep="\n")
-    if write:
+    if write and tables:
         command = "python experiments/tune_stretch.py --run --write"
         text = f"Iterations 0 to 4, seed 1 (`{command}`).\n\n"
-        write_section("stretch curves", text + "\n".join(tables))
+        write_section("batch-tuners", "stretch curves", text + "\n".join(tables))
 
 
 STUDY = Study(
     "stretch",
-    "The length of batch MIRA's start weights",
+    "The scale of batch MIRA's start weights",
     [Setting(f"`stretch` {n}", "batch-mira", (f"stretch={n}",)) for n in LENGTHS],
     corpora=("zh-en", "fr-en"),
     sizes=Sizes(dev=280),
@@ -41,6 +41,7 @@ STUDY = Study(
     seeds=1,
     against="`stretch` 4",
     after=curves,
+    page="batch-tuners",
 )
 
 if __name__ == "__main__":

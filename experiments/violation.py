@@ -1,15 +1,15 @@
 """The violation-fixing perceptron: learning curves and invalid updates.
 
     python experiments/violation.py curves invalid            # Yu et al. 2013, figures 8 and 9
-    python experiments/violation.py curves invalid --write    # also into docs/results.md
+    python experiments/violation.py curves invalid --write    # also into docs/results
 
 On the built-in world. Curves: each of the four updates, dense features and rule ids, learns from
 the bitext that the model was trained on, without a pair's own rules; BLEU of the development set
-after each iteration. Invalid: of the mistakes that an update is about the share where the good
-derivation has the higher score, in all iterations. What an iteration costs: bench/violation.py.
+after each iteration. Invalid: the share of violations whose good derivation already has the higher
+score, over all iterations. bench/violation.py measures the cost of an iteration.
 
-The steps are the paper's own (eta 1), under which the start weights are soon forgotten; the tuners'
-default is smaller. A command that was stopped goes on when it is given again.
+Steps have the paper's size (eta 1), which soon overwrites the start weights; the tuners' default is
+smaller. A command that was stopped resumes when it is called again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from harness.calls import Calls, train, tune
 from hopefear.analysis.plot import line_plot
 from hopefear.text.world import generate, write
 
+TITLES = {"curves": "Learning curves (figure 8)", "invalid": "Invalid updates (figure 9)"}
 UPDATES = ("max-violation", "early", "standard", "local")
 BEAMS = (2, 5, 10, 20, 30)
 WORLD = Corpus("world", "the built-in world", {})
@@ -31,7 +32,7 @@ Records = list[dict[str, Any]]
 
 
 class World:
-    """The built-in world, and a model of it."""
+    """The built-in world with a model trained on it."""
 
     def __init__(self, a: argparse.Namespace) -> None:
         self.a = a
@@ -46,7 +47,7 @@ class World:
             (self.folder / "ready").touch()
 
     def run(self, update: str, beam: int, iterations: int) -> Records:
-        """Records of a run, made now or before."""
+        """Returns the records of a run; makes or resumes it if need be."""
         a = self.a
         run = self.folder / f"{update}-{a.examples}-{beam}-{iterations}-{a.seed}"
         words = [
@@ -96,8 +97,8 @@ def curves(a: argparse.Namespace) -> str:
     ]
     head = ["last iteration", "updates", "invalid", "mean violation", "by tenth", "features"]
     return (
-        f"Dev BLEU after each iteration, {examples} reachable pairs of {a.train}, beam {a.beam} "
-        f"(figure 8).\n\n![learning curves](violation-curves.svg)\n\n{table}\n"
+        f"Dev BLEU after each iteration, {examples} reachable pairs of {a.train}, beam "
+        f"{a.beam}.\n\n![learning curves](violation-curves.svg)\n\n{table}\n"
         f"{markdown(head, last)}"
     )
 
@@ -115,40 +116,42 @@ def invalid(a: argparse.Namespace) -> str:
     head = ["beam", *map(str, BEAMS)]
     rows = [[f"`{u}`", *(f"{100 * y:.1f} %" for _, y in points)] for u, points in shares.items()]
     return (
-        f"Share of invalid updates in {a.invalid_iterations} iterations (figure 9). "
-        "`max-violation` does not make them; `local` cannot.\n\n"
+        f"Share of violations whose good derivation already has the higher score, in "
+        f"{a.invalid_iterations} iterations. `max-violation` skips them; `local` has none.\n\n"
         f"![invalid updates](violation-invalid.svg)\n\n{markdown(head, rows)}"
     )
 
 
 def picture(a: argparse.Namespace, name: str, text: str) -> None:
     if a.write:
-        (RESULTS.parent / name).write_text(text, encoding="utf-8")
+        (RESULTS / name).write_text(text, encoding="utf-8")
 
 
 def main() -> None:
     known = {"curves": curves, "invalid": invalid}
     made = parser(__doc__)
-    made.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(known)}")
-    made.add_argument("--train", type=int, default=3000, help="pairs of the world's bitext")
-    made.add_argument("--dev", type=int, default=200)
+    made.add_argument(
+        "tables", nargs="*", metavar="TABLE", help=f"tables to make: {', '.join(known)}"
+    )
+    made.add_argument("--train", type=int, default=3000, help="number of training pairs")
+    made.add_argument("--dev", type=int, default=200, help="number of dev sentences")
     made.add_argument("--examples", type=int, default=1000, help="reachable pairs to learn from")
     made.add_argument("--beam", type=int, default=30)
     made.add_argument("--iterations", type=int, default=10)
     made.add_argument("--invalid-iterations", type=int, default=3)
     made.add_argument("--seed", type=int, default=1)
-    made.add_argument("--minutes", type=float, default=120.0, help="when to stop")
+    made.add_argument("--minutes", type=float, default=120.0, help="time limit")
     a = made.parse_args()
-    wrong = [name for name in a.tables if name not in known]
-    if wrong:
-        made.error(f"no table {wrong[0]}; there are {', '.join(known)}")
+    unknown = [name for name in a.tables if name not in known]
+    if unknown:
+        made.error(f"no table {unknown[0]}; choose from {', '.join(known)}")
     for name in a.tables or known:
         text = known[name](a)
         print(f"\n{text}")
         if a.write:
-            title = f"## Violation-fixing perceptron: {name}\n\n"
+            title = f"## {TITLES[name]}\n\n"
             command = f"`python experiments/violation.py {name} --write`\n\n"
-            write_section(f"violation {name}", title + command + text)
+            write_section("violation", f"violation {name}", title + command + text)
 
 
 if __name__ == "__main__":

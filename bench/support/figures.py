@@ -73,7 +73,7 @@ def figure_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table for docs/results.md; columns after the first are numbers."""
+    """A table for docs/results; columns after the first are numbers."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 

@@ -1,23 +1,22 @@
-"""What the studies share: corpora, rows and tables, runs that can be killed, docs/results.md.
+"""What the studies share: corpora, rows, tables, runs that can be killed, pages in docs/results.
 
-A study is a list of `Setting`s (rows) in a `Study` (a table for each corpus and system) and a call
-of `main`, which is its command line:
+A study is a list of `Setting`s (rows) in a `Study` (a table for each corpus and system). `main` is
+its command line:
 
-    main(Study("selection", "What to learn towards", settings), __doc__)
+    main(Study("selection", "Hope and fear", settings, page="online"), __doc__)
 
-Models are trained once for all studies and kept, runs too, each in a folder whose name says what it
-depends on (a readable beginning and a hash of the whole): a table that shares a row with another
-one does not run it again, and other sizes never mix. Two runs go on at a time with one thread each,
-which wastes less of two cores than one run with two threads. A command that was stopped, by its own
-clock or by a kill, goes on when it is given again.
+Models and runs are made once and shared by all studies. The name of a run's folder has a hash of
+all its settings and sizes, so that tables with the same row share its run and other sizes never
+mix. Two runs with one thread each go in parallel, which uses two cores better than one run with two
+threads. A command that was stopped resumes when it is called again.
 
-BLEU and TER are of the test set's beginning; p-values against the first setting (or the one called
-`against`) by stratified approximate randomisation over all seeds, as `hopefear score --versus`.
+Scores are of the test set. p-values compare with the first setting (or the one called `against`) by
+stratified approximate randomisation over all seeds, as in `hopefear score --versus`.
 """
 
 from __future__ import annotations
 
-from harness.command import main, parser, place
+from harness.command import data_folders, main, parser
 from harness.corpora import CORPORA, Corpus
 from harness.results import RESULTS, markdown, tables_of, write_section
 from harness.runner import DERIVED, OutOfTimeError, Runner

@@ -1,7 +1,8 @@
-"""The one place where studies call Hopefear: its Python API, each call in a process of its own.
+"""Calls of Hopefear's Python API, each in its own process.
 
-So a study is stopped when its time is over, and two calls go on at a time. What varies from row to
-row is written as on a command line (`--kbest 100`, `stretch=4`): a run's folder is named by it.
+So a call can be stopped when the time is over, and two calls can run in parallel. Options that vary
+from row to row are written as on a command line (`--kbest 100`, `stretch=4`), because the name of a
+run's folder depends on them.
 
     calls = Calls(minutes=40)
     calls.call(train, model, corpus, files, "phrase", ["--order", 3])
@@ -37,92 +38,101 @@ Report = dict[str, Any]
 
 
 class OutOfTimeError(Exception):
-    """The minutes are over; what is finished stays."""
+    """The time is over; finished runs stay."""
 
 
 @dataclass(kw_only=True)
 class Calls:
-    """The clock, and what is called before the time is over."""
+    """Calls of functions until the time is over."""
 
     minutes: float = 40.0
     began: float = field(default_factory=time.monotonic)
 
     def call(
         self,
-        work: Callable[..., Any],
-        what: Path,
-        *more: Any,
+        function: Callable[..., Any],
+        path: Path,
+        *arguments: Any,
         log: Path | None = None,
-        **named: Any,
+        **keywords: Any,
     ) -> Any:
-        """What one of the functions below gives; it is stopped when the time is over."""
+        """Takes a function and its arguments; returns its result.
+
+        The process is stopped when the time is over; `log` receives its standard error.
+        """
         passed = time.monotonic() - self.began
         left = 60 * self.minutes - passed
         if left <= 0:
             raise OutOfTimeError
-        print(f"{passed / 60:5.1f} min  {work.__name__} {what}", flush=True)
+        print(f"{passed / 60:5.1f} min  {function.__name__} {path}", flush=True)
         context = get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_child, args=(sender, log, work, (what, *more), named))
+        process = context.Process(
+            target=_child, args=(sender, log, function, (path, *arguments), keywords)
+        )
         process.start()
         sender.close()
         try:
             if not receiver.poll(left):
                 raise OutOfTimeError
-            done, answer = receiver.recv()
+            succeeded, answer = receiver.recv()
         except EOFError:
             process.join()
-            done, answer = False, f"ended with {process.exitcode}"
+            succeeded, answer = False, f"ended with exit code {process.exitcode}"
         finally:
             process.terminate()
             process.join()
-        if not done:
-            raise RuntimeError(f"{work.__name__} {what}: {answer}")
+        if not succeeded:
+            raise RuntimeError(f"{function.__name__} {path}: {answer}")
         return answer
 
 
 def _child(
-    sender: Connection, log: Path | None, work: Callable[..., Any], given: Any, named: Any
+    sender: Connection,
+    log: Path | None,
+    function: Callable[..., Any],
+    arguments: Any,
+    keywords: Any,
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
     with Path(log or os.devnull).open("a", encoding="utf-8") as file, redirect_stderr(file):
         try:
-            sender.send((True, work(*given, **named)))
+            sender.send((True, function(*arguments, **keywords)))
         except Exception:
             sender.send((False, traceback.format_exc()))
 
 
 def _end_with_parent() -> None:
-    """A study that was killed leaves no run behind that is still being written."""
+    """End this process when the study is killed, so that no run is still written."""
     parent = parent_process()
     assert parent is not None
     parent.join()
     os._exit(1)
 
 
-def _tell(text: str) -> None:
+def _print_message(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
 def _options(cls: type, corpus: Corpus, words: Words) -> dict[str, Any]:
-    """Keywords of the API from words of a command line."""
+    """Takes words of a command line; returns keywords of the API."""
     parser = argparse.ArgumentParser()
     config.add_arguments(parser, cls)
-    given = parser.parse_args([str(word) for word in words])
-    return {"tokenized": corpus.tokenized, "display": "off", **vars(given)}
+    options = parser.parse_args([str(word) for word in words])
+    return {"tokenized": corpus.tokenized, "display": "off", **vars(options)}
 
 
-# -- what is called --
+# -- functions to call --
 
 
 def train(
     model: Path, corpus: Corpus, files: Sequence[Path], system: str, words: Words = (), **more: Any
 ) -> None:
-    """Make a model of SRC TGT [ALIGN]."""
+    """Train a model on source, target and optionally alignment files."""
     source, target, *align = files
-    given = {"system": system, **_options(TrainOptions, corpus, words), **more}
-    hopefear.train(source, target, model=model, align=align[0] if align else None, **given)
+    options = {"system": system, **_options(TrainOptions, corpus, words), **more}
+    hopefear.train(source, target, model=model, align=align[0] if align else None, **options)
 
 
 def tune(
@@ -135,14 +145,14 @@ def tune(
     pairs: Sequence[str] = (),
     **more: Any,
 ) -> Report:
-    """Make a run, or go on with one that was stopped; its report."""
-    metric = [pair for pair in pairs if pair.startswith("metric.")]
-    own = [pair for pair in pairs if pair not in metric]
-    plain = [pair.removeprefix("metric.") for pair in metric]
+    """Make a run, or resume it; returns its report. `pairs` are KEY=VALUE options of the tuner."""
+    metric = [pair.removeprefix("metric.") for pair in pairs if pair.startswith("metric.")]
+    own = [pair for pair in pairs if not pair.startswith("metric.")]
     return hopefear.tune(
-        model, dev=dev[0], refs=dev[1:], tuner=tuner, output=run, resume=run.exists(), tell=_tell,
+        model, dev=dev[0], refs=dev[1:], tuner=tuner, output=run, resume=run.exists(),
+        tell=_print_message,
         tuner_options=config.parse_pairs(registry.get("tuner", tuner), own),
-        metric_options=config.parse_pairs(registry.get("metric", "bleu"), plain),
+        metric_options=config.parse_pairs(registry.get("metric", "bleu"), metric),
         **{**_options(TuneOptions, corpus, words), **more},
     ).report()  # fmt: skip
 
@@ -156,8 +166,9 @@ def translate(
     words: Words = (),
     threads: int = 1,
 ) -> None:
-    given = {"threads": threads, **_options(TranslationOptions, corpus, words)}
-    hopefear.translate(model, source, weights=weights, **given).save(output)
+    """Translate a file with a model and weights; writes the output file."""
+    options = {"threads": threads, **_options(TranslationOptions, corpus, words)}
+    hopefear.translate(model, source, weights=weights, **options).save(output)
 
 
 def forced(
@@ -168,9 +179,9 @@ def forced(
     weights: Path | None = None,
     **more: Any,
 ) -> Report:
-    """The report of forced decoding; `options` are of `ForcedOptions`."""
-    loaded, given = hopefear.Model.load(model), dict(options or {})
-    if "table_limit" in given:
-        given["weights"] = loaded.weights(weights, warn=_tell)
+    """Returns the report of forced decoding; `options` are fields of `ForcedOptions`."""
+    loaded, fields = hopefear.Model.load(model), dict(options or {})
+    if "table_limit" in fields:
+        fields["weights"] = loaded.weights(weights, warn=_print_message)
     texts = files[0], files[1:]
-    return force_bitext(loaded, *texts, ForcedOptions(**given), tokenized=corpus.tokenized, **more)
+    return force_bitext(loaded, *texts, ForcedOptions(**fields), tokenized=corpus.tokenized, **more)

@@ -21,27 +21,29 @@ SHARED = Path(os.environ.get("HOPEFEAR_SHARED", FOLDER.parents[1] / "shared"))
 
 
 def parser(doc: str | None, *, writes: bool = True) -> argparse.ArgumentParser:
-    """What all studies have: where data and runs lie, and --write."""
-    made = argparse.ArgumentParser(
+    """Returns a parser with the options of all studies: --data, --out and --write."""
+    arguments = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     if writes:
-        made.add_argument("--write", action="store_true", help="write docs/results.md")
-    made.add_argument(
+        arguments.add_argument(
+            "--write", action="store_true", help="write the page in docs/results"
+        )
+    arguments.add_argument(
         "--data",
         type=Path,
         default=SHARED,
         metavar="DIR",
-        help="has data/ and golden/ with corpora",
+        help="folder with data/ and golden/",
     )
-    made.add_argument(
-        "--out", type=Path, default=FOLDER / "out", metavar="DIR", help="keeps models and runs"
+    arguments.add_argument(
+        "--out", type=Path, default=FOLDER / "out", metavar="DIR", help="folder for models and runs"
     )
-    return made
+    return arguments
 
 
-def place(a: argparse.Namespace) -> dict[str, Path]:
-    """Of a `Runner`; ends the program if there are no data."""
+def data_folders(a: argparse.Namespace) -> dict[str, Path]:
+    """Returns a `Runner`'s folders; ends the program if there are no data."""
     if not (a.data / "golden" / "aligned").is_dir():
         print(f"no {a.data / 'golden' / 'aligned'}; give --data or set HOPEFEAR_SHARED")
         sys.exit(0)
@@ -49,25 +51,30 @@ def place(a: argparse.Namespace) -> dict[str, Path]:
 
 
 def main(studies: Study | Sequence[Study], doc: str | None) -> None:
-    """The command line of a script with one table or several."""
+    """Run the command line of a script with one study or several."""
     known = {study.name: study for study in ([studies] if isinstance(studies, Study) else studies)}
-    made = parser(doc)
-    made.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(known)}")
-    made.add_argument("--run", action="store_true", help="run what is not finished")
-    made.add_argument("--minutes", type=float, default=40.0, help="when to stop, each table")
-    made.add_argument("--jobs", type=int, help="runs at a time; by default the table's")
-    made.add_argument("--seeds", type=int, help="fewer or more than the table's")
-    made.add_argument("--iterations", type=int)
-    made.add_argument("--corpora", nargs="+", choices=CORPORA)
-    made.add_argument("--systems", nargs="+", choices=("phrase", "hiero"))
-    made.add_argument("--settings", nargs="+", metavar="LABEL", help="some of the rows only")
+    arguments = parser(doc)
+    arguments.add_argument(
+        "tables",
+        nargs="*",
+        metavar="TABLE",
+        help=f"tables to show: {', '.join(known)}; by default all",
+    )
+    arguments.add_argument("--run", action="store_true", help="run what is not finished yet")
+    arguments.add_argument("--minutes", type=float, default=40.0, help="time limit of each table")
+    arguments.add_argument("--jobs", type=int, help="runs in parallel; by default the table's")
+    arguments.add_argument("--seeds", type=int, help="number of seeds; by default the table's")
+    arguments.add_argument("--iterations", type=int, help="by default the table's")
+    arguments.add_argument("--corpora", nargs="+", choices=CORPORA)
+    arguments.add_argument("--systems", nargs="+", choices=("phrase", "hiero"))
+    arguments.add_argument("--settings", nargs="+", metavar="LABEL", help="rows to run or show")
     for part in ("train", "dev", "test"):
-        made.add_argument(f"--{part}", type=int, help=f"sentences of the {part} set; 0: all")
-    a = made.parse_args()
-    wrong = [name for name in a.tables if name not in known]
-    if wrong:
-        made.error(f"no table {wrong[0]}; there are {', '.join(known)}")
-    places = place(a)
+        arguments.add_argument(f"--{part}", type=int, help=f"sentences of the {part} set; 0: all")
+    a = arguments.parse_args()
+    unknown = [name for name in a.tables if name not in known]
+    if unknown:
+        arguments.error(f"no table {unknown[0]}; choose from {', '.join(known)}")
+    folders = data_folders(a)
     for name in a.tables or known:
         changes: dict[str, Any] = {
             key: getattr(a, key)
@@ -76,16 +83,16 @@ def main(studies: Study | Sequence[Study], doc: str | None) -> None:
         }
         study = known[name]
         parts = [part for part in ("train", "dev", "test") if getattr(a, part) is not None]
-        given = {part: getattr(a, part) or None for part in parts}
+        sizes = {part: getattr(a, part) or None for part in parts}
         if a.settings:
             changes["settings"] = [s for s in study.settings if s.label in a.settings]
-        study = replace(study, sizes=replace(study.sizes, **given), **changes)
-        runner = Runner(study, **places, minutes=a.minutes, jobs=a.jobs or study.jobs)
+        study = replace(study, sizes=replace(study.sizes, **sizes), **changes)
+        runner = Runner(study, **folders, minutes=a.minutes, jobs=a.jobs or study.jobs)
         finished = runner.run_all() if a.run else True
         tables = {title_of(*task): table(runner, *task) for task in runner.tasks()}
         print("", *tables.values(), sep="\n")
         if not finished:
-            print("the time is over; the same command goes on")
+            print("the time is over; the same command resumes")
         if a.write:
             write(runner, known[name], tables, name if len(known) > 1 else "")
         if study.after is not None:
@@ -93,19 +100,22 @@ def main(studies: Study | Sequence[Study], doc: str | None) -> None:
 
 
 def write(runner: Runner, whole: Study, tables: dict[str, str], name: str) -> None:
-    """The section of a study; what was not asked for, or has no runs here, stays as it is."""
+    """Write the section of a study; tables without runs here stay as they are."""
     study = runner.study
     command = f"python experiments/{Path(sys.argv[0]).name} {name}".strip()
-    against = dict.fromkeys(f"the row '{study.compared(s)}'" for s in study.settings)
+    against = dict.fromkeys(f"'{study.compared(setting)}'" for setting in study.settings)
     text = (
-        f"## {study.title}\n\n`{command} --run --write`: {study.sizes}; {study.seeds} "
+        f"## {study.title}\n\n`{command} --run --write`\n\n{study.sizes}; {study.seeds} "
         f"seed{'s' * (study.seeds > 1)}, at most {study.iterations} iterations. "
-        f"p-values against {' or '.join(against)}, by stratified approximate "
-        f"randomisation over all seeds.{' ' + study.text if study.text else ''}\n\n"
+        f"p-values against {' or '.join(against)}.{' ' + study.text if study.text else ''}\n\n"
     )
-    there = tables_of(study.name)
-    new = {title_of(*task) for task in runner.tasks() if runner.has_runs(*task)}
-    every = [title_of(*task) for task in replace(runner, study=whole).tasks()]
-    kept = [tables[t] if t in new else there[t] for t in every if t in new or t in there]
-    if kept:
-        write_section(study.name, text + "\n".join(kept))
+    old = tables_of(study.page, study.name)
+    new = {
+        title_of(*task): tables[title_of(*task)]
+        for task in runner.tasks()
+        if runner.has_runs(*task)
+    }
+    titles = [title_of(*task) for task in replace(runner, study=whole).tasks()]
+    written = [(old | new)[title] for title in titles if title in old | new]
+    if written:
+        write_section(study.page, study.name, text + "\n".join(written))

@@ -9,19 +9,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Corpus:
-    """A task: its files by part, the source first, then the references."""
+    """A translation task: its files by part (train, dev, test), source first, then references."""
 
     name: str
     title: str
     files: Mapping[str, Sequence[str]]
     align: str | None = None
     tokenized: bool = True
-    tokenize: Any = "none"  # how output is scored
-    short: int | None = None  # of the dev set only sentences with fewer source words
+    tokenize: Any = "none"  # tokenisation for scoring
+    short: int | None = None  # dev sentences have fewer source words than this
 
 
 def _files(folder: str, source: str, *references: str) -> dict[str, tuple[str, ...]]:
-    """dev, test and train; all references are of one language, training text is packed."""
+    """Returns the files of dev, test and train; training text is compressed."""
     files = {
         part: tuple(f"{folder}/{part}.{side}" for side in (source, *references))
         for part in ("dev", "test")
@@ -42,14 +42,14 @@ CORPORA = {
         Corpus("zh-en", "Bible zh-en", _files(_ZH, "zh", *FOUR), f"{_ZH}/train.gdfa.gz"),
         Corpus("de-en", "Multi30k de-en", _files("data/multi30k/de-en", "de", "en"), **_RAW),
         Corpus("es-en", "Bible es-en", _files("data/bible-es-en", "es", *FOUR), **_RAW),
-        # There is one reference, and words are no unit that readers agree on.
+        # Scored by characters: there is no agreed segmentation of Chinese into words.
         Corpus("en-zh", "Bible en-zh", _files(_ZH, "en.0", "zh"), tokenize="char"),
     )
 }
 
 
 def with_short_dev(name: str, words: int) -> str:
-    """Makes known a corpus like this one whose dev set has its short sentences only; its name."""
+    """Register a copy of a corpus with only short dev sentences; returns the copy's name."""
     corpus, new = CORPORA[name], f"{name}-short"
     title = f"{corpus.title}, tuned on short sentences"
     CORPORA[new] = replace(corpus, name=new, title=title, short=words)

@@ -1,4 +1,4 @@
-"""The runs of a study: made once, in processes of their own, within the time that there is."""
+"""The runs of a study: each is made once, in its own process, within the time limit."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from harness.tables import Finished
 from hopefear.base.files import atomic_directory, open_input
 from hopefear.metrics.tokenizing import tokenized
 
-#: Parts that a study makes of others: the source first, then the references.
+#: Functions that make a part of a corpus from others: its source first, then the references.
 DERIVED: dict[str, Callable[[Runner, Corpus], list[Path]]] = {}
 
 
 @dataclass
 class Runner(Calls):
-    """Where everything of a study lies, and what makes it."""
+    """The files of a study, made when they are needed."""
 
     study: Study
     data: Path
@@ -35,14 +35,14 @@ class Runner(Calls):
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def once(self, path: Path) -> threading.Lock:
-        """So that two runs do not make the same model."""
+        """Returns the lock of a path, so that two threads do not make the same model."""
         with self.guard:
             return self.locks.setdefault(path, threading.Lock())
 
     # -- files --
 
     def part(self, corpus: Corpus, part: str) -> list[Path]:
-        """The beginning of a part, in files of their own; the alignment last, if there is one."""
+        """Returns the files of a part, cut to the study's size; the alignment last, if any."""
         if part in DERIVED:
             return DERIVED[part](self, corpus)
         sources = [self.data / name for name in corpus.files[part]]
@@ -56,15 +56,15 @@ class Runner(Calls):
         folder = self.out / "text" / f"{corpus.name}-{part}-{size}"
         with self.once(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            made = [folder / path.name.removesuffix(".gz") for path in sources]
-            for path, target in zip(sources, made, strict=True):
+            targets = [folder / path.name.removesuffix(".gz") for path in sources]
+            for path, target in zip(sources, targets, strict=True):
                 if not target.exists():
                     with open_input(path) as file:
                         target.write_bytes(b"".join(islice(file, size)))
-        return made
+        return targets
 
     def _short(self, files: Sequence[Path], folder: Path, words: int) -> list[Path]:
-        """Parallel files with the sentences of fewer source words only."""
+        """Returns parallel files with only the sentences that have fewer source words."""
         with self.once(folder):
             if not folder.exists():
                 lines = [path.read_text(encoding="utf-8").splitlines() for path in files]
@@ -77,6 +77,7 @@ class Runner(Calls):
         return [folder / path.name for path in files]
 
     def model(self, corpus: Corpus, system: str, words: Sequence[str]) -> Path:
+        """Returns a model's directory; trains it if need be. `words` are options of training."""
         size = self.study.sizes.train
         name = _name(f"{corpus.name}-{system}-{size or 'all'}", list(words))
         path = self.out / "models" / name
@@ -92,13 +93,14 @@ class Runner(Calls):
     # -- runs --
 
     def folder(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> Path:
+        """Returns the run directory of a setting and seed."""
         sizes = [self.study.sizes.of(part) for part in ("train", "dev", "test")]
         key = [sizes, setting.key(corpus, self.study.iterations)]
         name = _name("-".join([setting.tuner, *setting.options]), key)
         return self.out / "runs" / f"{corpus.name}-{system}" / f"{name}.{seed}"
 
     def run(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> Path:
-        """Tune and translate, as far as that is not done; the run directory."""
+        """Tune and translate unless that is done; returns the run directory."""
         run = self.folder(corpus, system, setting, seed)
         with self.once(run):
             result = _beside(run, "json")
@@ -114,7 +116,7 @@ class Runner(Calls):
             bitext = setting.learn_from and self.part(corpus, setting.learn_from)[:2]
             model = self.model(corpus, system, setting.train)
             search = setting.searching(corpus, system)
-            said = self.call(
+            report = self.call(
                 tune, run, corpus, model, self.part(corpus, setting.dev), setting.tuner,
                 [*setting.tune, *search], setting.options, train=bitext or (), weights=weights,
                 seed=seed, iterations=setting.iterations or self.study.iterations,
@@ -122,23 +124,24 @@ class Runner(Calls):
             )  # fmt: skip
             texts = run / "weights.tsv", self.part(corpus, "test")[0]
             self.call(translate, _beside(run, "txt"), corpus, model, *texts, search)
-            result.write_text(json.dumps(said), encoding="utf-8")
+            result.write_text(json.dumps(report), encoding="utf-8")
         return run
 
     def tasks(self) -> Iterator[tuple[Corpus, str]]:
+        """Yields the corpora and systems of the study."""
         for system in self.study.systems:
             for name in self.study.corpora:
                 yield CORPORA[name], system
 
     def run_all(self) -> bool:
-        """Seed by seed, so that a table of what is finished is a fair one."""
+        """Make all runs, seed by seed, so that unfinished tables are fair; False: time is over."""
         todo = [
             (corpus, system, setting, seed)
             for seed in range(1, self.study.seeds + 1)
             for corpus, system in self.tasks()
             for setting in self.study.settings
         ]
-        unfinished = {self.folder(*one): one for one in todo}  # rows may share a run
+        unfinished = {self.folder(*task): task for task in todo}  # rows may share a run
         running: dict[Future[Path], Path] = {}
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
@@ -159,31 +162,33 @@ class Runner(Calls):
         return True
 
     def _start(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> Path | None:
-        """The run whose weights a run begins with."""
+        """Returns the run whose weights a run starts from."""
         return None if setting.start is None else self.folder(corpus, system, setting.start, seed)
 
     def finished(self, corpus: Corpus, system: str, setting: Setting) -> list[Finished]:
+        """Returns the finished runs of a row."""
         runs = (
             self.folder(corpus, system, setting, seed) for seed in range(1, self.study.seeds + 1)
         )
         return [self.result(corpus, run) for run in runs if _beside(run, "json").exists()]
 
     def has_runs(self, corpus: Corpus, system: str) -> bool:
+        """Whether any row of a table has a finished run."""
         return any(self.finished(corpus, system, setting) for setting in self.study.settings)
 
     def result(self, corpus: Corpus, run: Path) -> Finished:
-        """Of a run that is finished."""
-        said = json.loads(_beside(run, "json").read_text(encoding="utf-8"))
+        """Returns a finished run with its report and output."""
+        report = json.loads(_beside(run, "json").read_text(encoding="utf-8"))
         lines = _beside(run, "txt").read_text(encoding="utf-8").splitlines()
-        return Finished(run, said, list(tokenized(lines, corpus.tokenize)))
+        return Finished(run, report, list(tokenized(lines, corpus.tokenize)))
 
 
 def _beside(run: Path, kind: str) -> Path:
     return run.parent / f"{run.name}.{kind}"
 
 
-def _name(readable: str, everything: list[Any]) -> str:
-    """A name for a folder: short, and of its own for other settings."""
-    digest = hashlib.sha256(json.dumps(everything).encode()).hexdigest()[:10]
+def _name(readable: str, settings: list[Any]) -> str:
+    """Returns a short folder name that is unique to the settings."""
+    digest = hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:10]
     plain = "".join(c if c.isalnum() or c in "-+." else "-" for c in readable)
     return f"{plain[:60]}-{digest}"

@@ -1,4 +1,4 @@
-"""What a study says: its rows (`Setting`), how much of the data (`Sizes`), its tables (`Study`)."""
+"""The definition of a study: rows (`Setting`), amounts of data (`Sizes`), tables (`Study`)."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from harness.corpora import Corpus
 if TYPE_CHECKING:
     from harness.runner import Runner
 
-#: For `mert` beside others, of which the best iteration is the result, too.
+#: For `mert` in tables whose other tuners return the best iteration.
 BEST_ITERATION = ("--average-last", "0")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A row: how it is called, a tuner, its options."""
+    """A row of a table: its label, a tuner and the options of a run."""
 
     label: str
     tuner: str
     options: tuple[str, ...] = ()  # --set
-    tune: tuple[str, ...] = ()  # more words for `hopefear tune`
+    tune: tuple[str, ...] = ()  # other options of `hopefear tune`
     decode: tuple[str, ...] = ()  # for `tune` and `translate`: beams, templates
-    start: Setting | None = None  # whose weights to begin with …
-    weights: str | None = None  # … or the text of a file of weights
+    start: Setting | None = None  # the row whose weights are the start weights
+    weights: str | None = None  # or the content of a file of start weights
     iterations: int | None = None  # other than the study's
-    train: tuple[str, ...] = ()  # more words for `hopefear train`
-    against: str | None = None  # label of the row that its p-values are against, if not the study's
-    learn_from: str | None = None  # a part to learn from ("train"); the dev set only judges
-    dev: str = "dev"  # the part that is --dev
+    train: tuple[str, ...] = ()  # options of `hopefear train`
+    against: str | None = None  # label of the row to compare with, if not the study's
+    learn_from: str | None = (
+        None  # a part to learn from ("train"); the dev set selects the iteration
+    )
+    dev: str = "dev"  # the part given as --dev
     threads: int = 1  # of `hopefear tune`
-    # More of `decode`, by corpus; of an option that is there, too, this is what holds.
+    # More options for `decode`, by corpus; they override those of `decode`.
     by_corpus: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def searching(self, corpus: Corpus, system: str) -> tuple[str, ...]:
-        """`decode` of a corpus, without the beam where there is none."""
+        """Returns the search options for a corpus and system; hierarchical search has no beam."""
         words = self.decode
         if system == "hiero" and "--beam" in words:
             at = words.index("--beam")
@@ -44,14 +46,14 @@ class Setting:
         return (*words, *self.by_corpus.get(corpus.name, ()))
 
     def key(self, corpus: Corpus, iterations: int) -> list[Any]:
-        """What the run depends on, besides the data: a part of its folder's name."""
+        """Returns all that a run depends on besides the data; its hash names the run's folder."""
         rounds = self.iterations or iterations
         start = None if self.start is None else self.start.key(corpus, iterations)
         every = [self.tuner, self.options, self.tune, self.decode, self.train, rounds, start]
-        # Older runs did not know these fields: they count where they are not as by default.
-        usual = {"learn_from": None, "dev": "dev", "threads": 1, "weights": None}
-        given = {name: getattr(self, name) for name in usual}
-        changed = {name: value for name, value in given.items() if value != usual[name]}
+        # Fields added later count only if they differ from their default, so older runs stay valid.
+        defaults = {"learn_from": None, "dev": "dev", "threads": 1, "weights": None}
+        values = {name: getattr(self, name) for name in defaults}
+        changed = {name: value for name, value in values.items() if value != defaults[name]}
         if corpus.name in self.by_corpus:
             changed["by_corpus"] = self.by_corpus[corpus.name]
         return [*every, changed] if changed else every
@@ -59,7 +61,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of the data; None: all."""
+    """Number of sentences of each part; None: all."""
 
     train: int | None = None
     dev: int | None = None
@@ -70,19 +72,18 @@ class Sizes:
         return size
 
     def __str__(self) -> str:
-        def some(size: int | None, what: str) -> str:
-            return f"all {what}" if size is None else f"the first {size:,} {what}"
+        def amount(size: int | None, noun: str) -> str:
+            return f"all {noun}" if size is None else f"the first {size:,} {noun}"
 
         return (
-            f"models of {some(self.train, 'training pairs')}, tuned on "
-            f"{some(self.dev, 'sentences of the dev sets')}, tested on "
-            f"{some(self.test, 'sentences of the test sets')}"
+            f"Data: {amount(self.train, 'training pairs')}, {amount(self.dev, 'dev sentences')}, "
+            f"{amount(self.test, 'test sentences')}"
         )
 
 
 @dataclass(frozen=True)
 class Study:
-    """A table for each corpus and system."""
+    """A study: one table for each corpus and system."""
 
     name: str
     title: str
@@ -92,13 +93,16 @@ class Study:
     sizes: Sizes = Sizes()
     iterations: int = 6
     seeds: int = 3
-    against: str | None = None  # label of the row that p-values are against
-    # More columns, of a row's finished runs; "first" and others of `COLUMNS` by name.
+    against: str | None = None  # label of the row to compare with; by default the first
+    # More columns, by their names in `COLUMNS`.
     columns: Sequence[str] = ()
-    text: str = ""  # below the title
-    jobs: int = 2  # runs at a time; 1 where seconds are compared
-    after: Callable[[Runner, bool], None] | None = None  # shows more; writes it, too, if asked to
+    text: str = ""  # more text above the tables
+    page: str = "other"  # page in docs/results that has its section
+    jobs: int = 2  # runs in parallel; 1 where wall time is compared
+    after: Callable[[Runner, bool], None] | None = (
+        None  # prints more results; True: also writes them
+    )
 
     def compared(self, setting: Setting) -> str:
-        """The label of the row that a row's p-values are against."""
+        """Returns the label of the row that a row is compared with."""
         return setting.against or self.against or self.settings[0].label

@@ -25,16 +25,16 @@ class Finished:
     """A finished run."""
 
     path: Path  # the run directory
-    said: dict[str, Any]  # what tuning reported
-    output: list[str]  # of the test set, tokenised for scoring
+    report: dict[str, Any]  # of tuning
+    output: list[str]  # translations of the test set, tokenised for scoring
 
     def records(self) -> list[dict[str, Any]]:
-        """metrics.jsonl"""
+        """Returns the records of metrics.jsonl, one for each iteration."""
         lines = (self.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]
 
     def cpu_seconds(self) -> float:
-        """Of an iteration, decoding and learning together."""
+        """Returns CPU seconds per iteration, of decoding and learning together."""
         keys = ("optimise_cpu_seconds", "decode_cpu_seconds")
         each = [sum(record.get(key, 0.0) for key in keys) for record in self.records()[1:]]
         return float(np.mean(each or [0.0]))
@@ -49,36 +49,36 @@ def _number(value: float) -> str:
 
 
 def _updated(runs: Sequence[Finished]) -> str:
-    """Share of the pairs with an update, in the first and the last iteration."""
+    """Returns the percentage of pairs with an update, in the first and the last iteration."""
     ends = [[run.records()[at] for run in runs] for at in (1, -1)]
-    if not all("examples" in record for some in ends for record in some):
+    if not all("examples" in record for records in ends for record in records):
         return "-"
-    shares = [np.mean([100 * r["updates"] / r["examples"] for r in some]) for some in ends]
+    shares = [np.mean([100 * r["updates"] / r["examples"] for r in records]) for records in ends]
     return f"{shares[0]:.0f}, {shares[1]:.0f}"
 
 
 def _pairs(runs: Sequence[Finished]) -> str:
-    """Of forced decoding."""
-    found = [run.records()[-1].get("examples") for run in runs]
-    return "-" if None in found else f"{np.mean(found):,.0f}"
+    """Returns the number of pairs that forced decoding derived."""
+    counts = [run.records()[-1].get("examples") for run in runs]
+    return "-" if None in counts else f"{np.mean(counts):,.0f}"
 
 
 Column = Callable[[Sequence[Finished]], str]
 COLUMNS: dict[str, Column] = {
-    "iterations": _mean("{:.1f}".format, lambda run: run.said["iterations"]),
-    "best": _mean("{:.1f}".format, lambda run: run.said["best_iteration"]),
-    "CPU s an iteration": _mean(_number, Finished.cpu_seconds),
-    "learning s": _mean(_number, lambda run: run.said["optimise_seconds"]),
-    "length": _mean("{:.3f}".format, lambda run: run.said["length_ratio"]),
+    "iterations": _mean("{:.1f}".format, lambda run: run.report["iterations"]),
+    "best": _mean("{:.1f}".format, lambda run: run.report["best_iteration"]),
+    "CPU s per iteration": _mean(_number, Finished.cpu_seconds),
+    "learning s": _mean(_number, lambda run: run.report["optimise_seconds"]),
+    "length": _mean("{:.3f}".format, lambda run: run.report["length_ratio"]),
     "derived pairs": _pairs,
     "% updated": _updated,
-    "features": _mean(_number, lambda run: run.said["active_features"]),
+    "features": _mean(_number, lambda run: run.report["active_features"]),
 }
 
 
 @dataclass
 class Scores:
-    """The metrics of one test set; `first` is BLEU with the first reference alone."""
+    """Scores of one test set: `bleu`, `first` (BLEU with the first reference) and `ter`."""
 
     corpus: Corpus
     files: Sequence[Path]
@@ -96,29 +96,33 @@ class Scores:
         }
 
     def statistics(self, kind: str, run: Finished) -> Any:
+        """Returns the sentence statistics of a run's output, computed once."""
         key = (kind, run.path)
         if key not in self.counted:
             self.counted[key] = self.prepared[kind].statistics(run.output)
         return self.counted[key]
 
     def shown(self, kind: str, run: Finished) -> float:
+        """Returns the corpus score of a run as it is printed."""
         return float(self.metrics[kind].shown(self.statistics(kind, run).sum(axis=0)))
 
     def p_value(self, kind: str, ours: Sequence[Finished], theirs: Sequence[Finished]) -> str:
-        both = min(len(ours), len(theirs))
-        if not both:
+        """Returns the p-value of the difference of two rows, over as many runs as both have."""
+        pairs = min(len(ours), len(theirs))
+        if not pairs:
             return "-"
-        samples = [[self.statistics(kind, run) for run in some[:both]] for some in (ours, theirs)]
+        samples = [[self.statistics(kind, run) for run in runs[:pairs]] for runs in (ours, theirs)]
         value = approximate_randomization(self.metrics[kind], *samples).p_value
         return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
 def title_of(corpus: Corpus, system: str) -> str:
+    """Returns the first cell of a table."""
     return f"{corpus.title}, {system}"
 
 
 def table(runner: Runner, corpus: Corpus, system: str) -> str:
-    """Of what is finished."""
+    """Returns the table of a corpus and system, of all finished runs."""
     study = runner.study
     score = Scores(corpus, runner.part(corpus, "test")[1:])
     runs = {s.label: runner.finished(corpus, system, s) for s in study.settings}
@@ -128,18 +132,18 @@ def table(runner: Runner, corpus: Corpus, system: str) -> str:
     head += ["first", "p"] if several else []
     head += ["TER", "p", *study.columns]
     lines = []
-    for label, found in runs.items():
-        if not found:
+    for label, finished in runs.items():
+        if not finished:
             lines.append([label, "0", *["-"] * (len(head) - 1)])
             continue
-        dev = np.mean([run.said["dev_bleu"] for run in found])
-        cells = [label, str(len(found)), f"{dev:.2f}"]
+        dev = np.mean([run.report["dev_bleu"] for run in finished])
+        cells = [label, str(len(finished)), f"{dev:.2f}"]
         for kind in ("bleu", *(["first"] if several else []), "ter"):
-            shown = [score.shown(kind, run) for run in found]
+            shown = [score.shown(kind, run) for run in finished]
             cells.append(f"{np.mean(shown):.2f}")
             if kind == "bleu":
-                cells.append(f"{np.std(shown, ddof=1):.2f}" if len(found) > 1 else "-")
-            theirs = runs.get(against[label], [])  # not there if some rows only are asked for
-            cells.append("-" if theirs is found else score.p_value(kind, found, theirs))
-        lines.append(cells + [COLUMNS[name](found) for name in study.columns])
+                cells.append(f"{np.std(shown, ddof=1):.2f}" if len(finished) > 1 else "-")
+            theirs = runs.get(against[label], [])  # absent if --settings leaves it out
+            cells.append("-" if theirs is finished else score.p_value(kind, finished, theirs))
+        lines.append(cells + [COLUMNS[name](finished) for name in study.columns])
     return markdown([title_of(corpus, system), *head], lines)

@@ -6,7 +6,8 @@
     run = hopefear.tune(model, dev="dev.fr", refs=["dev.en"], tuner="mert", output="run")
     hopefear.translate(model, ["la maison"], weights=run.weights)
 
-docs/api.md describes the Python API; docs/overview.md follows one sentence pair through all of it.
+docs/guides/python.md describes the Python API; docs/concepts/overview.md follows one sentence pair
+through all of it.
 """
 
 from importlib import import_module

@@ -30,7 +30,8 @@ def pool(shared: Path) -> tuple[Pool, Weights]:
     return Pool(metric=create("bleu"), candidates=candidates), Weights(start)
 
 
-# The floor is what other programs reach (PRO: 49.08), less what chance does; see docs/tuners.md.
+# The floor is what other programs reach (PRO: 49.08), less what chance does; see
+# docs/reference/tuners/index.md.
 @pytest.mark.parametrize(
     ("tuner", "options", "floor"),
     [

@@ -17,6 +17,8 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
+#: The pages of the documentation that have Python in them, or may have.
+PAGES = sorted(page for page in (REPOSITORY / "docs").rglob("*.md") if "_build" not in page.parts)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def test_the_package_imports_little() -> None:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
-    "page", sorted((REPOSITORY / "docs").glob("*.md")), ids=lambda path: path.name
+    "page", PAGES, ids=lambda path: path.relative_to(REPOSITORY / "docs").as_posix()
 )
 def test_the_python_of_the_pages_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -117,7 +117,7 @@ class Demo(Command):
         console.print(f"  {place}/models       the two models")
         console.print(f"  {place}/runs         what each way of learning did, and its weights")
         console.print(f"  {place}/report.html  all of it on one page\n")
-        console.print("Next: docs/tutorial-world.md does the same by hand, docs/tutorial-data.md")
+        console.print("Next: docs/start/world.md does the same by hand, docs/guides/own-data.md")
         console.print("with texts of your own, and 'hopefear --help' lists what there is.")
 
 

@@ -160,5 +160,5 @@ def _conclusion(rows: Sequence[Mapping[str, Any]]) -> str:
         "The steps of search-aware and maxforce were chosen on the development set of the world "
         "with seed 1, among three and two; pro has shorter lists than by default, hiero a narrower "
         "search, to save time. One seed of a small world says little about which method is best; "
-        "docs/results.md has experiments on real text, with several seeds."
+        "docs/results has experiments on real text, with several seeds."
     )

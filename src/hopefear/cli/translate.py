@@ -48,8 +48,9 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     Write &lt; for < then. For hierarchical models a line may be <seg grammar="FILE" id="ID"> words
     </seg>, and text after ||| is the only translation that is wanted.
 
-    With --serve-learner it answers a learner instead (docs/tuning.md): lines <seg delta="…"> words
-    </seg> come in, with changes of the weights, and k-best lists with features go out.
+    With --serve-learner it answers a learner instead (docs/guides/other-systems.md): lines
+    <seg delta="…"> words </seg> come in, with changes of the weights, and k-best lists with
+    features go out.
     """
 
     section = "Use and look"

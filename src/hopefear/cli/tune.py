@@ -28,7 +28,7 @@ class Tune(TuneOptions, Command):
     needed to repeat it. A run that was killed goes on with --resume and ends with the same weights.
     --set gives options of the tuner and of the metric (--set restarts=5
     metric.reference_length=average). With --lattices nothing is decoded: any tuner learns from
-    forests or lattices of any system (docs/tuning.md).
+    forests or lattices of any system (docs/guides/other-systems.md).
     """
 
     section = "Learn"

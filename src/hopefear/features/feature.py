@@ -13,7 +13,7 @@ of search), by engine threads that take the GIL for it. `phrase_length.py` is ma
 
         def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]: ...
 
-Or just a function, which gives the parts behind the name (docs/features.md):
+Or just a function, which gives the parts behind the name (docs/reference/features.md):
 
     @feature("question")
     def question(use: RuleUse) -> Iterable[tuple[str, float]]: ...

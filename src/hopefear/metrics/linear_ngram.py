@@ -6,7 +6,7 @@ which BLEU does not. The statistics are those of BLEU. A sentence's score is eq.
 score is their sum by reference length.
 
 `fit` finds the constants on hypotheses with known statistics. The defaults were fitted to k-best
-lists of 400 French-English sentences (docs/metrics.md).
+lists of 400 French-English sentences (docs/reference/metrics.md).
 """
 
 from __future__ import annotations

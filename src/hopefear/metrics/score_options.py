@@ -31,7 +31,7 @@ class ScoreOptions:
         "auto", help="the paired test; auto: bootstrap, randomization with several runs"
     )
     form: Literal["two-sided", "one-sided", "sacrebleu"] | None = option(
-        None, help="how the bootstrap counts, see docs/metrics.md; two-sided if not given"
+        None, help="how the bootstrap counts, see docs/reference/metrics.md; two-sided if not given"
     )
     coin: Literal["sentence", "run"] | None = option(
         None,

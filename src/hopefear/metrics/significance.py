@@ -4,7 +4,7 @@ Goes in: for each system its runs (tuning with other seeds), each a matrix of st
 per sentence. Comes out: p-values, and the deviations over runs and over resampling that belong
 beside a mean.  [koehn2004, clark2011, riezler2005]
 
-Differences are those of `Metric.shown`, first minus second. Definitions: docs/metrics.md.
+Differences are those of `Metric.shown`, first minus second. Definitions: docs/reference/metrics.md.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ Tables of model.toml: `[text.source]` and `[text.target]`, the text steps; `[tag
 source words and the versions of its tools; `[decoder]`, decoder options that differ from the
 defaults, and in `[decoder.features]` the names and units of an imported model's features; `[lms]`,
 feature names and files of the language models (default: lm = "lm.bin"); `[features.NAME]`, the
-options of a feature template in use (docs/features.md); `[training]` or `[imported]`, the origin.
+options of a feature template in use (docs/reference/features.md); `[training]` or `[imported]`, the
+origin.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def test_a_system_does_not_differ_from_itself(test: Callable[..., Outcome]) -> N
 
 
 def test_sacrebleus_form_against_itself() -> None:
-    """Its flaw is kept, so that numbers agree; docs/metrics.md warns of it."""
+    """Its flaw is kept, so that numbers agree; docs/reference/metrics.md warns of it."""
     first, _ = simulate(np.random.default_rng(2))
     p = paired_bootstrap(BLEU, first, first, samples=100, form="sacrebleu").p_value
     assert p == pytest.approx(1 / 101)

@@ -16,7 +16,8 @@ constant part of the scores. Features that are equal for all candidates of every
 anything and keep their weights too.
 
 Differs: Och takes the best of all coordinates in each step; taking each one's gain at once, in
-random order, finds as good an end of many starts for 0.4 of the line searches (docs/tuners.md).
+random order, finds as good an end of many starts for 0.4 of the line searches
+(docs/reference/tuners/mert.md).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Mert(SearchAware, BatchTuner):
 
     name: ClassVar[str] = "mert"
     dense_only: ClassVar[bool] = True
-    average_last: ClassVar[int] = 5  # docs/tuning.md has what that does
+    average_last: ClassVar[int] = 5  # docs/concepts/tuning.md has what that does
     spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 
     space: Space = option("kbest", help="k-best lists, or all derivations of forests")
