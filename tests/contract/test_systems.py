@@ -343,4 +343,4 @@ def test_options_of_one_name_must_be_the_same(
     monkeypatch.setitem(registry._components, "system", {**registry._components["system"]})
     load_plugin(tmp_path / "other.py")
     with pytest.raises(ValueError, match="option max_span of toyother differs from that of hiero"):
-        options._all_fields()
+        options._system_fields()

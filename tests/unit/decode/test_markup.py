@@ -65,7 +65,7 @@ def test_words_by_the_text_steps() -> None:
         ("a <wall/> b", "<wall> is not known"),
         ("<n translation=x>a</n>", "expected NAME="),
         pytest.param(f'<n translation="x"{"p" * 200_000}>a</n>', "expected NAME=", id="long name"),
-        ("<n " + "a " * 10_000, "is no markup"),  # in no time, too
+        ("<n " + "a " * 10_000, "is not markup"),  # in no time, too
     ],
 )
 def test_faults(line: str, message: str) -> None:

@@ -40,7 +40,7 @@ def test_the_list_is_within_the_budget() -> None:
     ("text", "message"),
     [
         ("s2.w", "'s2.w' is no edge"),
-        ("s0", "'s0' is no edge with a level"),
+        ("s0", "'s0' is not an edge with a level"),
         ("len.w", "'len.w' is no edge"),
         ("t0.c", "source words only"),
         ("s0.w+s0.b", "an edge twice"),
@@ -76,7 +76,7 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("s0.w+t0.w\n", encoding="utf-8")
     given = {"file": "mine", "levels": "wb"}
     expected = {"list": ["s0.w+t0.w"], "levels": "wb"}
-    assert WordEdges.settled(given, tmp_path) == expected
+    assert WordEdges.inline_files(given, tmp_path) == expected
     text = f"word-edges:file={tmp_path / 'mine'}:levels=wb"
     assert parse_templates([text], {"word-edges": {"budget": 8}}) == {
         "word-edges": {**expected, "budget": 8}

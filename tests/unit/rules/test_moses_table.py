@@ -81,7 +81,7 @@ def test_names_limits_and_fewer_fields(tmp_path: Path) -> None:
     assert RuleTable.open(output).lookup(["a"])[1].scores[1] == -100
     with pytest.raises(InputError, match="2 scores, but 1 names"):
         read_table(tmp_path / "pt", output=output, columns=["TM_0"])
-    with pytest.raises(OptionError, match="no name of a feature"):
+    with pytest.raises(OptionError, match="not a feature name"):
         read_table(tmp_path / "pt", output=output, columns=["TM 0", "TM_1"])
 
 

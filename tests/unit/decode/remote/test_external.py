@@ -126,10 +126,10 @@ BAD = [
         "exit code 3; its last line: out of mem",
     ),
     ("echo 'no such model'; exit 1", "exit code 1; its last line: no such model"),
-    ("exit 9", "exit code 9; it said nothing"),
+    ("exit 9", "exit code 9; it wrote no output"),
     ("no-such-decoder-anywhere", "exit code 127; its last line: .*no-such-decoder-anywhere"),
-    ("kill -SEGV $$", "was ended by SIGSEGV; it said nothing"),
-    ("true", "gave no translation at all; it said nothing"),
+    ("kill -SEGV $$", "was ended by SIGSEGV; it wrote no output"),
+    ("true", "gave no translation at all; it wrote no output"),
     (
         "echo Segmentation fault",
         "answered nonsense: n-best list:1: .*last line: Segmentation fault",

@@ -19,7 +19,7 @@ import pytest
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import ForcedOption, Sentence
-from hopefear.decode.remote.stream import SentWeights, StreamDecoder, StreamOptions, restored
+from hopefear.decode.remote.stream import SentWeights, StreamDecoder, StreamOptions, restore
 from hopefear.decode.remote.stream_wire import decode, encode, read_request
 from hopefear.forest import kbest, viterbi
 
@@ -143,11 +143,11 @@ RIGHT = f"0 ||| 1 ||| a ||| {VECTOR} ||| 1\\n"
 BAD = [
     ("echo loading >&2; echo 'out of memory' >&2; exit 3", "code 3 .*last line: out of memory"),
     ("echo 'no such model'; exit 1", "; its last line: no such model"),
-    ("exit 9", "ended with exit code 9 in the middle of the exchange; it said nothing"),
+    ("exit 9", "ended with exit code 9 in the middle of the exchange; it wrote no output"),
     ("no-such-decoder-anywhere", "exit code 127 .*last line: .*no-such-decoder-anywhere"),
     ("kill -SEGV $$", "was ended by SIGSEGV"),
     ("read line; printf 5; exit 0", "ended with exit code 0 .*last line: 5"),
-    ("exec >&-; sleep 30", "closed its input or output; it said nothing"),
+    ("exec >&-; sleep 30", "closed its input or output; it wrote no output"),
     (answering("five\\n"), "sentence 0: found 'five', expected the number of entries"),
     (answering("2000000\\n"), "at most 1000000"),
     (
@@ -313,7 +313,7 @@ def test_other_weights_than_we_think_are_noticed_once() -> None:
         for _ in range(2):
             decoder.forest(Sentence(("a",), "0"), Weights({"words": 3.0}))
     assert len(warnings) == 1
-    assert "scores 1 what its features and the weights score 3" in warnings[0]
+    assert "the score 1, but its features and the weights give 3" in warnings[0]
 
 
 def test_other_names_than_we_have_weights_for_are_noticed_once() -> None:
@@ -348,8 +348,8 @@ def test_a_cut_value_is_restored_from_the_score() -> None:
     assert "cuts the last byte" in warnings[0]
     lost = decode(text).cut
     assert lost is not None
-    assert restored(lost, 0.5, 2.0, score) == -13.25
-    assert restored(lost, 0.5, 2.0, 17.0) is None
+    assert restore(lost, 0.5, 2.0, score) == -13.25
+    assert restore(lost, 0.5, 2.0, 17.0) is None
 
 
 def test_without_a_file_it_is_told_what_differs_from_the_start(tmp_path: Path) -> None:
