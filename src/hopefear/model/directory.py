@@ -208,7 +208,7 @@ class Model:
             except OptionError:  # said when it is to be made
                 found[name] = options
                 continue
-            found[name] = cls.inline_files(options, self.directory)
+            found[name] = cls.settled(options, self.directory)
         return found
 
     @property

@@ -142,7 +142,7 @@ class WordEdges(EngineFeature):
     )
 
     @classmethod
-    def inline_files(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    def settled(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         inlined = dict(options)
         if isinstance(inlined.get("file"), str | Path):
             if inlined.get("list"):
