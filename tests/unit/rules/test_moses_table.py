@@ -1,4 +1,4 @@
-"""Moses's text tables: in, out, and what is wrong with them."""
+"""Moses's text tables: import, export, and malformed files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_import(tmp_path: Path) -> None:
     assert table.lookup(["la", "maison"])[0].alignment == ((0, 0), (1, 1))
 
 
-def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
+def test_directories_with_names_that_are_not_utf8(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"d\xff")
     folder.mkdir()
     (folder / "pt").write_text(PHRASES)
@@ -56,7 +56,7 @@ def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
     assert len(RuleTable.open(folder / "rules.bin")) == 3
 
 
-def test_what_comes_out_is_what_went_in(tmp_path: Path) -> None:
+def test_export_restores_the_imported_text(tmp_path: Path) -> None:
     (tmp_path / "pt").write_text("".join(sorted(PHRASES.splitlines(keepends=True))))
     (tmp_path / "rt").write_text("".join(sorted(REORDERING.splitlines(keepends=True))))
     read_table(tmp_path / "pt", output=tmp_path / "rules.bin")

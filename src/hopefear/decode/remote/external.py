@@ -159,7 +159,7 @@ class ExternalDecoder(Decoder):
                 forests[number] = entry.forest
         except (InputError, UnicodeDecodeError) as error:
             reason = str(error).replace(str(call.answer), "n-best list")
-            raise call.error(f"answered nonsense: {reason}") from None
+            raise call.error(f"gave a malformed answer: {reason}") from None
         missing = [number for number in range(count) if number not in forests]
         if len(missing) == count:
             raise call.error("gave no translation at all")

@@ -109,11 +109,11 @@ class Peer:
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError:
-            raise self.nonsense("bytes that are not UTF-8") from None
+            raise self.malformed("bytes that are not UTF-8") from None
 
-    def nonsense(self, reason: str) -> InputError:
+    def malformed(self, reason: str) -> InputError:
         """Kill the process; return an error about the line that `line` returned last."""
-        return self.error(f"answered nonsense: {reason}", self._last)
+        return self.error(f"gave a malformed answer: {reason}", self._last)
 
     def error(self, event: str, *output: bytes) -> InputError:
         """Kill the process; return an error with its name, the event and the last line of `output`,
@@ -198,7 +198,7 @@ class Peer:
         """Raise an error if the process has ended, its line is too long, or time is up."""
         if len(self._output) > self._max_line:
             raise self.error(
-                f"answered nonsense: a line of more than {self._max_line:,} bytes",
+                f"gave a malformed answer: a line of more than {self._max_line:,} bytes",
                 bytes(self._output[:_KEPT]),
             )
         pipes = self._selector.get_map()

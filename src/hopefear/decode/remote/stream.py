@@ -215,7 +215,7 @@ class Stream(Decoder):
         try:
             size = read_count(line)
         except ValueError as error:
-            raise peer.nonsense(f"sentence {id}: {error}") from None
+            raise peer.malformed(f"sentence {id}: {error}") from None
         for number in range(1, size + 1):
             line = peer.line(deadline)
             if not line.strip():
@@ -228,7 +228,7 @@ class Stream(Decoder):
                 builder.edge(node, (), entry.words, row=builder.row(features, share=False))
             except (ValueError, InputError) as error:
                 place = f"sentence {id}, entry {number} of {size}"
-                raise peer.nonsense(f"{place}: {error}") from None
+                raise peer.malformed(f"{place}: {error}") from None
         return builder.finish(node, id=id)
 
     def _features(self, entry: Entry, weights: Weights, *, first: bool) -> dict[str, float]:
