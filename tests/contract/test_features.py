@@ -101,13 +101,13 @@ def test_sparse_features_can_be_collapsed_into_one_score(model: SmallModel) -> N
         assert [d.score for d in collapsed] == pytest.approx([d.score for d in whole], abs=1e-3)
         vectors = {phrases_of(d): named(d.features, decoder) for d in whole}
         for derivation in collapsed:
-            every = vectors.get(phrases_of(derivation))
-            if every is None:  # one of several with the same score, at the end of the list
+            full = vectors.get(phrases_of(derivation))
+            if full is None:  # one of several with the same score, at the end of the list
                 continue
-            fired = sum(weights[name] * every[name] for name in every.keys() - {*decoder.dense})
+            fired = sum(weights[name] * full[name] for name in full.keys() - {*decoder.dense})
             own = named(derivation.features, decoder)
             assert own.pop(SPARSE_SCORE, 0.0) == pytest.approx(fired, abs=1e-3)
-            dense = {name: value for name, value in every.items() if name in decoder.dense}
+            dense = {name: value for name, value in full.items() if name in decoder.dense}
             assert own == pytest.approx(dense, rel=1e-4, abs=1e-4)
 
 

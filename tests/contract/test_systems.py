@@ -30,13 +30,12 @@ from hopefear.rules.table import RuleTable
 pytestmark = pytest.mark.engine
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-SYSTEMS = [
-    name for name in registry.names("system") if not name.startswith("toy")
-]  # toy systems: of other tests
+# Without the toy systems of other tests.
+SYSTEMS = [name for name in registry.names("system") if not name.startswith("toy")]
 SOURCE = ("la maison bleue", "la maison", "une fleur bleue", "la fleur", "une maison")
 TARGET = ("the blue house", "the house", "a blue flower", "the flower", "a house")
 ALIGN = ("0-0 1-2 2-1", "0-0 1-1", "0-0 1-2 2-1", "0-0 1-1", "0-0 1-1")
-# The lines of further files that a system is trained with, by the name of the option.
+# The lines of the `parallel_inputs` of systems, by option name.
 PARALLEL: dict[str, Sequence[str]] = {}
 
 
@@ -312,7 +311,7 @@ def test_a_system_of_a_plugin(hopefear_process: Run, texts: list[Path], tmp_path
     words += ["--system", "toylabels", "--folds", "2", "--max-words", "2"]
     done = hopefear_process(*words, "--least", "3", "--max-symbols", "4")
     assert done.returncode == 0, done.stderr
-    # Training left out the lines of the sentence pairs that it cleaned away, and of the folds.
+    # Training left out the lines of filtered sentence pairs and of folds.
     assert (tmp_path / "m" / "seen").read_text() == "B\nD\nE\n3"
     assert (tmp_path / "m" / "folds" / "1" / "seen").read_text() == "B\n\n\n3"
     info = RuleTable.open(tmp_path / "m" / "rules.bin").info

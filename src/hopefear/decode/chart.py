@@ -82,7 +82,9 @@ class ChartOptions:
         False, help="allow copying every word, not only words that no single-word rule translates"
     )
     label: str = option("X", help="label of copied words and of rules without a label")
-    glue_label: str = option("S", help="label on the left-hand side of glue rules")
+    glue_label: str = option(
+        "S", help="label of the left-hand side of glue rules, required below the goal"
+    )
 
 
 class HieroDecoder(Decoder):

@@ -65,7 +65,9 @@ class HieroExtractOptions(ExtractOptions):
         help="count of the rules of an initial phrase: 1 in total (fractional) or 1 each (whole)",
     )
     min_hiero_count: float = option(
-        1.0, min=0, help="smallest number of sentences with a rule that has nonterminals"
+        1.0,
+        min=0,
+        help="smallest number of sentence pairs with an occurrence of a rule with nonterminals",
     )
 
     def content(self) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def test_the_distortion_limit(bush: SmallModel) -> None:
     assert not gold.limit_hit
     assert not gold
     assert (gold.forest.nodes, gold.forest.goal) == (0, None)
-    # Figure 3: the first words are left.
+    # Figure 3: the first words remain.
     part = force(short, SOURCE, TARGET, prefix=True, shortest_prefix=1)
     assert (part.reachable, part.source_words, part.target_words) == (False, 1, 1)
     assert part
@@ -110,7 +110,7 @@ def test_repeated_words_are_told_apart_by_position() -> None:
     # d d e d -> three or more a, in any order, one b among them.
     assert count(force(decoder, "d d", "a a a").forest) == 4  # which d is first, which has two
     assert force(decoder, "d d e", "a a b").reachable
-    assert not force(decoder, "d d", "a").reachable  # not shorter than the target says
+    assert not force(decoder, "d d", "a").reachable  # the target is too short
     assert not force(decoder, "d d", "a a a a a").reachable
     assert not force(decoder, "d", "a b").reachable
 
@@ -122,7 +122,7 @@ def test_copied_words(bush: SmallModel) -> None:
     assert derivation is not None
     assert named(derivation.features, decoder)["unknown"] == 1
     assert not force(decoder, "Bushi neu", "Bush new").reachable
-    # A known word does not pass through.
+    # A known word is not copied.
     assert not force(decoder, "Bushi", "Bushi").reachable
 
 
@@ -186,7 +186,7 @@ def test_the_table_limit_on_demand() -> None:
     model = SmallModel(pairs)
     decoder = model.decoder(PhraseOptions(table_limit=1))
     weights = Weights({"p(f|e)": 1.0})
-    assert force(decoder, "d", "a").reachable  # not the decoder's own limit
+    assert force(decoder, "d", "a").reachable  # the decoder's table limit does not apply
     reached = [t for t in "abc" if force(decoder, "d", t, table_limit=2, weights=weights).reachable]
     assert reached == ["b", "c"]
     with pytest.raises(OptionError, match="give weights"):
@@ -207,7 +207,7 @@ def test_the_number_of_threads_changes_nothing(bush: SmallModel) -> None:
     assert arrays(1) == arrays(4)
 
 
-# -- leaving out --
+# -- leaving out rules --
 
 
 def test_own_rules_by_counts(bush: SmallModel) -> None:
@@ -268,7 +268,7 @@ def test_other_rules_replace_those_left_out_within_the_limit() -> None:
     model = SmallModel(pairs)
     decoder = model.decoder(PhraseOptions(table_limit=1))
     weights = Weights({"p(f|e)": 1.0})
-    for _ in range(2):  # what is remembered of the ranking is that of all rules
+    for _ in range(2):  # the cached ranking is that of all rules
         assert [d.text for d in kbest(decoder.forest("d", weights), weights, 5)] == ["c"]
         sentence = leaving_out("d", "c d")
         assert [d.text for d in kbest(decoder.forest(sentence, weights), weights, 5)] == ["b"]

@@ -16,7 +16,7 @@ HALF = (0.5,) * 10
 TABLE = {
     ("a",): {("A",): HALF},
     ("b",): {("B",): HALF, ("B", "x"): HALF},
-    ("c",): {("C",): HALF, ("x",): HALF},  # x: wrong, but it leads further
+    ("c",): {("C",): HALF, ("x",): HALF},  # x: wrong, but allows a longer prefix
     ("d",): {("Y",): HALF},
 }
 LINKS = ((0, 0), (1, 1), (2, 4), (3, 3))  # x has none; no phrase is "z"
@@ -57,7 +57,7 @@ def test_prefixes_consistent_with_the_alignment(model: SmallModel) -> None:
 def test_a_shorter_prefix_if_the_longest_consistent_one_has_no_derivation(
     model: SmallModel,
 ) -> None:
-    # All four words belong together, and "C" would come too late.
+    # Only all four words are consistent with the links; "C" would be in the wrong place.
     pair, forest = learn(model, Sentence(tuple("abcd"), links=LINKS), "A B Y C")
     assert (len(pair.sentence.words), strings(forest)) == (2, {"A B"})
 

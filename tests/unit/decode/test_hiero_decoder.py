@@ -190,7 +190,7 @@ def test_the_rule_limit_keeps_the_best_by_weights(tmp_path: Path, lm: LanguageMo
     assert all_of(
         (made := decoder(tmp_path, rules, rule_limit=1)).parse("u", weights), made.names, ["tm"]
     )[0][0] == ("c",)
-    # The language model has a say: it likes "a" better.
+    # The language model prefers "a".
     weights["lm"] = 5.0
     made = decoder(tmp_path, rules, lm=lm, rule_limit=1)
     assert {words for words, _ in all_of(made.parse("u", weights), made.names)} == {("a",)}
@@ -202,7 +202,7 @@ def test_a_grammar_of_the_sentence_adds_rules(tmp_path: Path) -> None:
     (tmp_path / "own").write_text("[X] ||| z ||| new word ||| fresh=2 tm=-1\n")
     sentence = Sentence(("u", "z"), "7\udcff", tmp_path / "own")
     forest = made.parse(sentence, Weights())
-    assert forest.id == "7\udcff"  # bytes that are no UTF-8 come through
+    assert forest.id == "7\udcff"  # bytes that are not UTF-8 are kept
     best = viterbi(forest, Weights({"fresh": 1.0, "tm": 1.0}))
     assert best is not None
     assert "new word" in best.text

@@ -34,7 +34,7 @@ def test_escapes_and_quotes() -> None:
     kept = read_options("it &apos;s <n translation='&quot;'>c</n>", "x:1", escaped=True)
     assert kept.words == ("it", "&apos;s", "c")
     assert kept.options[0].target == ("&quot;",)
-    assert unescape("&nbsp; &copy") == "&nbsp; &copy"  # only those of XML
+    assert unescape("&nbsp; &copy") == "&nbsp; &copy"  # only XML escapes
 
 
 def test_words_by_the_text_steps() -> None:
@@ -65,7 +65,7 @@ def test_words_by_the_text_steps() -> None:
         ("a <wall/> b", "<wall> is not known"),
         ("<n translation=x>a</n>", "expected NAME="),
         pytest.param(f'<n translation="x"{"p" * 200_000}>a</n>', "expected NAME=", id="long name"),
-        ("<n " + "a " * 10_000, "is not markup"),  # in no time, too
+        ("<n " + "a " * 10_000, "is not markup"),  # without exponential time
     ],
 )
 def test_malformed_markup(line: str, message: str) -> None:
@@ -92,7 +92,7 @@ def test_segment(tmp_path: Path) -> None:
         ("<seg id='1'> a", "not closed"),
         ('<seg grammar="no.gz"> a </seg>', "no grammar 'no.gz'"),
         ("<seg id=1> a </seg>", "expected"),
-        ("<seg " + "a " * 10_000, "expected"),  # in no time, too
+        ("<seg " + "a " * 10_000, "expected"),  # without exponential time
     ],
 )
 def test_malformed_segments(line: str, message: str) -> None:

@@ -218,7 +218,7 @@ def test_names_and_units_of_an_imported_model(model: SmallModel) -> None:
     assert derivation.score == pytest.approx(weights.dot(derivation.features))
 
 
-# -- options that the input gives --
+# -- translations from markup --
 
 
 def test_forced_options(model: SmallModel, weights: Weights) -> None:
@@ -296,7 +296,7 @@ def test_the_threshold_drops_worse_hypotheses(model: SmallModel, weights: Weight
     assert viterbi(narrow, weights) is not None
 
 
-# -- what it refuses --
+# -- refused input --
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_features_are_named_on_demand() -> None:
             later.name_features(sentence, derivation, half)
             for id in ids[::2]:
                 assert later.names.name(id) == named.names.name(id) is not None
-    # Parts of derivations, too.
+    # Also parts of derivations.
     forest = later.decode(Request("e d f u d", weights, named=False)).forest
     for node in range(1, forest.nodes):
         part = viterbi(forest, weights, roots=[node])

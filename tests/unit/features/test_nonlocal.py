@@ -90,7 +90,7 @@ def test_rule_bigrams_of_gaps() -> None:
             ids = fired_by(features, "rule-id")
             pairs = fired_by(features, "rule-bigrams")
             gaps = sum(rule.split("|")[0].count("[") * n for rule, n in ids.items())
-            # Every gap is filled by a rule or by a word passed through.
+            # Every gap is filled by a rule or by a copied word.
             assert sum(pairs.values()) <= gaps
             if "neu" not in sentence:
                 assert sum(pairs.values()) == gaps

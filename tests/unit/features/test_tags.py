@@ -74,7 +74,7 @@ def test_a_feature_has_the_tag_of_the_word_in_its_sentence(tmp_path: object) -> 
     assert {"sp.t+s0.t|<s>|d3", "sp.t+s0.t|d3|e2", "sp.t+s0.t|e2|d1"} <= features
     assert "s1.t+sn.t|d1|</s>" in features
     assert fired(decoder, "d e d", "tagged") == {"d3", "e2", "d1"}
-    # Tags that came with the sentence are taken; the target side has no tags here.
+    # The sentence's own tags are used; the target side has no tags here.
     given = Sentence(("d", "e"), tags=("N", "V"))
     assert fired(decoder, given, "tagged") == {"N", "V"}
     assert tagger.calls == ["d e d"]

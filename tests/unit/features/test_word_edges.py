@@ -30,7 +30,7 @@ def test_the_built_in_list_is_within_the_budget() -> None:
         parse_combination(text)
         spent = [BUDGETS[part.split(".")[1]] for part in text.split("+") if part != "len"]
         assert sum(spent) <= 10
-    # Every edge at every level it has.
+    # Every edge at each of its levels.
     used = {part for text in given for part in text.split("+")}
     assert {f"{edge}.{level}" for edge in EDGES[:-1] for level in "wb6t"} <= used
     assert {"s0.c", "s0.y", "s0.4", "t0.4", "len"} <= used
@@ -39,12 +39,12 @@ def test_the_built_in_list_is_within_the_budget() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("s2.w", "'s2.w' is no edge"),
+        ("s2.w", "'s2.w' is not an edge"),
         ("s0", "'s0' is not an edge with a level"),
-        ("len.w", "'len.w' is no edge"),
+        ("len.w", "'len.w' is not an edge"),
         ("t0.c", "source words only"),
         ("s0.w+s0.b", "an edge twice"),
-        ("", "is no edge"),
+        ("", "is not an edge"),
     ],
 )
 def test_malformed_combinations(text: str, message: str) -> None:

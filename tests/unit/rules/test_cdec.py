@@ -92,7 +92,7 @@ def test_features(tmp_path: Path) -> None:
         "[X] ||| a ||| b ||| 0.5 A=1 +0.25 x=y=7",
     )
     assert table.columns == ("PhraseModel_0", "A", "PhraseModel_1", "B", "x=y")
-    first, second, third = table.lookup(["a"])  # as they came; the same rule twice is two rules
+    first, second, third = table.lookup(["a"])  # in the order of the file; duplicates are kept
     assert first.scores == (0.5, 1, 0.25, 0, 0)
     assert second.scores == (0, 2, 0, 3, 0)
     assert third.scores == (0.5, 1, 0.25, 0, 7)

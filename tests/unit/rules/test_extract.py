@@ -94,7 +94,7 @@ def test_lexical_weights_of_very_long_phrases(tmp_path: Path) -> None:
     target = [" ".join(["x", *line]) for line in words]
     table = made(tmp_path, ["a"] * 60, target, ["0-0"] * 60, max_length=100, limit=0)
     rule = by_pair(table)["a", target[7]]
-    # Every w is there once, and aligned to NULL.
+    # Every w occurs once, and is aligned to NULL.
     assert rule.scores[3] == pytest.approx(99 * math.log(1 / (99 * 60)))
     assert all(math.isfinite(score) for rule in table for score in rule.scores)
 
@@ -125,7 +125,7 @@ def test_the_limit_keeps_the_best(tmp_path: Path) -> None:
     everything = made(tmp_path, ["a"] * 7, targets, ["0-0"] * 7, limit=0)
     assert len(everything.lookup(["a"])) == 4
     rule = everything.lookup(["a"])[0]
-    assert rule.counts.source == 7  # what is left out still counts
+    assert rule.counts.source == 7  # dropped pairs still count
 
 
 def test_min_count(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_significance(tmp_path: Path) -> None:
 
 
 def test_significance_counts_sentences_with_the_phrase_aligned_or_not(tmp_path: Path) -> None:
-    # x is in every sentence, so meeting it proves nothing: p = 1.
+    # x is in every sentence, so every word cooccurs with it: p = 1.
     texts = (["a", "b", "c"], ["x", "x", "x"], ["0-0", "", ""])
     table = made(tmp_path, *texts, significance=Significance("0.001"))
     assert len(table) == 0
@@ -188,7 +188,7 @@ def test_memory_and_threads_do_not_change_a_byte(tmp_path: Path) -> None:
         outputs.append([(tmp_path / (name + ending)).read_bytes() for ending in ("", ".pt", ".rt")])
     assert all(output == outputs[0] for output in outputs)
     lines = outputs[0][1].splitlines()
-    assert lines == sorted(lines)  # as LC_ALL=C sort has them
+    assert lines == sorted(lines)  # in the order of LC_ALL=C sort
 
 
 def test_empty_lines_keep_the_numbers(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_inner_phrases_become_nonterminals() -> None:
         {
             ("a", "x"): 1,
             ("b", "y"): 1,
-            # The phrase of both shares its count with what is left when one of them is cut out.
+            # "a b" shares its count with the rules in which one word is a gap.
             ("a b", "y x"): 1 / 3,
             ("[X,1] b", "y [X,1]"): 1 / 3,
             ("a [X,1]", "[X,1] x"): 1 / 3,
@@ -120,7 +120,7 @@ def test_scores_and_counts(tmp_path: Path) -> None:
     assert scores == pytest.approx(
         {
             "p(f|e)": 0,
-            "lex(f|e)": 0,  # x comes from a alone
+            "lex(f|e)": 0,  # x is linked to a only
             "p(e|f)": math.log(1 / 2),
             "lex(e|f)": math.log(2 / 3),  # a is x twice, z once
             "count(f)": math.log(1 + 2),

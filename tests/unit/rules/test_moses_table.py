@@ -44,7 +44,7 @@ def test_import(tmp_path: Path) -> None:
     )
     assert best.counts == (6, 4, 3)
     assert best.sentence is None
-    assert other.scores[4:] == (0,) * 6  # as Moses without an entry
+    assert other.scores[4:] == (0,) * 6  # as in Moses without an entry
     assert table.lookup(["la", "maison"])[0].alignment == ((0, 0), (1, 1))
 
 
@@ -63,7 +63,7 @@ def test_export_restores_the_imported_text(tmp_path: Path) -> None:
     write_table(RuleTable.open(tmp_path / "rules.bin"), tmp_path / "out.gz")
     lines = gzip.decompress((tmp_path / "out.gz").read_bytes()).decode().splitlines()
     assert sorted(lines) == sorted(PHRASES.splitlines())
-    assert lines[0].startswith("la maison")  # longer sources before their beginning
+    assert lines[0].startswith("la maison")  # a source side follows those that it is a prefix of
     with pytest.raises(OptionError, match="no reordering scores"):
         write_table(RuleTable.open(tmp_path / "rules.bin"), tmp_path / "o", tmp_path / "r")
 

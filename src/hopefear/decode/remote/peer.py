@@ -31,7 +31,7 @@ _KEPT = 4096  # bytes of stderr
 
 
 class Deadline:
-    """A moment so many seconds from now; 0 seconds: no deadline."""
+    """A point in time, `seconds` from now; 0: no deadline."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -96,7 +96,7 @@ class Peer:
         while (end := self._output.find(b"\n", self._searched)) < 0:
             self._searched = len(self._output)
             self._check(deadline)
-            # After its end all its output is in the pipe, which a child may hold open for ever.
+            # After its end all its output is in the pipe, which a child process may keep open.
             ended = self._process.poll() is not None
             self._poll(_POLL_INTERVAL)
             if ended and len(self._output) == self._searched:
@@ -151,7 +151,7 @@ class Peer:
                     assert pipe is not None
                     pipe.close()
 
-    # -- inside --
+    # -- internal --
 
     def _poll(self, seconds: float) -> bool:
         """Read available output, waiting `seconds` for it; return whether stdin is writable."""

@@ -160,7 +160,7 @@ class Stream(Decoder):
         self._shared.warn_missing(missing)
 
     def no_translation(self, sentences: int) -> InputError:
-        """Return the error for a decoder that translated none of so many sentences."""
+        """Return the error for a decoder that translated none of `sentences` sentences."""
         event = f"gave no translation at all, of {sentences:,} sentences"
         if self._peer is None:
             return InputError(f"decoder {self.options.command!r} {event}")
@@ -173,7 +173,7 @@ class Stream(Decoder):
         if self._folder is not None:
             self._folder.cleanup()
 
-    # -- inside --
+    # -- internal --
 
     def _exchange(self, sentence: Sentence, id: str, weights: Weights) -> Forest:
         """Send a sentence and return the forest of the answer."""

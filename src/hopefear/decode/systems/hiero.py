@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 @register("system", "hiero")
 class Hiero(System):
+    """The hierarchical system."""
+
     description = "hierarchical rules"
     extract_options = HieroExtractOptions
     own_weights: ClassVar[Mapping[str, float]] = {

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 @register("system", "phrase")
 class Phrase(System):
+    """The phrase-based system."""
+
     description = noun = "phrase pairs"
     extract_options = PhraseExtractOptions
     moses_table = "phrase-table.gz"

@@ -20,6 +20,8 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "count-discount")
 @dataclass(frozen=True, kw_only=True)
 class CountDiscount(EngineFeature):
+    """The count of a rule in training, in bins."""
+
     label: ClassVar[str] = "count-discount"
 
     bins: list[int] = option(

@@ -18,6 +18,8 @@ from hopefear.features.word_lists import WordLists
 @register("feature", "deletion")
 @dataclass(frozen=True, kw_only=True)
 class Deletion(EngineFeature):
+    """Unaligned source words of a rule."""
+
     label: ClassVar[str] = "deletion"
 
     size: int = option(150, min=0, help="number of the most often unaligned words; 0: all words")

@@ -19,6 +19,8 @@ from hopefear.features.word_lists import WordLists
 @register("feature", "insertion")
 @dataclass(frozen=True, kw_only=True)
 class Insertion(EngineFeature):
+    """Unaligned target words of a rule."""
+
     label: ClassVar[str] = "insertion"
 
     size: int = option(150, min=0, help="number of the most often unaligned words; 0: all words")

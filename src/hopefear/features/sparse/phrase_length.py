@@ -18,6 +18,8 @@ from hopefear.features.feature import PythonFeature, RuleUse
 @register("feature", "phrase-length")
 @dataclass(frozen=True, kw_only=True)
 class PhraseLength(PythonFeature):
+    """The numbers of words on the two sides of a rule."""
+
     label: ClassVar[str] = "phrase-length"
 
     longest: int = option(7, min=1, help="largest number of words; longer sides count as this long")

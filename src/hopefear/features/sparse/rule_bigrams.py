@@ -17,4 +17,6 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "rule-bigrams")
 @dataclass(frozen=True, kw_only=True)
 class RuleBigrams(EngineFeature):
+    """Pairs of successive rules."""
+
     label: ClassVar[str] = "rule-bigrams"

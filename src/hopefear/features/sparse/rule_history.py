@@ -24,6 +24,8 @@ LEVELS = "wb64t"
 @register("feature", "rule-history")
 @dataclass(frozen=True, kw_only=True)
 class RuleHistory(EngineFeature):
+    """A rule with the target words before it."""
+
     label: ClassVar[str] = "rule-history"
 
     levels: str | None = option(

@@ -16,4 +16,6 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "rule-id")
 @dataclass(frozen=True, kw_only=True)
 class RuleId(EngineFeature):
+    """The identity of a rule."""
+
     label: ClassVar[str] = "rule-id"

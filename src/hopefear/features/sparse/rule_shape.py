@@ -16,6 +16,8 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "rule-shape")
 @dataclass(frozen=True, kw_only=True)
 class RuleShape(EngineFeature):
+    """The order of words and nonterminals on the two sides of a rule."""
+
     label: ClassVar[str] = "rule-shape"
 
     runs: bool = option(False, help="count a sequence of words as one word")

@@ -19,6 +19,8 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "structural-distortion")
 @dataclass(frozen=True, kw_only=True)
 class StructuralDistortion(EngineFeature):
+    """The widths of a rule's nonterminals, and whether it reorders them."""
+
     label: ClassVar[str] = "structural-distortion"
 
     longest: int = option(

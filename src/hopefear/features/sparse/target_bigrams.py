@@ -18,6 +18,8 @@ from hopefear.features.word_lists import WordLists
 @register("feature", "target-bigrams")
 @dataclass(frozen=True, kw_only=True)
 class TargetBigrams(EngineFeature):
+    """Bigrams of target words."""
+
     label: ClassVar[str] = "target-bigrams"
 
     size: int = option(

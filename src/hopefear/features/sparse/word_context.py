@@ -1,4 +1,4 @@
-"""Aligned word pairs with the source words beside them.  [chiang2009, eidelman2013]
+"""Aligned word pairs with a neighbouring source word.  [chiang2009, eidelman2013]
 
 If the source word `de` is linked to `of` and `politique` precedes it in the sentence, inside or
 outside of the rule, fires `word-context:left|politique|de|of`; if `la` follows it,
@@ -23,6 +23,8 @@ from hopefear.features.word_lists import WordLists
 @register("feature", "word-context")
 @dataclass(frozen=True, kw_only=True)
 class WordContext(EngineFeature):
+    """Aligned word pairs with a neighbouring source word."""
+
     label: ClassVar[str] = "word-context"
 
     known: Literal["pairs", "words"] = option(

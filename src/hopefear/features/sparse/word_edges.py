@@ -124,6 +124,8 @@ def _read(file: Path) -> list[str]:
 @register("feature", "word-edges")
 @dataclass(frozen=True, kw_only=True)
 class WordEdges(EngineFeature):
+    """Combinations of the words at the edges of a rule use."""
+
     label: ClassVar[str] = "word-edges"
 
     file: Path | None = option(

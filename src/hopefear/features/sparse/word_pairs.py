@@ -16,4 +16,6 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "word-pairs")
 @dataclass(frozen=True, kw_only=True)
 class WordPairs(EngineFeature):
+    """Aligned word pairs of a rule."""
+
     label: ClassVar[str] = "word-pairs"

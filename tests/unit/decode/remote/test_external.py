@@ -16,7 +16,7 @@ from hopefear.decode.contract import ForcedOption, Sentence
 from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
 from hopefear.forest import kbest, viterbi
 
-# Translates each word by its capitals, or by nothing; scores with the weights that it is given.
+# Translates each word into upper case, or drops it; scores with the given weights.
 GOOD = """
 import sys
 weights = dict(line.split() for line in open(sys.argv[1], encoding="utf-8"))
@@ -118,7 +118,7 @@ def test_weights_with_a_blank(tmp_path: Path) -> None:
     assert (tmp_path / "seen").read_text(encoding="utf-8") == "b 0.5\n"
 
 
-# -- what goes wrong --
+# -- failures --
 
 BAD = [
     (

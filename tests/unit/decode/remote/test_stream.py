@@ -163,7 +163,7 @@ BAD = [
     (answering("0\\n"), "gave no translation at all, of 1 sentences; its last line: 0$"),
     (answering("2\\n\\n\\n"), "gave no translation at all, of 1 sentences; its last line: 2$"),
     ("echo 'no grammar' >&2; " + answering("0\\n"), "at all, .*; its last line: no grammar$"),
-    # A child of it holds the other end of the pipe.
+    # A child process holds the other end of the pipe.
     ("sleep 60 & read line; echo oops >&2; exit 4", "exit code 4 .*; its last line: oops$"),
     ("sleep 60 & read line; printf 1; exit 0", "ended with exit code 0 .*; its last line: 1$"),
 ]
