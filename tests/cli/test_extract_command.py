@@ -89,7 +89,7 @@ BAD = [
     (["--system", "hiero", "--max-nonterminals", "3"], "--max-nonterminals: 3 is out of range"),
     (["--max-length", "0"], "--max-length: 0 is out of range"),
     (["--significance", "alpha"], "--significance: 'alpha' is not valid; give off, alpha+epsilon"),
-    (["--tmp", "none"], "tmp: none is no directory"),
+    (["--tmp", "none"], "tmp: none is not a directory"),
 ]
 
 

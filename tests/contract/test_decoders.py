@@ -1,7 +1,7 @@
-"""The contract of decoders: equal requests get equal answers, and `can` says what is true.
+"""The contract of decoders: equal requests get equal answers, and `can` is correct.
 
-One case per kind: phrase, hiero, external, stream, precomputed lattices. A new decoder is one more
-function in `CASES`.
+One case per kind: phrase, hiero, external, stream, precomputed lattices. To test a new decoder, add
+a function to `CASES`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TABLE = {
     ("d", "e"): {("a", "b"): (0.2,) * 10},
     ("f",): {("c",): HALF},
 }
-# Translates words by their capitals; a list has all prefixes of a line.
+# Translates words into upper case; a list has all prefixes of a line.
 LISTS = """
 import sys
 for i, line in enumerate(sys.stdin):
@@ -79,7 +79,7 @@ class Case:
     decoder: Decoder
     sentences: Sequence[Sentence]
     weights: Weights
-    target: str = ""  # one of the translations of the first sentence
+    target: str = ""  # a translation of the first sentence
 
 
 def sentences(*texts: str) -> list[Sentence]:
@@ -138,7 +138,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Case]:
 
 
 def content(forest: Forest) -> list[Any]:
-    """The forest's arrays; numbers of words depend on what was decoded before, so words apart."""
+    """Return the forest's arrays, except words: their numbers depend on earlier sentences."""
     arrays = ("heads", "tails", "rules", "edge_values", "row_values", "own_values")
     present = [getattr(forest, name).tobytes() for name in arrays if hasattr(forest, name)]
     return [forest.nodes, forest.edges, forest.goal, *present]
@@ -152,7 +152,7 @@ def requests(case: Case) -> list[Request]:
     return [Request(sentence, case.weights) for sentence in case.sentences]
 
 
-def test_it_says_what_it_is(case: Case) -> None:
+def test_title_capabilities_and_dense_features(case: Case) -> None:
     assert case.decoder.title != Decoder.title
     assert case.decoder.can <= set(CAPABILITIES)
     assert set(get_args(Capability)) == set(CAPABILITIES)
@@ -163,25 +163,25 @@ def test_every_sentence_has_a_translation(case: Case) -> None:
     for request in requests(case):
         decoded = case.decoder.decode(request)
         assert viterbi(decoded.forest, case.weights) is not None
-        assert decoded == Decoded(decoded.forest), "no more than was asked for"
+        assert decoded == Decoded(decoded.forest), "nothing beyond the request"
 
 
-def test_equal_requests_equal_bytes(case: Case) -> None:
+def test_equal_requests_get_equal_bytes(case: Case) -> None:
     first = [content(case.decoder.decode(request).forest) for request in requests(case)]
     again = [content(case.decoder.decode(request).forest) for request in requests(case)]
     assert first == again
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_many_at_once_are_each_alone_in_order(case: Case, threads: int) -> None:
+def test_answers_to_several_requests_are_in_order(case: Case, threads: int) -> None:
     alone = [texts(case, case.decoder.decode(request).forest) for request in requests(case)]
-    many = case.decoder.decode_all(iter(requests(case)), threads=threads)
-    assert [texts(case, decoded.forest) for decoded in many] == alone
+    answers = case.decoder.decode_all(iter(requests(case)), threads=threads)
+    assert [texts(case, decoded.forest) for decoded in answers] == alone
     forests = case.decoder.forests(case.sentences, case.weights, threads=threads)
     assert [texts(case, forest) for forest in forests] == alone
 
 
-def test_no_requests_no_answers(case: Case) -> None:
+def test_no_requests_get_no_answers(case: Case) -> None:
     assert list(case.decoder.decode_all([])) == []
 
 
@@ -199,21 +199,21 @@ def test_features_are_named(case: Case) -> None:
         assert all(forest.names.name(id) for id in forest.feature_ids.tolist())
 
 
-def test_names_may_come_later(case: Case) -> None:
+def test_names_can_be_added_later(case: Case) -> None:
     for request in requests(case):
         forest = case.decoder.decode(replace(request, named=False)).forest
         best = viterbi(forest, case.weights)
         assert best is not None
         case.decoder.name_features(request.sentence, best, best.features)
         assert all(case.decoder.names.name(id) for id in best.features.ids.tolist())
-        whole = viterbi(case.decoder.decode(request).forest, case.weights)
-        assert whole is not None
-        assert whole.text == best.text
-        np.testing.assert_array_equal(whole.features.ids, best.features.ids)
+        named = viterbi(case.decoder.decode(request).forest, case.weights)
+        assert named is not None
+        assert named.text == best.text
+        np.testing.assert_array_equal(named.features.ids, best.features.ids)
 
 
-def asks_for(capability: Capability, case: Case) -> Request:
-    """A request that takes one capability more than a search."""
+def request_for(capability: Capability, case: Case) -> Request:
+    """Return a request that needs one capability more than a search."""
     sentence, weights = case.sentences[0], case.weights
     plain = Request(sentence, weights)
     option = ForcedOption(0, 1, ("y",))
@@ -232,62 +232,62 @@ def asks_for(capability: Capability, case: Case) -> Request:
 
 
 @pytest.mark.parametrize("capability", sorted(CAPABILITIES))
-def test_what_it_cannot_do_is_refused_with_one_message(case: Case, capability: Capability) -> None:
-    request = asks_for(capability, case)
+def test_requests_beyond_the_capabilities_are_refused(case: Case, capability: Capability) -> None:
+    request = request_for(capability, case)
     assert list(request.needs()) == [capability]
     if capability in case.decoder.can:
         case.decoder.check(request)
         case.decoder.require(capability, "a tuner", "take another one")
         return
-    lacks = rf"needs {CAPABILITIES[capability]}, which .* does not offer"
-    with pytest.raises(InputError, match=lacks):
+    message = rf"needs {CAPABILITIES[capability]}, which .* does not offer"
+    with pytest.raises(InputError, match=message):
         case.decoder.decode(request)
-    with pytest.raises(InputError, match=lacks):
+    with pytest.raises(InputError, match=message):
         list(case.decoder.decode_all([request]))
-    with pytest.raises(OptionError, match=rf"^a tuner: {lacks}; take another one$"):
+    with pytest.raises(OptionError, match=rf"^a tuner: {message}; take another one$"):
         case.decoder.require(capability, "a tuner", "take another one")
 
 
-def able(case: Case, capability: Capability) -> Decoder:
+def decoder_with(case: Case, capability: Capability) -> Decoder:
     if capability not in case.decoder.can:
         pytest.skip(f"{case.decoder.title} does not offer {capability}")
     return case.decoder
 
 
-def test_a_target_has_its_derivations_only(case: Case) -> None:
-    decoder = able(case, "target")
-    forest = decoder.decode(asks_for("target", case)).forest
+def test_a_request_with_a_target_returns_its_derivations_only(case: Case) -> None:
+    decoder = decoder_with(case, "target")
+    forest = decoder.decode(request_for("target", case)).forest
     assert {text for text, _ in texts(case, forest)} == {case.target}
     best = viterbi(forest, case.weights)
-    every = kbest(decoder.forest(case.sentences[0], case.weights), case.weights, 1000)
-    scores = [d.score for d in every if d.text == case.target]
+    derivations = kbest(decoder.forest(case.sentences[0], case.weights), case.weights, 1000)
+    scores = [d.score for d in derivations if d.text == case.target]
     assert best is not None
     assert best.score == pytest.approx(max(scores), abs=1e-4)
-    nothing = decoder.decode(Request(case.sentences[0], case.weights, "nobody says this"))
-    assert viterbi(nothing.forest, case.weights) is None
+    unreachable = decoder.decode(Request(case.sentences[0], case.weights, "unreachable words"))
+    assert viterbi(unreachable.forest, case.weights) is None
 
 
 def test_gold_pairs(case: Case) -> None:
-    decoder = able(case, "gold")
-    decoded = decoder.decode(asks_for("gold", case))
+    decoder = decoder_with(case, "gold")
+    decoded = decoder.decode(request_for("gold", case))
     assert decoded.gold is not None
     assert decoded.gold.complete
     assert decoded.gold.target == case.target
     assert {text for text, _ in texts(case, decoded.forest)} == {case.target}
-    request = Request(case.sentences[0], case.weights, f"{case.target} nobody says this")
-    none = decoder.decode(replace(request, gold=GoldOptions()))
-    assert none.forest.nodes == 0
+    request = Request(case.sentences[0], case.weights, f"{case.target} unreachable words")
+    unreachable = decoder.decode(replace(request, gold=GoldOptions()))
+    assert unreachable.forest.nodes == 0
     prefix = decoder.decode(replace(request, gold=GoldOptions(prefixes=1)))
     assert prefix.gold is not None
     assert not prefix.gold.complete
     assert case.target.startswith(prefix.gold.target)
-    gave_up = decoder.decode(replace(asks_for("gold", case), gold=GoldOptions(max_states=1)))
+    gave_up = decoder.decode(replace(request_for("gold", case), gold=GoldOptions(max_states=1)))
     assert gave_up.gold is not None
     assert gave_up.gold.gave_up
 
 
 def test_spans_come_with_the_same_forest(case: Case) -> None:
-    decoder = able(case, "spans")
+    decoder = decoder_with(case, "spans")
     for request in requests(case):
         decoded = decoder.decode(replace(request, spans=True))
         assert decoded.spans is not None
@@ -296,7 +296,7 @@ def test_spans_come_with_the_same_forest(case: Case) -> None:
 
 
 def test_collapsed_forests_score_the_same(case: Case) -> None:
-    decoder = able(case, "collapse")
+    decoder = decoder_with(case, "collapse")
     weights = decoder.collapsed_weights(case.weights)
     for request in requests(case):
         full = texts(case, decoder.decode(request).forest)

@@ -1,4 +1,4 @@
-"""What every registered feature template promises (see features/feature.py), in both searches."""
+"""The contract of feature templates (features/feature.py), for every registered one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def model(feature: Feature, hiero: SmallHiero) -> SmallModel:
 
 
 def weights_for(model: SmallModel) -> Weights:
-    """The template's features count too."""
+    """Return weights for the dense features and for the template's features."""
     decoder = model.decoder(OPTIONS)
     weights = random_weights(1, model)
     for derivation in kbest(decoder.forest("d e u d", weights), weights, 100):
@@ -101,13 +101,13 @@ def test_sparse_features_can_be_collapsed_into_one_score(model: SmallModel) -> N
         assert [d.score for d in collapsed] == pytest.approx([d.score for d in whole], abs=1e-3)
         vectors = {phrases_of(d): named(d.features, decoder) for d in whole}
         for derivation in collapsed:
-            every = vectors.get(phrases_of(derivation))
-            if every is None:  # one of several with the same score, at the end of the list
+            full = vectors.get(phrases_of(derivation))
+            if full is None:  # one of several with the same score, at the end of the list
                 continue
-            fired = sum(weights[name] * every[name] for name in every.keys() - {*decoder.dense})
+            fired = sum(weights[name] * full[name] for name in full.keys() - {*decoder.dense})
             own = named(derivation.features, decoder)
             assert own.pop(SPARSE_SCORE, 0.0) == pytest.approx(fired, abs=1e-3)
-            dense = {name: value for name, value in every.items() if name in decoder.dense}
+            dense = {name: value for name, value in full.items() if name in decoder.dense}
             assert own == pytest.approx(dense, rel=1e-4, abs=1e-4)
 
 
@@ -140,7 +140,7 @@ def test_hierarchical_recombination_hides_nothing(
     best = viterbi(full.forest(words, weights), weights)
     assert best is not None
     every = hiero.decoder([chart_feature], full_lists=True, search="full", rule_limit=0)
-    # What the chart has before states, each target string forced.
+    # Each string of the forest before templates with a state, decoded by force.
     texts = {derivation.text for derivation in kbest(every.parse(words, weights), weights, 2000)}
     forced = [viterbi(every.forest(words, weights, text), weights) for text in sorted(texts)[:60]]
     scores = [each.score for each in forced if each is not None]
@@ -149,7 +149,7 @@ def test_hierarchical_recombination_hides_nothing(
 
 
 def test_recombination_hides_nothing(model: SmallModel) -> None:
-    """Without limits the best derivation is the best of all that there are."""
+    """Without limits, search finds the best of all derivations."""
     exact = PhraseOptions(beam=10**6, pop_limit=10**8, distortion_limit=-1, table_limit=0)
     decoder = model.decoder(exact)
     weights = weights_for(model)

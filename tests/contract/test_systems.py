@@ -1,4 +1,4 @@
-"""What every registered system promises (see decode/systems/base.py)."""
+"""The contract of systems (decode/systems/base.py), for every registered one."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ from hopefear.rules.table import RuleTable
 pytestmark = pytest.mark.engine
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
-SYSTEMS = [name for name in registry.names("system") if not name.startswith("toy")]  # of the tests
+# Without the toy systems of other tests.
+SYSTEMS = [name for name in registry.names("system") if not name.startswith("toy")]
 SOURCE = ("la maison bleue", "la maison", "une fleur bleue", "la fleur", "une maison")
 TARGET = ("the blue house", "the house", "a blue flower", "the flower", "a house")
 ALIGN = ("0-0 1-2 2-1", "0-0 1-1", "0-0 1-2 2-1", "0-0 1-1", "0-0 1-1")
-# The lines of further files that a system is trained with, by the name of the option.
+# The lines of the `parallel_inputs` of systems, by option name.
 PARALLEL: dict[str, Sequence[str]] = {}
 
 
@@ -71,11 +72,11 @@ def parallel(system: System, texts: list[Path]) -> dict[str, Path]:
     return {name: texts[0].parent / name for name in system.parallel_inputs}
 
 
-def translator(model: Model, **options: Any) -> Translator:
+def make_translator(model: Model, **options: Any) -> Translator:
     return Translator(model, options=TranslateOptions(tokenized=True, **options))
 
 
-# -- what it says about itself --
+# -- description and options --
 
 
 def test_it_is_described(system: System) -> None:
@@ -86,7 +87,7 @@ def test_it_is_described(system: System) -> None:
 
 
 @pytest.mark.parametrize("command", [Extract, Train])
-def test_its_options_are_those_of_commands(system: System, command: type) -> None:
+def test_its_options_are_options_of_commands(system: System, command: type) -> None:
     fields = {field.name: field for field in config.fields_of(command)}
     for name in own_fields(system.name):
         systems, _, text = fields[name].option.help.partition(": ")
@@ -160,35 +161,35 @@ def test_default_weights_are_those_of_the_decoder(system: System, model: Model) 
 
 
 def test_it_translates(model: Model) -> None:
-    made = translator(model)
-    found = [line.text for line in made.translate(SOURCE, threads=1)]
-    assert found == [line.text for line in made.translate(SOURCE, threads=2)]
-    assert found[1] == "the house"
-    assert not any(line.warning for line in made.translate(SOURCE))
-    (unknown,) = made.translate(["la chaise"])
+    translator = make_translator(model)
+    texts = [line.text for line in translator.translate(SOURCE, threads=1)]
+    assert texts == [line.text for line in translator.translate(SOURCE, threads=2)]
+    assert texts[1] == "the house"
+    assert not any(line.warning for line in translator.translate(SOURCE))
+    (unknown,) = translator.translate(["la chaise"])
     assert "chaise" in unknown.text.split()
 
 
 def test_derivations_are_traced(system: System, model: Model) -> None:
-    made = translator(model)
+    translator = make_translator(model)
     for line in (*SOURCE, "la chaise bleue", "fleur"):
         words = tuple(line.split())
-        sentence = made.read(line).sentence
-        forest = made.decoder.forest(sentence, made.weights)
-        for best in kbest(forest, made.weights, 20):
-            found = system.uses(best)
-            covered = sorted(position for use in found for position in use.source)
+        sentence = translator.read(line).sentence
+        forest = translator.decoder.forest(sentence, translator.weights)
+        for best in kbest(forest, translator.weights, 20):
+            uses = system.uses(best)
+            covered = sorted(position for use in uses for position in use.source)
             assert covered == list(range(len(words)))
             placed = {
                 place: word
-                for use in found
+                for use in uses
                 for place, word in zip(use.places, _words(use.target), strict=True)
             }
             assert [placed[place] for place in range(len(placed))] == best.words
-            links = made_links(made, found, sentence)
+            links = alignment_of(translator, uses, sentence)
             assert all(i < len(words) and j < len(best.words) for i, j in links)
             assert links
-            shown = system.show(found)
+            shown = system.show(uses)
             assert shown
             assert len(shown.splitlines()) == 1
 
@@ -197,54 +198,54 @@ def _words(target: Sequence[str | int]) -> list[str]:
     return [symbol for symbol in target if isinstance(symbol, str)]
 
 
-def made_links(made: Translator, found: Any, sentence: Any) -> list[tuple[int, int]]:
+def alignment_of(translator: Translator, uses: Any, sentence: Any) -> list[tuple[int, int]]:
     from hopefear.decode.trace import word_alignment
 
-    return word_alignment(found, made.links(sentence))
+    return word_alignment(uses, translator.links(sentence))
 
 
-def test_the_column_of_lists(model: Model) -> None:
-    made = translator(model, nbest=2, trace=True, trace_alignment=True)
-    (found,) = made.translate([SOURCE[0]])
-    assert len(found.nbest) == 2
-    assert all(line.count(" ||| ") == 5 for line in found.nbest)
+def test_n_best_lists_have_the_trace_columns(model: Model) -> None:
+    translator = make_translator(model, nbest=2, trace=True, trace_alignment=True)
+    (translation,) = translator.translate([SOURCE[0]])
+    assert len(translation.nbest) == 2
+    assert all(entry.count(" ||| ") == 5 for entry in translation.nbest)
 
 
 # -- input --
 
 
-def test_markup_is_taken_or_refused(system: System, model: Model) -> None:
+def test_markup_is_used_or_refused(system: System, model: Model) -> None:
     line = 'la <n translation="castle">maison</n>'
     for markup in ("exclusive", "inclusive"):
-        made = translator(model, markup=markup)
+        translator = make_translator(model, markup=markup)
         if not system.can("markup"):
             able = names_with("markup")
             message = f"x:1: translations given by markup are for {able} models; put them into"
             with pytest.raises(InputError, match=message):
-                made.read(line, "x:1")
-            assert made.read("la maison").sentence.words == ("la", "maison")
+                translator.read(line, "x:1")
+            assert translator.read("la maison").sentence.words == ("la", "maison")
             continue
-        sentence = made.read(line).sentence
+        sentence = translator.read(line).sentence
         assert sentence.words == ("la", "maison")
-        forest = made.decoder.forest(sentence, made.weights)
-        found = {text for entry in kbest(forest, made.weights, 50) for text in entry.words}
-        assert "castle" in found
-        assert ("house" in found) == (markup == "inclusive")
+        forest = translator.decoder.forest(sentence, translator.weights)
+        words = {text for entry in kbest(forest, translator.weights, 50) for text in entry.words}
+        assert "castle" in words
+        assert ("house" in words) == (markup == "inclusive")
 
 
-def test_segments_are_taken_or_are_words(system: System, model: Model, tmp_path: Path) -> None:
-    made = translator(model)
+def test_segments_are_parsed_or_are_words(system: System, model: Model, tmp_path: Path) -> None:
+    translator = make_translator(model)
     line = '<seg id="7"> la maison </seg> ||| the house'
-    sentence, target = made.read(line)
+    sentence, target = translator.read(line)
     if not system.can("grammar"):
         assert (" ".join(sentence.words), target) == (line, None)
         return
     assert (sentence.id, sentence.words, target) == ("7", ("la", "maison"), ("the", "house"))
     (tmp_path / "g").write_text("[X] ||| chaise ||| chair ||| a=1\n")
-    (found,) = made.translate([f'<seg grammar="{tmp_path / "g"}"> chaise </seg>'])
-    assert found.text == "chair"
+    (translation,) = translator.translate([f'<seg grammar="{tmp_path / "g"}"> chaise </seg>'])
+    assert translation.text == "chair"
     with pytest.raises(InputError, match="x:1: no grammar 'none'"):
-        made.read('<seg grammar="none"> chaise </seg>', "x:1")
+        translator.read('<seg grammar="none"> chaise </seg>', "x:1")
 
 
 def test_forced_decoding_is_as_declared(
@@ -266,7 +267,7 @@ def test_forced_decoding_is_as_declared(
     assert best.text == TARGET[0]
 
 
-# -- a system from elsewhere --
+# -- a system of a plugin --
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -282,8 +283,8 @@ from hopefear.rules.hiero import HieroExtractOptions
 @dataclass(kw_only=True)
 class Options(HieroExtractOptions):
     system: ClassVar[str] = "toylabels"
-    labels: Path | None = option(None, help="a line of labels for each sentence pair")
-    least: int = option(1, help="labels of a line, at least")
+    labels: Path | None = option(None, help="file with a line of labels for each sentence pair")
+    least: int = option(1, help="smallest number of labels in a line")
 
     def content(self):
         return {key: value for key, value in super().content().items() if key != "labels"}
@@ -310,7 +311,7 @@ def test_a_system_of_a_plugin(hopefear_process: Run, texts: list[Path], tmp_path
     words += ["--system", "toylabels", "--folds", "2", "--max-words", "2"]
     done = hopefear_process(*words, "--least", "3", "--max-symbols", "4")
     assert done.returncode == 0, done.stderr
-    # Training left out the lines of the sentence pairs that it cleaned away, and of the folds.
+    # Training left out the lines of filtered sentence pairs and of folds.
     assert (tmp_path / "m" / "seen").read_text() == "B\nD\nE\n3"
     assert (tmp_path / "m" / "folds" / "1" / "seen").read_text() == "B\n\n\n3"
     info = RuleTable.open(tmp_path / "m" / "rules.bin").info
@@ -328,8 +329,11 @@ def test_a_system_of_a_plugin(hopefear_process: Run, texts: list[Path], tmp_path
     assert "--max-symbols" not in other.stderr
     assert "--labels is an option of toylabels rules; leave it out or give" in other.stderr
     help = hopefear_process("extract", "--help", "--plugin", tmp_path / "p.py").stdout
-    assert "toylabels: labels of a line" in " ".join(help.split())
-    assert "hiero, toylabels: words of an initial phrase" in " ".join(help.split())
+    assert "toylabels: smallest number of labels" in " ".join(help.split())
+    assert (
+        "hiero, toylabels: largest number of words on either side of an initial phrase"
+        in " ".join(help.split())
+    )
 
 
 def test_options_of_one_name_must_be_the_same(
@@ -343,4 +347,4 @@ def test_options_of_one_name_must_be_the_same(
     monkeypatch.setitem(registry._components, "system", {**registry._components["system"]})
     load_plugin(tmp_path / "other.py")
     with pytest.raises(ValueError, match="option max_span of toyother differs from that of hiero"):
-        options._all_fields()
+        options._system_fields()

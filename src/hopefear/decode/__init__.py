@@ -1,6 +1,7 @@
-"""Decoders: a sentence and weights become a forest.
+"""Decoders: take a sentence and weights and return a forest.
 
-The names are imported when they are asked for: `hopefear --help` needs the systems, but no engine.
+The names are imported on first use, because `hopefear --help` loads this package without the
+engine.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        for module in ("contract", "forced", "phrase", "chart"):
-            found = importlib.import_module(f"{__name__}.{module}")
-            if hasattr(found, name):
-                return getattr(found, name)
+        for submodule in ("contract", "forced", "phrase", "chart"):
+            module = importlib.import_module(f"{__name__}.{submodule}")
+            if hasattr(module, name):
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

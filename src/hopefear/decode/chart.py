@@ -1,18 +1,17 @@
 """The hierarchical decoder: synchronous rules, parsed on the source side, with a language model.
 
-Goes in: a sentence, weights, a rule table of the model and/or a grammar of the sentence. Comes out:
-a forest. First the source is parsed: every use of a rule at a span is an edge, constituents that
-fit into no rule are put side by side by glue rules (S -> X, S -> S X), and a word that no rule
-translates passes through. That forest before the language model is `parse`. Then language models
-and templates with a state are added by cube pruning. [chiang2007, huang2007]
+Takes a sentence, weights, the model's rule table and/or a grammar for the sentence, and returns a
+forest. First the source is parsed: every use of a rule at a span is an edge, glue rules (S -> X,
+S -> S X) join constituents monotonically, and a word that no rule translates is copied. `parse`
+returns this forest. Then cube pruning adds language models and templates with a state.
+[chiang2007, huang2007]
 
 With a target, `decode` parses twice, the source with the grammar and the target with the forest of
-the first parse, and gives all derivations of the target, also those that pruning would have lost.
-[dyer2010]
+the first parse, and returns all derivations of the target, without pruning. [dyer2010]
 
-Nodes have a span, and their label (`X`, `S`, `Goal`, or any other of the grammar) as symbol. An
-edge's rule is its number in the table (numbers of a sentence's own grammar begin at 2^32 if there
-is a table of the model, too); glue and words that pass through have none.
+A node has a span, and as symbol its label (`X`, `S`, `Goal`, or another label of the grammar). An
+edge's rule is its number in the table (if the model has a table, the rules of a sentence's grammar
+are numbered from 2^32); glue rules and copied words have none.
 """
 
 from __future__ import annotations
@@ -54,38 +53,42 @@ from hopefear.text.tokenizers.plain import split_words
 
 @dataclass(kw_only=True)
 class ChartOptions:
-    """What can be chosen about the search."""
+    """The options of hierarchical search."""
 
     search: Literal["cube", "full"] = option(
-        "cube", help="how the language model is added: cube pruning, or all derivations"
+        "cube", help="search algorithm: cube pruning, or all derivations (slow)"
     )
     pop_limit: int = option(
-        200, min=1, max=100_000_000, help="edges that cube pruning takes per node"
+        200, min=1, max=100_000_000, help="edges that cube pruning generates for a node"
     )
-    span_limit: int = option(15, min=1, max=1000, help="words that a rule covers at most")
+    span_limit: int = option(
+        15, min=1, max=1000, help="largest number of source words that a rule covers"
+    )
     rule_limit: int = option(
         30,
         min=0,
         max=1_000_000_000,
-        help="rules kept for each source side, the best by weights; 0: all",
+        help="rules per source side, the best by the current weights; 0: all",
     )
     edge_limit: int = option(
         10_000_000,
         min=1,
         max=1_000_000_000,
-        help="edges of a forest; where there would be more, the span limit (before the language "
-        "model) or the pop limit (after it) is halved for the sentence",
+        help="largest number of edges in a forest; beyond it, the span limit (while parsing) or "
+        "the pop limit (with language models) is halved for the sentence",
     )
-    glue: bool = option(True, help="put constituents side by side (S -> X, S -> S X)")
+    glue: bool = option(True, help="join constituents with glue rules (S -> X, S -> S X)")
     pass_through_all: bool = option(
-        False, help="let all words pass through, not only those that no rule translates alone"
+        False, help="allow copying every word, not only words that no single-word rule translates"
     )
-    label: str = option("X", help="label of words that pass through and of rules without one")
-    glue_label: str = option("S", help="label of what glue makes and the goal is made of")
+    label: str = option("X", help="label of copied words and of rules without a label")
+    glue_label: str = option(
+        "S", help="label of the left-hand side of glue rules, required below the goal"
+    )
 
 
 class HieroDecoder(Decoder):
-    """See the module. May be used by several threads at once."""
+    """The decoder of hierarchical models; see the module. Threads may share an object."""
 
     options_class = ChartOptions
     title = "hierarchical search"
@@ -105,13 +108,12 @@ class HieroDecoder(Decoder):
         warn: Callable[[str], None] = warnings.warn,
         folds: Sequence[FoldParts] = (),
     ) -> None:
-        """`rules`: of the model; None if every sentence has a grammar of its own.
+        """Take a rule table, language models by feature name, and optional parts (`ModelParts`).
 
-        `lms`: by the name of their feature. `features`: the features of the model and how it calls
-        them, by our names for them (`dense.HIERO`, by default all); "lm" says the unit of the
-        language models, "unknown.NAME" counts the words that the language model NAME does not know.
-        `lists`: the words that templates know; `tagger`: what tags a sentence for them. `folds`:
-        what sentences are decoded with that say which fold they are of.
+        `rules`: None if every sentence has a grammar. `features`: names and units of the features
+        of `dense.HIERO` that the model has (None: all, under their own names); "lm" sets the unit
+        of the language models, "unknown.NAME" counts words that the language model NAME lacks.
+        `warn`: called with each warning.
         """
         self.options = options if options is not None else ChartOptions()
         self.names = names if names is not None else FeatureNames()
@@ -126,16 +128,16 @@ class HieroDecoder(Decoder):
         known = (*OWN_HIERO, *(f"unknown.{name}" for name in self.lms))
         check_features("hierarchical search", self._features, known)
         self._lm_unit = lm_factor(self._features)
-        made = [template.make(lists or WordLists()) for template in self.templates]
-        self.tagger = tagger_for(made, tagger)
-        for template in made:
+        engine_templates = [template.make(lists or WordLists()) for template in self.templates]
+        self.tagger = tagger_for(engine_templates, tagger)
+        for template in engine_templates:
             if template.left_to_right_only:
                 raise OptionError(
-                    f"the feature template {template.name} needs search from left to right, a "
-                    "hierarchical system has none; leave it out"
+                    f"the feature template {template.name} needs search from left to right, which "
+                    "hierarchical systems do not have; leave it out"
                 )
-        self._engine = self._make(rules, self.lms, made)
-        self._folds = [self._make(*fold, made) for fold in folds]
+        self._engine = self._make(rules, self.lms, engine_templates)
+        self._folds = [self._make(*fold, engine_templates) for fold in folds]
         self.can |= {"folds"} if folds else set()
 
     def _make(
@@ -182,7 +184,7 @@ class HieroDecoder(Decoder):
 
     @property
     def dense(self) -> list[str]:
-        """Language models, the table's columns, then the decoder's own features."""
+        """The names of language models, of the table's columns, then of the decoder's features."""
         own = [spec.name for key, spec in self._features.items() if key != "lm"]
         columns = () if self.rules is None else self.rules.columns
         return list(dict.fromkeys([*self.lms, *columns, *own]))
@@ -191,40 +193,41 @@ class HieroDecoder(Decoder):
         return self._lm_unit * sum(float(weights[name]) for name in self.lms)
 
     def answer(self, request: Request) -> Decoded:
-        """Everything that cube pruning kept; with a target all of its derivations."""
+        """Return the forest of a search, or with a target the forest of all its derivations."""
         sentence = self.tagged(request.sentence)
         grammar = self._grammar(sentence)
         text = (sentence.words, sentence.tags, sentence.id)
         engine, weights, target = self._engine_of(sentence), request.weights.table, request.target
         if target is None:
             beam = self.options.pop_limit if self.options.search == "cube" else 0
-            made = engine.decode(*text, weights, grammar, beam)
+            result = engine.decode(*text, weights, grammar, beam)
         else:
-            wanted = split_words(target) if isinstance(target, str) else list(target)
-            made = engine.constrain(*text, weights, grammar, wanted)
-        return Decoded(self._forest(sentence, made))
+            target_words = split_words(target) if isinstance(target, str) else list(target)
+            result = engine.constrain(*text, weights, grammar, target_words)
+        return Decoded(self._forest(sentence, result))
 
     def parse(
         self, sentence: Sentence | Tokens, weights: Weights, *, target_features: bool = False
     ) -> Forest:
-        """The forest before the language model.
+        """Return the forest before language models are added.
 
-        It has the features of the grammar, glue and words that pass through; with
-        `target_features` also those that count target words, as `decode` has them. The weights
-        choose which rules of a source side are kept.
+        It has the features of the grammar, of glue and of copied words; with `target_features` also
+        those that count target words, as `decode` has them. The weights select the rules of each
+        source side (`rule_limit`).
         """
         sentence = self.tagged(sentence)
         self.check(Request(sentence, weights))
         grammar = self._grammar(sentence)
         text = (sentence.words, sentence.tags, sentence.id)
-        made = self._engine_of(sentence).parse(*text, weights.table, grammar, target_features)
-        return self._forest(sentence, made)
+        result = self._engine_of(sentence).parse(*text, weights.table, grammar, target_features)
+        return self._forest(sentence, result)
 
     def _grammar(self, sentence: Sentence) -> Any:
         return None if sentence.grammar is None else read_grammar(sentence.grammar).engine
 
-    def _forest(self, sentence: Sentence, made: tuple[Any, ...]) -> Forest:
-        forest, span_limit, beam, _nodes, _edges, _scored, dropped = made
+    def _forest(self, sentence: Sentence, result: tuple[Any, ...]) -> Forest:
+        """Return the forest of the engine's result, and warn about lowered limits."""
+        forest, span_limit, beam, _nodes, _edges, _scored, dropped = result
         for rule in dropped:
             self._warn_once(f"unary rules {rule} close a cycle and are left out")
         if span_limit < self.options.span_limit:

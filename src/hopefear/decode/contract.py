@@ -1,23 +1,24 @@
-"""The contract of decoders: a request names a sentence, weights and what is wanted; the
-answer holds it.
+"""The contract of decoders: a decoder takes a `Request` (a sentence, weights and the kind of
+result) and returns `Decoded` (a forest, and on request more).
 
-    decoder = Model.load("fr-en").decoder()                  # whatever the model's system is
-    forest = decoder.forest("das haus", weights)             # all that search kept
+    decoder = Model.load("fr-en").decoder()                  # for a model of any system
+    forest = decoder.forest("das haus", weights)             # the hypotheses that survived pruning
     for forest in decoder.forests(sentences, weights, threads=2): ...
 
     decoded = decoder.decode(Request("das haus", weights, spans=True))
     decoded.forest, decoded.spans
 
-A request may ask for more than a search: all derivations of a given translation (`target`), those
-of a sentence pair to learn from or of its longest prefix (`gold`), the best translation of every
-span (`spans`), or less: sparse features collapsed into one score (`sparse`), or without their names
-(`named`). What a decoder is able to do is declared in `can`; a request for anything else is
-refused with one message. A decoder is never changed by those who use it.
+Beside a search a request may ask for all derivations of a given translation (`target`), for the
+derivations of a training pair or of its longest prefix (`gold`), or for the best translation of
+every span (`spans`). It may also ask for less: sparse features collapsed into one score (`sparse`),
+or without their names (`named`). A decoder declares its capabilities in `can`; a request that needs
+any other is refused with an error.
 
-Everything that is random, everything that learns, is elsewhere: equal requests give equal bytes.
+Decoding neither learns nor draws random numbers, and does not change the decoder: equal requests
+give equal bytes.
 
-A decoder belongs to a system (`decode/systems/`) and is made from the parts of a model directory
-(`Model.decoder()` does it):
+A decoder belongs to a system (`decode/systems/`). `Model.decoder()` creates it from the parts of a
+model directory:
 
     class PhraseDecoder(Decoder):
         options_class = PhraseOptions            # a dataclass of `option(...)` fields
@@ -50,19 +51,19 @@ Tokens = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Sentence:
-    """What a decoder is given: words, and what the input file said about them."""
+    """The input of a decoder: source words with their annotations."""
 
     words: tuple[str, ...]
     id: str = ""
-    grammar: Path | None = None  # a grammar of its own (hierarchical)
-    options: tuple[ForcedOption, ...] = ()  # translations forced by markup
-    exclusive: bool = True  # no rule of the table may touch the spans of `options`
-    leave_out: TrainingPair | None = None  # rules that the model has from this pair alone
-    fold: int | None = None  # of the training text: decoded with what the others gave the model
-    links: tuple[tuple[int, int], ...] | None = None  # of its words with those of its translation
-    # What follows: feature templates of phrase search see it, it is not translated.
+    grammar: Path | None = None  # a grammar for this sentence (hierarchical)
+    options: tuple[ForcedOption, ...] = ()  # translations given by markup
+    exclusive: bool = True  # no rule of the table may overlap the spans of `options`
+    leave_out: TrainingPair | None = None  # do without the rules extracted from this pair only
+    fold: int | None = None  # number of the fold to leave out: that of this training sentence
+    links: tuple[tuple[int, int], ...] | None = None  # word alignment to its translation
+    # Words that follow the sentence: visible to the templates of phrase search, not translated.
     after: tuple[str, ...] = ()
-    # Parts of speech, of what follows, too; none: the model's tagger is asked if it has one.
+    # Part-of-speech tags of `words` and `after`; empty: the model's tagger, if any, assigns them.
     tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -75,12 +76,13 @@ class Sentence:
 
     @classmethod
     def of(cls, text: Sentence | Tokens, id: str = "") -> Sentence:
+        """Return a `Sentence` as it is; make one of a string or a sequence of words."""
         if isinstance(text, Sentence):
             return text
         return cls(tuple(split_words(text) if isinstance(text, str) else text), id)
 
     def prefix(self, words: int) -> Sentence:
-        """Its first words, as a sentence; the others are what follows."""
+        """Return the sentence of the first `words` words; the others move to `after`."""
         within = tuple(option for option in self.options if option.end <= words)
         after = (*self.words[words:], *self.after)
         return replace(self, words=self.words[:words], options=within, after=after)
@@ -88,7 +90,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class ForcedOption:
-    """A translation that the input gives for a span of its words."""
+    """A translation that markup gives for the span [begin, end) of source words."""
 
     begin: int
     end: int
@@ -98,20 +100,20 @@ class ForcedOption:
 
 @dataclass(frozen=True)
 class TrainingPair:
-    """A sentence pair that the model was trained on, whose own rules are to be left out.
+    """The target side and number of a training pair whose singleton rules are left out.
 
-    A rule that was extracted from a single pair belongs to the pair of that number. If the number
-    is not given (or the table does not have it: one of another system), it belongs to every pair
-    whose two sides have it.
+    A singleton rule (extracted from one sentence pair only) belongs to the pair with the number
+    that the table records. Without a `number`, or if the table does not record numbers, it belongs
+    to every pair that contains both of its sides.
     """
 
     target: tuple[str, ...]
-    number: int | None = None  # from 0, among those that rules were extracted from
+    number: int | None = None  # counted from 0 over the pairs that rules were extracted from
 
 
-MAX_STATES = 1_000_000  # of forced decoding, for one sentence
+MAX_STATES = 1_000_000  # default limit on the states of forced decoding, per sentence
 
-#: What a decoder may be able to do, and how messages call it.
+#: The capabilities of decoders, with their descriptions for messages.
 Capability = Literal[
     "target", "gold", "spans", "collapse", "markup", "grammar", "leave-out", "folds"
 ]
@@ -128,38 +130,38 @@ CAPABILITIES: Mapping[Capability, str] = {
 
 
 def refusal(capability: Capability, title: str) -> str:
-    """The part of a message that says what is missing."""
+    """Return the part of a message that names a missing capability."""
     return f"needs {CAPABILITIES[capability]}, which {title} does not offer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldOptions:
-    """How a sentence pair becomes an example to learn from."""
+    """How a training pair is decoded by force."""
 
-    # Of a pair without a derivation: its longest prefix of at least so many source words; None: no
-    # prefix.
+    # If the pair has no derivation, use its longest prefix of at least this number of source words;
+    # None: use no prefix.
     prefixes: int | None = None
-    max_states: int = MAX_STATES  # search gives up beyond
-    table_limit: int = 0  # phrases of a source phrase, the best by the weights; 0: all
+    max_states: int = MAX_STATES  # search stops at this number of states
+    table_limit: int = 0  # best phrases by the weights for each source phrase; 0: all
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a decoder is asked for."""
+    """A sentence, weights, and the kind of result to compute."""
 
     sentence: Sentence | Tokens
     weights: Weights
-    target: Tokens | None = None  # all derivations of this translation, instead of a search
-    # "collapsed": the forest has one feature `SPARSE_SCORE`, the score of the sparse features under
-    # the weights, in place of them. Much less to write, where nobody looks at them one by one.
+    target: Tokens | None = None  # return all derivations of this translation; no search
+    # "collapsed": the forest has one feature `SPARSE_SCORE`, the weighted sum of the sparse
+    # features, in place of them: a much smaller forest if their single values are not needed.
     sparse: Literal["full", "collapsed"] = "full"
-    # False: names of sparse features may be missing; `Decoder.name_features` gives them later.
+    # False: names of sparse features may be missing; `Decoder.name_features` adds them later.
     named: bool = True
-    spans: bool = False  # also the best translation of every span
-    gold: GoldOptions | None = None  # with `target`: make an example to learn from
+    spans: bool = False  # also return the best translation of every span
+    gold: GoldOptions | None = None  # with `target`: decode a training pair or its prefix by force
 
     def needs(self) -> Iterator[Capability]:
-        """The capabilities that the request takes."""
+        """Yield the capabilities that the request requires."""
         if self.gold is not None:
             yield "gold"
         elif self.target is not None:
@@ -181,25 +183,25 @@ class Request:
 
 @dataclass(frozen=True)
 class GoldPair:
-    """A sentence pair to learn from, or a prefix of it; its derivations are the forest beside."""
+    """A training pair or a prefix of it; `Decoded.forest` has its derivations."""
 
-    sentence: Sentence  # of a prefix its words, the others as what follows
-    target: str  # of a prefix the longest one
+    sentence: Sentence  # a prefix has the remaining words in `after`
+    target: str  # for a prefix, the longest of its translations
     complete: bool = True  # False: a prefix
-    gave_up: bool = False  # search made too many states: there may be derivations
+    gave_up: bool = False  # search reached `max_states`: derivations may be missing
 
 
 @dataclass(frozen=True)
 class Decoded:
     """The answer to a request."""
 
-    forest: Forest  # everything that search kept, or all derivations of the target
+    forest: Forest  # the hypotheses that survived pruning, or all derivations of the target
     spans: BestSpans | None = None
     gold: GoldPair | None = None
 
 
 class FoldParts(NamedTuple):
-    """What a model has from its training text without one fold."""
+    """Rule table and language models trained without one fold of the training text."""
 
     rules: RuleTable
     lms: Mapping[str, LanguageModel]
@@ -207,114 +209,114 @@ class FoldParts(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelParts:
-    """What a model directory has for its decoder."""
+    """The parts of a model directory that a decoder is created from."""
 
-    rules: RuleTable | None  # its columns are feature names; None: a grammar per sentence only
-    lms: Mapping[str, LanguageModel]  # by the name of the feature, in order
-    # The decoder's own features that the model has ("words", "distortion", …) and how it calls
-    # them; "lm" says the factor for the language models (their names are in `lms`), "rules" for
-    # the table's columns. None: all of them under their own names.
+    rules: RuleTable | None  # its columns are feature names; None: every sentence has a grammar
+    lms: Mapping[str, LanguageModel]  # by feature name, in order
+    # The decoder's own features that the model has ("words", "distortion", …), each with its name
+    # in the model and its unit; "lm" sets the unit of the language models (their names are in
+    # `lms`), "rules" that of the table's columns. None: all, under the decoder's names.
     features: Mapping[str, FeatureSpec] | None = None
-    # Registered feature templates that are on, with their options.
+    # Names of the active feature templates, with their options.
     templates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    lists: WordLists = field(default_factory=WordLists)  # what some of them need
-    # Makes what tags source words; asked for only where some template looks at tags.
+    lists: WordLists = field(default_factory=WordLists)  # word lists for the templates
+    # Creates the tagger of source words; called only if a template uses tags.
     tagger: Callable[[], SentenceTags] | None = None
-    folds: Sequence[FoldParts] = ()  # for sentences that say which fold they are of
+    folds: Sequence[FoldParts] = ()  # used for sentences with a `fold`
 
 
 class Decoder(ABC):
-    """Base of all decoders. An object may be used by several threads at once."""
+    """Base class of all decoders. Threads may share an object."""
 
-    options_class: ClassVar[type]  # what can be chosen about the search
-    title: str = "this decoder"  # how messages call it
-    can: frozenset[Capability] = frozenset()  # what it is able to do
-    names: FeatureNames  # of the features that its forests have
-    tagger: SentenceTags | None = None  # if a template looks at tags
-    # The names of the features that count untranslated (copied) words: a last resort, with a weight
-    # to forbid it where there is anything else.
+    options_class: ClassVar[type]  # the dataclass of its search options
+    title: str = "this decoder"  # its name in messages
+    can: frozenset[Capability] = frozenset()  # its capabilities
+    names: FeatureNames  # names of the features in its forests
+    tagger: SentenceTags | None = None  # set if a template uses tags
+    # Names of the features that count untranslated (copied) words. Copying is a last resort, which
+    # their weights make costlier than any translation.
     untranslated: frozenset[str] = frozenset()
 
     @classmethod
     def load(cls, parts: ModelParts, options: Any) -> Decoder:
-        """The decoder of a model; `options` is an object of `options_class`."""
+        """Create the decoder of a model; `options` is an object of `options_class`."""
         raise NotImplementedError
 
     @property
     @abstractmethod
     def dense(self) -> list[str]:
-        """The names of the features that every model of this kind has, in a fixed order."""
+        """The names of the features that do not depend on the sentence, in a fixed order."""
 
     @abstractmethod
     def answer(self, request: Request) -> Decoded:
-        """Answer a request that the decoder is able to answer."""
+        """Answer a request that needs no capability beyond `can`."""
 
     def decode(self, request: Request) -> Decoded:
-        """Answer a request; an `InputError` if it takes what the decoder `can` not do."""
+        """Answer a request; raise an `InputError` if it needs a capability that is not in `can`."""
         self.check(request)
         return self.answer(request)
 
     def decode_all(self, requests: Iterable[Request], *, threads: int = 1) -> Iterator[Decoded]:
-        """Answers in the order of the requests, which are read as they are needed."""
+        """Yield the answers in the order of the requests, which are read lazily."""
         yield from in_order(self.decode, requests, threads)
 
     def forest(
         self, sentence: Sentence | Tokens, weights: Weights, target: Tokens | None = None
     ) -> Forest:
-        """Everything that search kept; with a target all of its derivations."""
+        """Return the forest of a search, or with a target the forest of all its derivations."""
         return self.decode(Request(sentence, weights, target)).forest
 
     def forests(
         self, sentences: Iterable[Sentence | Tokens], weights: Weights, *, threads: int = 1
     ) -> Iterator[Forest]:
-        """The forests of many sentences, in their order."""
+        """Yield the forests of several sentences, in their order."""
         requests = (Request(sentence, weights) for sentence in sentences)
         return (decoded.forest for decoded in self.decode_all(requests, threads=threads))
 
     def check(self, request: Request) -> None:
-        """Refuse a request that takes what the decoder is not able to do."""
+        """Raise an `InputError` if a request needs a capability that the decoder lacks."""
         for capability in request.needs():
             if capability not in self.can:
                 id = Sentence.of(request.sentence).id
                 raise InputError(f"sentence {id!r}: {refusal(capability, self.title)}")
 
-    def require(self, capability: Capability, who: str, remedy: str) -> None:
-        """Refuse, before anything is decoded, that `who` uses a decoder without a capability."""
+    def require(self, capability: Capability, user: str, remedy: str) -> None:
+        """Raise an `OptionError` if the decoder lacks a capability that `user` needs."""
         if capability not in self.can:
-            raise OptionError(f"{who}: {refusal(capability, self.title)}; {remedy}")
+            raise OptionError(f"{user}: {refusal(capability, self.title)}; {remedy}")
 
     def name_features(
         self, sentence: Sentence | Tokens, derivation: Derivation, wanted: SparseVector
     ) -> None:
-        """Name those of the wanted features that a derivation has, after a request without names.
+        """Add the names of the features in `wanted` that a derivation has to `names`.
 
-        Templates may fire millions of features, of which few get a weight. The default suits
-        decoders whose forests have all names in any case.
+        For derivations from a request with `named=False`: templates may fire millions of features,
+        few of which get a weight. By default does nothing: all names are known already.
         """
         return
 
     def collapsed_weights(self, weights: Weights) -> Weights:
-        """The weights for forests whose sparse features are collapsed into one score."""
+        """Return the weights for forests whose sparse features are collapsed into one score."""
         return Weights({**{name: weights[name] for name in self.dense}, SPARSE_SCORE: 1.0})
 
     def tagged(self, text: Sentence | Tokens) -> Sentence:
-        """The sentence with the tags of its words, if templates look at them."""
+        """Return the sentence, with tags if a template uses them."""
         sentence = Sentence.of(text)
         if self.tagger is None or sentence.tags or not sentence.words:
             return sentence
         return replace(sentence, tags=self.tagger((*sentence.words, *sentence.after)))
 
     def for_learner(self, number: int) -> Decoder:
-        """What this learner of several uses; decoders with a state for each of them differ."""
+        """Return the decoder of one of several learners: this one, unless each needs its own."""
         return self
 
     def language_weight(self, weights: Weights) -> float:
-        """The weight of a natural log of all language models together; 0: no model."""
+        """Return the summed weight of the language models, per natural log; 0 without models."""
         return 0.0
 
     def note(self, sentence: Sentence | Tokens) -> str | None:
-        """A remark on how this sentence is searched, such as a limit that is lowered because of
-        its length; None: nothing to remark.
+        """Return a remark on the search for this sentence, such as a limit lowered because of its
+        length; None if there is none.
         """
         return None
 
@@ -322,5 +324,5 @@ class Decoder(ABC):
 def tagger_for(
     templates: Iterable[FeatureTemplate], make: Callable[[], SentenceTags] | None
 ) -> SentenceTags | None:
-    """The model's tagger, if some template looks at tags."""
+    """Create and return the model's tagger if a template uses tags."""
     return make() if make is not None and any(t.needs_tags for t in templates) else None

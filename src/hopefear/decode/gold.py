@@ -1,17 +1,18 @@
-"""A sentence pair to learn from: all of its derivations, or those of its beginning.  [yu2013]
+"""The gold forest of a training pair, or of its longest reachable prefix.  [yu2013]
 
-Takes a phrase decoder and a request for a sentence and its translation. Returns a `GoldPair`, the
-pair itself if it has a derivation; else, if asked for, the longest prefix of the sentence that has
-one, as a sentence of its own, and the derivations as a forest.
+Takes a phrase decoder and a request with a sentence and its translation, and returns the
+derivations as a forest and a `GoldPair`: the pair itself if it has a derivation; otherwise, on
+request, its longest reachable prefix, as a sentence of its own.
 
-Neither the gold forest nor a later search for such a beginning translates more than its words; but
-features that look at what follows see it, as they will when a sentence is translated. Good is
-whatever yields a beginning of the translation and covers all of these words; there may be several.
+The gold forest of a prefix and a later search for it translate the words of the prefix only, but
+feature templates see the words that follow, as in the translation of a complete sentence. A
+derivation is correct if it covers exactly these source words and yields a prefix of the
+translation; several prefixes of the translation may qualify.
 
-Such a beginning need not be a translation: phrases that are wrong but rare reach further than right
-ones do. If the pair's word alignment is known (`Sentence.links`), only beginnings that belong
-together by it count, which no link leaves: the box at the top left of figure 3. Words without a
-link at the border may be in it or not.
+The two prefixes need not be translations of each other: wrong, rare phrases often reach further
+than right ones. If the pair's word alignment is known (`Sentence.links`), only consistent pairs of
+prefixes count, that is, pairs that no link leaves: the box at the top left of figure 3. Unaligned
+words at the border may be included or not.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def gold_pair(decoder: PhraseDecoder, request: Request, options: GoldOptions) -> Decoded:
-    """Takes a request with a target; returns the pair, or its longest prefix, and the derivations.
+    """Take a request with a target; return the pair or its longest prefix, and the derivations.
 
-    A forest without nodes: there is no derivation.
+    The forest has no nodes if there is no derivation.
     """
     force = partial(
         decode_by_force,
@@ -44,39 +45,41 @@ def gold_pair(decoder: PhraseDecoder, request: Request, options: GoldOptions) ->
         weights=request.weights,
         named=request.named,
     )
-    whole = decoder.tagged(request.sentence)  # a prefix has the tags that its words have there
+    sentence = decoder.tagged(request.sentence)  # tagged first: a prefix keeps these tags
     target = request.target or ()
     words = split_words(target) if isinstance(target, str) else list(target)
     shortest = options.prefixes or SHORTEST_PREFIX
-    found = force(whole, words, prefix=options.prefixes is not None, shortest_prefix=shortest)
-    pair = GoldPair(whole, " ".join(words), gave_up=found.limit_hit)
-    if found.reachable or not found:
-        return Decoded(found.forest, gold=pair)
-    for source, targets in _beginnings(whole, len(words), found.source_words, found.target_words):
-        if source < shortest:
+    gold = force(sentence, words, prefix=options.prefixes is not None, shortest_prefix=shortest)
+    pair = GoldPair(sentence, " ".join(words), gave_up=gold.limit_hit)
+    if gold.reachable or not gold:
+        return Decoded(gold.forest, gold=pair)
+    for length, target_lengths in _prefix_lengths(
+        sentence, len(words), gold.source_words, gold.target_words
+    ):
+        if length < shortest:
             break
-        part = whole.prefix(source)
-        texts = [words[:end] for end in targets]
-        again = force(part, *texts)
-        pair = replace(pair, gave_up=pair.gave_up | again.limit_hit)
-        if again:
-            prefix = replace(pair, sentence=part, target=" ".join(texts[-1]), complete=False)
-            return Decoded(again.forest, gold=prefix)
+        prefix = sentence.prefix(length)
+        targets = [words[:end] for end in target_lengths]
+        prefix_gold = force(prefix, *targets)
+        pair = replace(pair, gave_up=pair.gave_up | prefix_gold.limit_hit)
+        if prefix_gold:
+            pair = replace(pair, sentence=prefix, target=" ".join(targets[-1]), complete=False)
+            return Decoded(prefix_gold.forest, gold=pair)
     return Decoded(Forest(), gold=pair)
 
 
-def _beginnings(
+def _prefix_lengths(
     sentence: Sentence, target_words: int, longest: int, longest_target: int
 ) -> Iterator[tuple[int, range]]:
-    """Numbers of source words, falling, each with the numbers of target words that belong to it.
+    """Yield source lengths, descending, each with the target lengths that are consistent with it.
 
-    `longest`: of any beginning that can be derived, with `longest_target` words at most.
+    `longest` and `longest_target` are the lengths of the longest prefixes that can be derived.
     """
     if sentence.links is None:
         yield longest, range(1, longest_target + 1)
         return
     for source in range(longest, 0, -1):
-        within = max((t + 1 for s, t in sentence.links if s < source), default=0)
-        beyond = min((t for s, t in sentence.links if s >= source), default=target_words)
-        if 0 < within <= beyond:
-            yield source, range(within, beyond + 1)
+        lower = max((t + 1 for s, t in sentence.links if s < source), default=0)
+        upper = min((t for s, t in sentence.links if s >= source), default=target_words)
+        if 0 < lower <= upper:
+            yield source, range(lower, upper + 1)

@@ -1,15 +1,16 @@
-"""What a line of input says besides its words.
+"""Markup in lines of input: forced translations, grammars and targets.
 
-Goes in: a line. Comes out: a `Sentence`, and for constrained decoding its target.
+Takes a line and returns a `Sentence`, and for constrained decoding its target.
 
 - Moses's markup: `<n translation="a house||the house" prob="0.7||0.3">das haus</n>` gives
-  translations for the words between the tags. The name of the tag is free. Exclusive: only these;
-  inclusive: they compete with the rules of the model. Without `prob` each has probability 1.
+  translations for the words between the tags. The tag may have any name. If markup is exclusive,
+  only these translations are used; if inclusive, they compete with the rules of the model. Without
+  `prob` each has probability 1.
 - cdec's segments: `<seg id="7" grammar="grammars/7.gz"> das haus </seg> ||| the house`: an id, a
-  grammar for this sentence, and after the bars the only translation that is wanted.
+  grammar for this sentence, and after the bars the target of constrained decoding.
 
-In both `&lt;`, `&gt;`, `&amp;`, `&quot;`, `&apos;` and `&#NUMBER;` stand for characters, unless the
-model's own words are escaped like that (models of Moses are).
+In both, `&lt;`, `&gt;`, `&amp;`, `&quot;`, `&apos;` and `&#NUMBER;` are unescaped, unless the
+model's words are XML-escaped, as in models of Moses.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from hopefear.decode.contract import ForcedOption, Sentence
 from hopefear.text.tokenizers.plain import split_words
 
 Markup = Literal["off", "exclusive", "inclusive"]
-Words = Callable[[str], Sequence[str]]  # how a piece of text becomes words
+Words = Callable[[str], Sequence[str]]  # splits text into words
 
-# One way to match each text: with two, a tag that is never closed would take exponential time.
+# Every text has one match only: an ambiguous pattern takes exponential time on an unclosed tag.
 _TAG = re.compile(
     r"<(/?)([A-Za-z][\w.:-]*)(?=[\s/>])((?:[^<>\"'/]|/(?!>)|\"[^\"]*\"|'[^']*')*)(/?)>"
 )
@@ -40,14 +41,14 @@ _BARS = re.compile(r"(?:^|\s)\|\|\|(?:\s|$)")
 
 
 class Marked(NamedTuple):
-    """A line that was read."""
+    """A line of input: the sentence, and the target of constrained decoding."""
 
     sentence: Sentence
     target: tuple[str, ...] | None = None
 
 
 def unescape(text: str) -> str:
-    """Characters for the escapes of XML."""
+    """Replace XML escapes by their characters."""
     return _ENTITY.sub(lambda match: html.unescape(match[0]), text)
 
 
@@ -60,25 +61,25 @@ def read_options(
     target_words: Words = split_words,
     escaped: bool = False,
 ) -> Sentence:
-    """The sentence of a line with Moses's markup; `escaped`: the model's words are."""
-    plain = str if escaped else unescape
+    """Parse a line with Moses's markup; `escaped`: the model's words are XML-escaped."""
+    decode = str if escaped else unescape
     words: list[str] = []
     options: list[ForcedOption] = []
-    opened: tuple[str, dict[str, str], int] | None = None  # name, attributes, first word
-    at = 0
+    open_tag: tuple[str, dict[str, str], int] | None = None  # name, attributes, first word
+    position = 0
     for tag in _TAG.finditer(line):
-        words += source_words(plain(_text(line[at : tag.start()], place)))
-        at = tag.end()
+        words += source_words(decode(_text(line[position : tag.start()], place)))
+        position = tag.end()
         closing, name, inside, empty = tag.groups()
         if closing:
-            if opened is None or opened[0] != name:
+            if open_tag is None or open_tag[0] != name:
                 raise InputError(f"{place}: </{name}> closes nothing; write <{name} …> before it")
-            options += _options(opened, len(words), place, plain, target_words)
-            opened = None
+            options += _options(open_tag, len(words), place, target_words)
+            open_tag = None
             continue
-        if opened is not None:
+        if open_tag is not None:
             raise InputError(
-                f"{place}: <{name}> inside <{opened[0]}>; close <{opened[0]}> first, markup "
+                f"{place}: <{name}> inside <{open_tag[0]}>; close <{open_tag[0]}> first, markup "
                 "cannot be nested"
             )
         if empty or name in ("wall", "zone"):
@@ -86,56 +87,52 @@ def read_options(
                 f"{place}: <{name}> is not known; markup gives translations, as in "
                 '<n translation="…">words</n>'
             )
-        opened = (name, _attributes(inside, place, plain), len(words))
-    words += source_words(plain(_text(line[at:], place)))
-    if opened is not None:
-        raise InputError(f"{place}: <{opened[0]}> is not closed; write </{opened[0]}> after it")
+        open_tag = (name, _attributes(inside, place, decode), len(words))
+    words += source_words(decode(_text(line[position:], place)))
+    if open_tag is not None:
+        raise InputError(f"{place}: <{open_tag[0]}> is not closed; write </{open_tag[0]}> after it")
     return Sentence(tuple(words), options=tuple(options), exclusive=exclusive)
 
 
 def _text(text: str, place: str) -> str:
-    """Text between tags."""
+    """Return the text between tags; refuse a `<` in it."""
     if "<" in text:
         start = text.index("<")
         raise InputError(
-            f"{place}: {text[start : start + 20]!r} is no markup; write &lt; for the character <"
+            f"{place}: {text[start : start + 20]!r} is not markup; write &lt; for the character <"
         )
     return text
 
 
-def _attributes(text: str, place: str, plain: Callable[[str], str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    at = 0
-    # One after the other: to search for the next would try every letter of a long name as its
-    # first.
-    while match := _ATTRIBUTE.match(text, at):
-        if match[1] in found:
+def _attributes(text: str, place: str, decode: Callable[[str], str]) -> dict[str, str]:
+    attributes: dict[str, str] = {}
+    position = 0
+    # `match`, not `search`: a search would try to start at every letter of a long name.
+    while match := _ATTRIBUTE.match(text, position):
+        if match[1] in attributes:
             raise InputError(f"{place}: attribute {match[1]} is given twice; keep one")
-        found[match[1]] = plain(match[2][1:-1])
-        at = match.end()
-    if text[at:].strip():
-        raise InputError(f'{place}: {text[at:].strip()[:40]!r}, expected NAME="VALUE"')
-    return found
+        attributes[match[1]] = decode(match[2][1:-1])
+        position = match.end()
+    if text[position:].strip():
+        raise InputError(f'{place}: {text[position:].strip()[:40]!r}, expected NAME="VALUE"')
+    return attributes
 
 
 def _options(
-    opened: tuple[str, dict[str, str], int],
-    end: int,
-    place: str,
-    plain: Callable[[str], str],
-    target_words: Words,
+    tag: tuple[str, dict[str, str], int], end: int, place: str, target_words: Words
 ) -> list[ForcedOption]:
-    name, attributes, begin = opened
+    """Return the translations of a tag (name, attributes, first word) that closes before `end`."""
+    name, attributes, begin = tag
     known = {"translation", "english", "prob"}
     unknown = sorted(attributes.keys() - known)
     if unknown:
         raise InputError(f"{place}: <{name}> has {unknown[0]}=, expected translation= and prob=")
-    given = attributes.get("translation", attributes.get("english"))
-    if given is None:
+    translation = attributes.get("translation", attributes.get("english"))
+    if translation is None:
         raise InputError(f'{place}: <{name}> has no translation; write <{name} translation="…">')
     if begin == end:
         raise InputError(f"{place}: <{name}> has no words between its tags; put some there")
-    texts = given.split("||")
+    texts = translation.split("||")
     probabilities = [1.0] * len(texts)
     if "prob" in attributes:
         parts = attributes["prob"].split("||")
@@ -157,7 +154,7 @@ def _probability(text: str, place: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value <= 1:
-        raise InputError(f"{place}: prob is {text!r}, expected a number above 0, up to 1")
+        raise InputError(f"{place}: prob is {text!r}, expected a number above 0 and at most 1")
     return value
 
 
@@ -169,9 +166,9 @@ def read_segment(
     source_words: Words = split_words,
     target_words: Words = split_words,
 ) -> Marked:
-    """A line of cdec's input: a segment or plain words, with or without a target after the bars.
+    """Parse a line of cdec's input: a segment or plain words, optionally with a target after bars.
 
-    A grammar's path is looked for in `folders` in turn. As in cdec, words are not unescaped.
+    A grammar's path is searched in `folders` in turn. As in cdec, words are not unescaped.
     """
     target = None
     bars = _BARS.search(line)
@@ -189,14 +186,14 @@ def read_segment(
 
 
 class Segment(NamedTuple):
-    """A line `<seg …> text </seg>`."""
+    """The parts of a line `<seg …> text </seg>`."""
 
     attributes: dict[str, str]
     text: str
 
 
 def read_tags(line: str, place: str) -> Segment:
-    """A segment's attributes, whatever they are, and what is between its tags."""
+    """Parse a segment; return all its attributes and the text between its tags."""
     line = line.strip()
     tag = _TAG.match(line)
     if tag is None or tag[2] != "seg" or tag[1] or tag[4]:
@@ -208,9 +205,11 @@ def read_tags(line: str, place: str) -> Segment:
 
 
 def find_grammar(name: str, folders: Sequence[Path], place: str) -> Path:
-    """The file that a segment names, looked for in folders in turn."""
+    """Return the path of the grammar that a segment names, searched in folders in turn."""
     for folder in folders:
         if (folder / name).is_file():
             return folder / name
-    looked = " and ".join(dict.fromkeys(str(folder) for folder in folders))
-    raise InputError(f"{place}: no grammar {name!r}, looked in {looked}; paths start there")
+    searched = " and ".join(dict.fromkeys(str(folder) for folder in folders))
+    raise InputError(
+        f"{place}: no grammar {name!r} in {searched}; give its path relative to one of these"
+    )

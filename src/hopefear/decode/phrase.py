@@ -1,27 +1,33 @@
-"""Phrase-based decoding, left to right with bins by the number of covered words.
+"""Phrase-based decoding, left to right, with a bin for each number of covered words.
 [koehn2004beam, huang2007, yu2013, liu2014]
 
     decoder = PhraseDecoder(RuleTable.open("rules.bin"), {"lm": LanguageModel.load("lm.bin")})
     forest = decoder.forest("la maison", weights)
 
-Goes in: a sentence (any number of words up to 10,000) and weights. Comes out: a forest with
-everything that survived, in all bins. Its first node is the empty hypothesis; a node's labels are
-the number of covered words, which ones, and the span of the last phrase; every edge adds a phrase
-to one node, so the source span of an edge is what its head covers and its tail does not. The edges
-of the goal, which covers all words too, add the end of the sentence. `rules` has the number of a
-phrase pair in the table, -1 for a word that was passed through or an option of the input.
+Takes a sentence (up to 10,000 words) and weights and returns a forest of the hypotheses that
+survived pruning in any bin. Its first node is the empty hypothesis. A node's labels are the number
+of covered words, which words they are, and the span of the last phrase. Every edge adds a phrase to
+one node, so the source span of an edge is the words that its head covers and its tail does not. The
+goal also covers all words; its edges add the end of the sentence. `rules` has the number of a
+phrase pair in the table, or -1 for an untranslated (copied) word and for a translation from markup.
 
-Features. `words`: target words; `phrases`: phrases, a word passed through is one; `distortion`:
-minus the sum of |start of a phrase - end of the one before|, nothing at the end; `unknown`: words
-passed through, namely those for which the table has no phrase of that one word; `lm`: natural log
-probability of the output, `<s>` and `</s>` included; the table's own columns; reordering columns
-by the orientation of a phrase to the one before (backward: of the current phrase pair, forward: of
-the previous one; no forward score for the last phrase). An imported model has names and units of
-its own (`FeatureSpec`).
+Features:
 
-Long sentences: beyond `long_sentence` words the beam and the pop limit shrink in proportion (to no
-less than 10 and 30), and no jump is wider than that many words, so that neither time nor memory
-runs away; `note` says so. More than 10,000 words are refused with a message.
+- `words`: target words
+- `phrases`: phrases; a copied word is one
+- `distortion`: minus the sum of |start of a phrase - end of the previous one|; the jump to the end
+  of the sentence is free
+- `unknown`: copied words; a word is copied if the table has no phrase of that single word
+- `lm`: natural log probability of the output, including `<s>` and `</s>`
+- the columns of the table, and its reordering columns by the orientation of a phrase to the
+  previous one (backward scores: of the current phrase pair; forward scores: of the previous one, so
+  that the last phrase has none)
+
+An imported model may have other names and units (`FeatureSpec`).
+
+In a sentence of more than `long_sentence` words, beam and pop limit shrink in proportion (to no
+less than 10 and 30) and no jump is wider than that number of words, which bounds time and memory;
+`note` reports it. A sentence of more than 10,000 words is refused.
 
 Weights must not change while a sentence is being decoded with them.
 """
@@ -73,35 +79,38 @@ from hopefear.text.tokenizers.plain import split_words
 
 @dataclass(frozen=True, kw_only=True)
 class PhraseOptions:
-    """What can be chosen about the search."""
+    """The options of phrase-based search."""
 
     search: Literal["cube", "stack"] = option(
-        "cube", help="cube pruning, or every hypothesis with every option (slow, to compare with)"
+        "cube", help="search algorithm: cube pruning, or exhaustive stack expansion (slow)"
     )
-    beam: int = option(100, min=1, max=1_000_000, help="hypotheses kept for each number of words")
+    beam: int = option(100, min=1, max=1_000_000, help="largest number of hypotheses in a bin")
     pop_limit: int = option(
-        500, min=1, max=100_000_000, help="hypotheses that cube pruning makes for each bin"
+        500, min=1, max=100_000_000, help="hypotheses that cube pruning generates for a bin"
     )
     threshold: float = option(
-        0.0, min=0, help="drop what is so much below the best of its bin; 0: nothing"
+        0.0,
+        min=0,
+        help="largest score difference to the best hypothesis of a bin; 0: unlimited",
     )
     distortion_limit: int = option(
-        6, min=-1, max=1_000_000, help="widest jump in source words; -1: any"
+        6, min=-1, max=1_000_000, help="widest jump in source words; -1: unlimited"
     )
     table_limit: int = option(
         20,
         min=0,
         max=1_000_000_000,
-        help="translations of a source phrase, best by the weights at hand; 0: all",
+        help="translations per source phrase, the best by the current weights; 0: all",
     )
     long_sentence: int = option(
         250,
         min=0,
         max=1_000_000_000,
-        help="shrink beam, pop limit and jumps for sentences of more words; 0: never",
+        help="source words above which beam, pop limit and jumps are reduced; 0: never",
     )
 
     def settings(self) -> PhraseSettings:
+        """Return the options in the engine's form."""
         return PhraseSettings(
             stack=self.search == "stack",
             beam=self.beam,
@@ -114,7 +123,7 @@ class PhraseOptions:
 
 
 class PhraseUse(NamedTuple):
-    """A phrase of a derivation: source words [begin, end) and their translation."""
+    """A phrase of a derivation: a span [begin, end) of source words and its translation."""
 
     begin: int
     end: int
@@ -122,11 +131,11 @@ class PhraseUse(NamedTuple):
 
 
 class PhraseDecoder(Decoder):
-    """Read-only; may be shared by threads."""
+    """The decoder of phrase models; see the module. Threads may share an object."""
 
     options_class: ClassVar[type] = PhraseOptions
     title = "phrase-based search"
-    can = frozenset({"target", "gold", "spans", "markup", "leave-out"})  # and see __init__
+    can = frozenset({"target", "gold", "spans", "markup", "leave-out"})  # __init__ may add some
 
     def __init__(
         self,
@@ -141,10 +150,10 @@ class PhraseDecoder(Decoder):
         tagger: Callable[[], SentenceTags] | None = None,
         folds: Sequence[FoldParts] = (),
     ) -> None:
-        """`features`, as in `ModelParts`: which of `dense.PHRASE` there are, by the model's names;
-        the factor of "lm". None: all, by their own names. `lists`: the words that templates know;
-        `tagger`: what tags a sentence for them. `folds`: what sentences are decoded with that say
-        which fold they are of.
+        """Take a rule table, language models by feature name, and optional parts (`ModelParts`).
+
+        `features`: names and units of the features of `dense.PHRASE` that the model has, and the
+        unit of "lm"; None: all of them, under their own names.
         """
         self.rules, self.lms = rules, dict(lms)
         self.options = options if options is not None else PhraseOptions()
@@ -160,23 +169,23 @@ class PhraseDecoder(Decoder):
         if "unknown" in features:
             self.untranslated = frozenset({features["unknown"].name})
         self._lm_unit = lm_factor(features)
-        unit = math.log(10) * self._lm_unit  # the engine's amounts are log10
-        made = [template.make(lists or WordLists()) for template in self.templates]
-        self.tagger = tagger_for(made, tagger)
+        unit = math.log(10) * self._lm_unit  # the engine's language models are in log10
+        engine_templates = [template.make(lists or WordLists()) for template in self.templates]
+        self.tagger = tagger_for(engine_templates, tagger)
         self.engine, *self._folds = (
             PhraseModel(
                 table=part.rules.engine,
                 lms=[(lm.engine, name, unit) for name, lm in part.lms.items()],
                 features=engine_features(features),
-                templates=made,
+                templates=engine_templates,
             )
             for part in (FoldParts(rules, self.lms), *folds)
         )
         self.settings = self.options.settings()
         for name in self.engine.dense:
             self.names.intern(name)
-        more: dict[Capability, object] = {"collapse": self.templates, "folds": folds}
-        self.can |= {capability for capability, parts in more.items() if parts}
+        optional: dict[Capability, object] = {"collapse": self.templates, "folds": folds}
+        self.can |= {capability for capability, parts in optional.items() if parts}
 
     @classmethod
     def load(cls, parts: ModelParts, options: PhraseOptions) -> PhraseDecoder:
@@ -195,7 +204,7 @@ class PhraseDecoder(Decoder):
         )
 
     def engine_of(self, sentence: Sentence | Tokens) -> PhraseModel:
-        """What a sentence is decoded with: the whole model, or what leaves its fold out."""
+        """Return the engine's model for a sentence: the full one, or the one without its fold."""
         fold = sentence.fold if isinstance(sentence, Sentence) else None
         return self.engine if fold is None else self._folds[fold]
 
@@ -210,14 +219,14 @@ class PhraseDecoder(Decoder):
         if request.gold is not None:
             return gold_pair(self, request, request.gold)
         if request.target is not None:
-            found = force(self, request.sentence, request.target, named=request.named)
-            if found.limit_hit:
+            gold = force(self, request.sentence, request.target, named=request.named)
+            if gold.limit_hit:
                 raise InputError(
                     f"sentence {Sentence.of(request.sentence).id!r}: forced decoding made "
-                    f"{found.states:,} states and gave up; lower the distortion limit or call "
+                    f"{gold.states:,} states and gave up; lower the distortion limit or call "
                     "decode.forced.force with a larger max_states"
                 )
-            return Decoded(found.forest)
+            return Decoded(gold.forest)
         collapsed = request.sparse == "collapsed"
         forest, spans = self.engine_of(request.sentence).decode(
             self.engine_input(request.sentence),
@@ -227,7 +236,7 @@ class PhraseDecoder(Decoder):
             named=request.named,
             summed=self.names.intern(SPARSE_SCORE) if collapsed else 0,
         )
-        # Search has the spans in any case: they are its future costs.
+        # Search always computes the spans: they are its future costs.
         return Decoded(forest, spans if request.spans else None)
 
     def name_features(
@@ -244,8 +253,8 @@ class PhraseDecoder(Decoder):
     def score_derivation(
         self, sentence: Sentence | Tokens, phrases: Iterable[PhraseUse | tuple[Any, ...]]
     ) -> SparseVector:
-        """The features of a derivation given by its phrases `(begin, end, target)` in the order of
-        the output. Table limit and distortion limit do not matter.
+        """Return the feature vector of a derivation, given its phrases `(begin, end, target)` in
+        the order of the output. The table limit and the distortion limit do not apply.
         """
         uses = [
             (begin, end, split_words(target) if isinstance(target, str) else tuple(target))
@@ -256,7 +265,7 @@ class PhraseDecoder(Decoder):
         )
 
     def note(self, sentence: Sentence | Tokens) -> str | None:
-        """What is done otherwise than the options say because the sentence is so long."""
+        """Return the limits that are lowered because of the sentence's length; None if none is."""
         words = len(Sentence.of(sentence).words)
         limits = dict(
             zip(("beam", "pop_limit", "distortion_limit"), self.settings.limits(words), strict=True)
@@ -271,7 +280,7 @@ class PhraseDecoder(Decoder):
         return f"{words} words: searched with {', '.join(changed)}" if changed else None
 
     def engine_input(self, text: Sentence | Tokens) -> PhraseInput:
-        """A sentence as the engine takes it."""
+        """Return a sentence in the engine's form."""
         sentence = self.tagged(text)
         pair = sentence.leave_out
         return PhraseInput(

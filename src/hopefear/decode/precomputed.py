@@ -1,8 +1,8 @@
-"""A decoder that does not decode: forests that are there already, from whatever system.
+"""A decoder over precomputed forests, which any other system may have written.
 
-Goes in: files of forests or lattices (`forest.io.forests`). A sentence is the number of a forest,
-and decoding it with any weights gives that forest, so every tuner learns from lattices of others as
-it does from a decoder's.
+Takes files of forests or lattices (`forest.io.forests`). The id of a sentence is the number of a
+forest, and decoding it with any weights returns that forest. So every tuner can learn from the
+lattices of other systems.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hopefear.forest.io.forests import read_forests
 
 
 class GivenForests(Decoder):
-    """Forests read from files, kept in memory or mapped."""
+    """A decoder that returns forests read from files, held in memory or memory-mapped."""
 
     title = "a file of lattices"
 
@@ -30,17 +30,18 @@ class GivenForests(Decoder):
         self._dense: dict[int, str] = {}
 
     def read(self, paths: Sequence[PathLike], format: str | None = None) -> list[Sentence]:
-        """The sentences that stand for the forests of these files; empty where there is none."""
-        found: list[Sentence] = []
+        """Return a sentence for each forest in the files; without words if it has no derivation."""
+        sentences: list[Sentence] = []
         for path in paths:
-            number = len(found)
+            count = len(sentences)
             for forest in read_forests(path, format, vocabulary=self._vocabulary, names=self.names):
-                found.append(self._add(forest))
-            if len(found) == number:
+                sentences.append(self._add(forest))
+            if len(sentences) == count:
                 raise InputError(f"{display_name(path)}: no lattice in it; expected one or more")
-        return found
+        return sentences
 
     def _add(self, forest: Forest) -> Sentence:
+        """Store a forest; return the sentence that stands for it."""
         id = str(len(self._forests))
         self._forests.append(forest)
         for column in (*forest.edge_columns.tolist(), *forest.row_columns.tolist()):
@@ -48,11 +49,12 @@ class GivenForests(Decoder):
             if feature not in self._dense:
                 name = None if forest.names is None else forest.names.name(feature)
                 self._dense[feature] = name or f"id:{feature:016x}"
-        self._remember(forest)
-        there = trim(forest).edges > 0
-        return Sentence(("lattice", id) if there else (), id)
+        self._add_names(forest)
+        has_derivation = trim(forest).edges > 0
+        return Sentence(("lattice", id) if has_derivation else (), id)
 
-    def _remember(self, forest: Forest) -> None:
+    def _add_names(self, forest: Forest) -> None:
+        """Add a forest's feature names to those of the decoder."""
         if forest.names is None or forest.names is self.names:
             return
         for feature in forest.feature_ids.tolist():
@@ -68,5 +70,5 @@ class GivenForests(Decoder):
         return Decoded(self._forests[int(Sentence.of(request.sentence).id)])
 
     def start_weights(self) -> Weights:
-        """1 for what a lattice calls its own weight; nothing where there are features."""
+        """Return weight 1 for each lattice's own score, if it has one, and 0 for all others."""
         return Weights({name: 1.0 for name in ("lattice", "transition") if name in self.dense})

@@ -1,10 +1,12 @@
 """The contract of feature templates.  A template is one file in this package.
 
-A template looks at rules where they are used and fires features, `name:part|part…` with values. It
-does not know which decoder calls it. It is a registered dataclass; its options are its fields.
+A template takes the use of a rule at a place of the sentence and fires features
+(`name:part|part…`) with values, independently of the decoder that calls it. It is a registered
+dataclass; its options are its fields.
 
-In Python, to prototype: stateless, asked once for each rule at each span (never in the inner loop
-of search), by engine threads that take the GIL for it. `phrase_length.py` is made to be copied.
+In Python, for prototypes: a template has no state and is called once for each rule at each span
+(never in the inner loop of search), by engine threads that hold the GIL during the call. Copy
+`phrase_length.py` to start.
 
     @register("feature", "phrase-length")
     @dataclass(frozen=True, kw_only=True)
@@ -13,17 +15,16 @@ of search), by engine threads that take the GIL for it. `phrase_length.py` is ma
 
         def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]: ...
 
-Or just a function, which gives the parts behind the name (docs/reference/features.md):
+Or a function that yields the parts after the name (docs/features.md):
 
     @feature("question")
     def question(use: RuleUse) -> Iterable[tuple[str, float]]: ...
 
-In C++, for speed, and for features with a state that follows the target from word to word: a
-`Template` of the engine (cpp/features/feature.hpp), which registers itself by the same name, and an
-`EngineFeature` here, which has its options. `target_bigrams.py` with
-cpp/features/sparse/target_bigrams.cpp is made to be copied.
+In C++, for speed and for features with a state along the target words: a `Template` of the engine
+(cpp/features/feature.hpp), which registers itself under the same name, and an `EngineFeature` here
+with its options. Copy `target_bigrams.py` and cpp/features/sparse/target_bigrams.cpp to start.
 
-Either way: no state outside of what the contract gives, equal calls fire equal features.
+A template keeps no other state: equal calls fire equal features.
 """
 
 from __future__ import annotations
@@ -46,54 +47,57 @@ Span = tuple[int, int]  # half-open
 
 @dataclass(frozen=True, slots=True)
 class RuleUse:
-    """A rule at a place of the sentence. A nonterminal of a side is its number, from 0."""
+    """A rule at a place of the sentence. A nonterminal in a side is its number, from 0."""
 
     source: tuple[str, ...]  # the whole sentence
     span: Span
     source_side: tuple[str | int, ...]
     target_side: tuple[str | int, ...]
-    links: tuple[tuple[int, int], ...] = ()  # places in the two sides
-    gaps: tuple[Span, ...] = ()  # what the nonterminals cover, for a template that `needs_gaps`
+    links: tuple[tuple[int, int], ...] = ()  # positions in the two sides
+    gaps: tuple[Span, ...] = ()  # spans of the nonterminals, for a template that `needs_gaps`
     scores: tuple[float, ...] = ()  # the table's columns; empty for a rule that is in no table
     counts: Counts = field(default=Counts(0, 0, 0))
-    rule: int = -1  # its number in the table, -1: in none (passed through, or from markup)
-    # Of the sentence's words, if a template `needs_tags` and the model has a tagger.
+    rule: int = -1  # its number in the table; -1: a copied word, or from markup
+    # Tags of the sentence's words, if a template `needs_tags` and the model has a tagger.
     tags: tuple[str, ...] = ()
 
 
 class Feature(ABC):
-    """Base of all templates; subclasses are frozen dataclasses."""
+    """Base class of all templates; subclasses are frozen dataclasses."""
 
-    label: ClassVar[str] = ""  # what its features' names begin with: the registered name
+    label: ClassVar[str] = ""  # the prefix of its features' names: the registered name
 
     @classmethod
     def settled(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        """Options with what is in the files that they name, instead of the names: a model can be
-        moved, and a run knows what it was made with. Names are relative to `folder`.
+        """Return the options with the content of files in place of their names.
+
+        A model that stores these options can be moved and has a complete record. File names are
+        relative to `folder`.
         """
         return dict(options)
 
     @abstractmethod
     def make(self, lists: WordLists) -> FeatureTemplate:
-        """The engine's object; a decoder calls this once, and keeps the feature too. `lists`: the
-        model's.
+        """Return the engine's template; `lists` are the model's word lists.
+
+        A decoder calls this once. It must also keep a reference to the feature.
         """
 
 
 class PythonFeature(Feature):
-    """Base of templates written in Python."""
+    """Base class of templates written in Python."""
 
-    # Whether `use.gaps` matters: then rules with nonterminals are asked about at each edge.
+    # Whether the template uses `use.gaps`: it is then called at each edge of such a rule.
     needs_gaps: ClassVar[bool] = False
-    needs_tags: ClassVar[bool] = False  # whether `use.tags` matters
+    needs_tags: ClassVar[bool] = False  # whether the template uses `use.tags`
 
     @abstractmethod
     def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]:
-        """Names and values; a name is `self.label + ":" + …`."""
+        """Yield the names and values of features; a name is `self.label + ":" + …`."""
 
     def make(self, lists: WordLists) -> FeatureTemplate:
-        # Weakly: what a feature's code can reach (a script's variables) may hold the decoder, and
-        # Python does not collect circles that lead through the engine.
+        # A weak reference: the feature may refer to the decoder (by a script's variables), and
+        # Python does not collect reference cycles through the engine.
         reference = weakref.ref(self)
 
         def fire(use: RuleUse) -> Iterable[tuple[str, float]]:
@@ -105,10 +109,10 @@ class PythonFeature(Feature):
 
 
 class EngineFeature(Feature):
-    """Base of templates written in C++: the file of the same name in cpp/features/sparse/."""
+    """Base class of templates written in C++, in the file of that name in cpp/features/sparse/."""
 
     def engine_options(self, lists: WordLists) -> dict[str, object]:
-        """The options that the C++ half takes: the fields, unless a subclass says otherwise.
+        """Return the options of the C++ template; by default the fields.
 
         Values are None, bool, int, float, str, or lists and tuples of these.
         """
@@ -126,9 +130,9 @@ FireFunction = Callable[[RuleUse], Iterable[tuple[str, float]]]
 def feature(
     name: str, *, needs_gaps: bool = False, needs_tags: bool = False
 ) -> Callable[[FireFunction], FireFunction]:
-    """Decorator: registers a function as the template `name`.
+    """Return a decorator that registers a function as the template `name`.
 
-    The function gives pairs of a part and a value; the feature is called `name:part`.
+    The function takes a `RuleUse` and yields pairs of a part and a value, for features `name:part`.
     """
 
     def decorate(function: FireFunction) -> FireFunction:
@@ -153,31 +157,31 @@ def feature(
 
 
 def make_feature(name: str, options: Mapping[str, Any] | None = None) -> Feature:
-    """The registered template of that name, its options checked."""
+    """Return the registered template of that name with validated options."""
     cls = registry.get("feature", name)
-    made: Feature = config.from_mapping(cls, options or {}, name)
-    return made
+    template: Feature = config.from_mapping(cls, options or {}, name)
+    return template
 
 
 def parse_templates(
     texts: Iterable[str], known: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Templates by name with their options, from `NAME` or `NAME:option=value:option=value` each.
+    """Parse `NAME` or `NAME:option=value:option=value`; return options by template name.
 
-    Options that are not given are as in `known`, the model's own.
+    Options that are not given are taken from `known`, the model's templates.
     """
-    chosen: dict[str, dict[str, Any]] = {}
+    templates: dict[str, dict[str, Any]] = {}
     for text in texts:
         name, *pairs = text.split(":")
         cls = cast(type[Feature], registry.get("feature", name))
-        if name in chosen:
+        if name in templates:
             raise OptionError(f"--templates: {name} is given twice; give it once")
         try:
-            given = config.parse_pairs(cls, pairs)
+            options = config.parse_pairs(cls, pairs)
         except OptionError as error:
             raise OptionError(str(error).replace("--set", f"--templates {name}", 1)) from None
-        chosen[name] = {**known.get(name, {}), **cls.settled(given, Path())}
-    return chosen
+        templates[name] = {**known.get(name, {}), **cls.settled(options, Path())}
+    return templates
 
 
 def _make_use(
@@ -192,6 +196,6 @@ def _make_use(
     rule: int,
     tags: tuple[str, ...],
 ) -> RuleUse:
-    """How the engine's thread makes a use."""
+    """Return a `RuleUse` made from the engine's values."""
     joint = Counts(*counts)
     return RuleUse(source, span, source_side, target_side, links, gaps, scores, joint, rule, tags)

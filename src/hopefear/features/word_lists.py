@@ -1,14 +1,15 @@
-"""The most frequent words of the training text, which lexical templates tell apart.
+"""Lists of the most frequent words of the training text, the vocabulary of lexical templates.
 
-Goes in: the word-aligned training text. Comes out: five lists, most frequent first, in one file of
-the model directory (`word-lists.tsv`: list, count, word, and for pairs the target word):
+Takes the word-aligned training text and returns five lists, most frequent words first. They are
+stored in one file of the model directory (`word-lists.tsv`: list, count, word, and for pairs the
+target word):
 
     pairs      linked words (f, e), by the number of links
     source     source words         target     target words
     deleted    source words without a link
     inserted   target words without a link
 
-`hopefear train` makes it. Templates take as many of the first entries as their options say.
+`hopefear train` creates it. The options of a template set how many of the first entries it uses.
 [chiang2009, eidelman2013]
 """
 
@@ -33,13 +34,13 @@ Entry = tuple[str, str, int]  # word, the pair's target word or "", count
 
 @dataclass(frozen=True)
 class WordLists:
-    """`lists` is None where there is no file; messages then say `place` and `remedy`."""
+    """The word lists of a model, and its word classes, which are in another file."""
 
-    lists: dict[str, list[Entry]] | None = field(default=None, hash=False)
-    limit: int = 0  # entries that a list can have
-    place: str = "this model"
-    remedy: str = "give size=0 for all words"
-    classes: WordClasses = field(default_factory=WordClasses, hash=False)  # of another file
+    lists: dict[str, list[Entry]] | None = field(default=None, hash=False)  # None: no file
+    limit: int = 0  # largest number of entries in a list
+    place: str = "this model"  # the origin, for messages
+    remedy: str = "give size=0 for all words"  # for messages if there are no lists
+    classes: WordClasses = field(default_factory=WordClasses, hash=False)
 
     @classmethod
     def count(
@@ -52,9 +53,9 @@ class WordLists:
         tmp: PathLike | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> WordLists:
-        """The lists of a text, at most `limit` entries each; ties in the order of the words."""
+        """Count the words of a text; return lists of up to `limit` entries, ties sorted by word."""
         with ExitStack() as stack:
-            found = _engine.word_lists(
+            lists = _engine.word_lists(
                 stack.enter_context(open_input(source)),
                 display_name(source),
                 stack.enter_context(open_input(target)),
@@ -65,9 +66,10 @@ class WordLists:
                 os.fspath(tmp or ""),
                 progress,
             )
-        return cls({name: list(found[name]) for name in LISTS}, limit)
+        return cls({name: list(lists[name]) for name in LISTS}, limit)
 
     def save(self, path: PathLike) -> None:
+        """Write `word-lists.tsv`."""
         with write_text(path) as file:
             file.write(f"limit\t{self.limit}\n")
             for name in LISTS:
@@ -76,6 +78,7 @@ class WordLists:
 
     @classmethod
     def load(cls, path: PathLike) -> WordLists:
+        """Read `word-lists.tsv`."""
         lists: dict[str, list[Entry]] = {name: [] for name in LISTS}
         limit = 0
         for number, line in enumerate(read_lines(path), 1):
@@ -96,11 +99,11 @@ class WordLists:
         return cls(lists, limit, display_name(path))
 
     def words(self, name: str, size: int, template: str) -> list[str]:
-        """The first words of a list; `template` is who asks, for messages."""
+        """Return the first `size` words of a list; `template` is named in messages."""
         return [word for word, _, _ in self._first(name, size, template)]
 
     def pairs(self, size: int, template: str) -> list[tuple[str, str]]:
-        """The first linked pairs."""
+        """Return the first `size` linked pairs; `template` is named in messages."""
         return [(word, other) for word, other, _ in self._first("pairs", size, template)]
 
     def _first(self, name: str, size: int, template: str) -> Sequence[Entry]:
@@ -109,10 +112,10 @@ class WordLists:
                 f"{self.place}: has no word lists, which the feature template {template} needs; "
                 f"{self.remedy}"
             )
-        found = self.lists[name]
-        if len(found) == self.limit < size:
+        entries = self.lists[name]
+        if len(entries) == self.limit < size:
             raise InputError(
                 f"{self.place}: has {self.limit} entries of each list, but the feature template "
                 f"{template} has size={size}; train again with --list-size {size}"
             )
-        return found[:size]
+        return entries[:size]

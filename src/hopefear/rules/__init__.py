@@ -1,4 +1,5 @@
-"""Rules: phrase pairs (and hierarchical rules), their scores, and the table that holds them.
+"""Rules: phrase pairs and hierarchical rules, their scores, and the rule table.
 
-`extract` makes a table from an aligned bitext, `table` reads it, `moses` exchanges it with Moses.
+`extract` creates a table from an aligned bitext, `table` reads it, `moses` and `cdec` convert from
+and to their text formats.
 """

@@ -1,11 +1,11 @@
-"""cdec's and Joshua's grammars: a rule table out of them, and them out of a rule table.
+"""Conversion between rule tables and the text grammars of cdec and Joshua.
 
 A line is `[X] ||| source ||| target ||| name=value … ||| 0-0 1-2`. Nonterminals are `[X,1]`, on
 the target side also `[1]`; the alignment may be absent. Features keep their names and units (cdec's
-own are log10); a bare number is called `PhraseModel_i`. A feature that few rules have is no column
-of the table but one of the rule's sparse scores.
+features are in log10); a number without a name becomes `PhraseModel_i`. A feature that few rules
+have becomes a sparse score of these rules, not a column of the table.
 
-    grammar = read_grammar("grammars/grammar.0.gz")     # of one sentence, in memory
+    grammar = read_grammar("grammars/grammar.0.gz")     # for one sentence, in memory
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _GZIP_WINDOW = 31  # zlib's number for a gzip header and the largest window
 
 
 def read_grammar(*grammars: PathLike) -> RuleTable:
-    """The rules of one or more files, held in memory: for the grammar of one sentence.
+    """Read the rules of one or more files into memory; meant for the grammar of one sentence.
 
-    Milliseconds for some thousand rules. Any number of threads may read grammars at once.
+    A few thousand rules take milliseconds. Several threads may read grammars at once.
     """
     from hopefear import _engine
 
@@ -46,7 +46,7 @@ def import_grammar(
     tmp: Path | None = None,
     display: Display | None = None,
 ) -> dict[str, Any]:
-    """Write the rule table `output` from files of any size; returns what was counted."""
+    """Write the rule table `output` from files of any size; return a report with counts."""
     from hopefear import _engine
 
     with ExitStack() as stack:
@@ -66,13 +66,13 @@ def import_grammar(
 
 
 def write_grammar(table: RuleTable, grammar: PathLike) -> None:
-    """Write what a rule table holds as text, sorted by source side."""
+    """Write the rules of a table as text, sorted by source side."""
     with open_output(grammar, level=EXPORT_LEVEL) as file:
         table.engine.write_cdec(file)
 
 
 def _content(path: PathLike) -> bytes:
-    """All of a file. Unpacking .gz in one go takes half the time of reading it piece by piece."""
+    """Return the content of a file. Decompressing .gz at once takes half the time of streaming."""
     if os.fspath(path).endswith(".gz"):
         packed = Path(path).read_bytes()
         unpacker = zlib.decompressobj(_GZIP_WINDOW)
@@ -82,5 +82,5 @@ def _content(path: PathLike) -> bytes:
             unpacker = zlib.decompressobj(_GZIP_WINDOW)
         if unpacker.eof and not unpacker.unused_data:
             return content
-    with open_input(path) as file:  # several members or a fault, which this names
+    with open_input(path) as file:  # several members, or a damaged file, for which this raises
         return file.read()

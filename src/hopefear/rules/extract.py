@@ -1,13 +1,13 @@
-"""Rules from a word-aligned bitext: the driver that all kinds of rules share.
+"""Rule extraction from a word-aligned bitext, for every kind of rules.
 
-Takes source, target and alignment (`0-0 1-2` per line), as words between blanks, and the options of
-one kind of rules (`phrase.PhraseExtractOptions`, `hiero.HieroExtractOptions`); writes a rule table
-and, on request, text tables of Moses or cdec.
+Takes tokenised source and target, their alignment (`0-0 1-2` per line), and the options of one kind
+of rules (`phrase.PhraseExtractOptions`, `hiero.HieroExtractOptions`); writes a rule table and, on
+request, text tables of Moses or cdec.
 
     extract("a.fr", "a.en", "a.align", "rules.bin", PhraseExtractOptions(limit=0))
 
-Memory is bounded: what does not fit is sorted in pieces on disk. The table's bytes depend neither
-on the memory nor on the number of threads.
+Memory is bounded: data beyond the limit are sorted in pieces on disk. The bytes of the table depend
+neither on the memory nor on the number of threads.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ from hopefear.base.threads import all_cores
 if TYPE_CHECKING:
     from hopefear import _engine
 
-EXPORT_LEVEL = 4  # of gzip: twice as fast as its default for a file a tenth larger
+EXPORT_LEVEL = 4  # gzip compression level: twice as fast as the default, files a tenth larger
 
 
 @dataclass(kw_only=True)
 class SharedOptions:
-    """What is chosen about the extraction of rules of any kind."""
+    """The extraction options of all kinds of rules."""
 
-    limit: int = option(20, min=0, help="translations of a source side in the table; 0: all")
-    min_count: float = option(1.0, min=0, help="least number of occurrences of a pair")
+    limit: int = option(20, min=0, help="translations kept per source side; 0: all")
+    min_count: float = option(1.0, min=0, help="smallest number of occurrences of a rule")
     memory: Size = option(
-        Size(1 << 30), help="memory to use; what does not fit goes to scratch files"
+        Size(1 << 30), help="memory for sorting; data beyond it go to scratch files"
     )
-    threads: int | None = option(None, min=1, help="threads to use; all cores if not given")
+    threads: int | None = option(None, min=1, help="number of threads (default: all cores)")
     tmp: Path | None = option(
-        None, metavar="DIR", help="directory for scratch files; $TMPDIR or /tmp if not given"
+        None, metavar="DIR", help="directory for scratch files (default: $TMPDIR or /tmp)"
     )
 
 
 @dataclass(kw_only=True)
 class ExtractOptions(SharedOptions, ABC):
-    """How one kind of rules is extracted; the fields that it adds are its own options."""
+    """The extraction options of one kind of rules: the common ones and those of a subclass."""
 
-    system: ClassVar[str]  # as the table says what its rules are
+    system: ClassVar[str]  # the kind of rules, as recorded in the table
 
     @property
     def reordering_scores(self) -> int:
@@ -67,13 +67,14 @@ class ExtractOptions(SharedOptions, ABC):
 
     @abstractmethod
     def content(self) -> dict[str, Any]:
-        """What the table's content depends on, the system among it; not memory and threads."""
+        """Return the system and all options that change the table's content (so not memory)."""
 
     @abstractmethod
     def engine_arguments(self) -> dict[str, Any]:
-        """The arguments of the engine's `RuleExtraction` that this kind of rules chooses."""
+        """Return the arguments of the engine's `RuleExtraction` that this kind of rules sets."""
 
     def engine(self) -> _engine.RuleExtraction:
+        """Return the engine's extractor with these options."""
         from hopefear import _engine
 
         return _engine.RuleExtraction(
@@ -94,13 +95,13 @@ class ExtractOptions(SharedOptions, ABC):
 
 @dataclass(frozen=True)
 class TextExport:
-    """Names of the text files to write besides the table; None: not written."""
+    """Names of the text files to write besides the table; None: do not write this one."""
 
-    phrase_table: PathLike | None = None  # of Moses; a rule table of hierarchical rules
+    phrase_table: PathLike | None = None  # Moses's phrase table, or rule table if hierarchical
     reordering_table: PathLike | None = None
-    lex_f2e: PathLike | None = None  # target words predicted from source words
+    lex_f2e: PathLike | None = None  # probabilities of target words given source words
     lex_e2f: PathLike | None = None
-    grammar: PathLike | None = None  # of cdec
+    grammar: PathLike | None = None  # cdec's grammar
 
 
 def extract(
@@ -113,23 +114,24 @@ def extract(
     export: TextExport | None = None,
     display: Display | None = None,
 ) -> dict[str, Any]:
-    """Write the rule table `table`; returns what was counted.
+    """Write the rule table `table`, and text tables on request; return a report with counts.
 
-    A pair of empty lines is a sentence pair without rules, so that a part of a bitext can be left
-    out without changing the numbers of the other sentences.
+    A pair of empty lines is a sentence pair without rules: blanking lines leaves out a part of a
+    bitext without changing the numbers of the other sentences.
     """
     export = export or TextExport()
     display = display or Display()
     check_one_stdin(source, target, alignment)
     if export.reordering_table is not None and not options.reordering_scores:
         raise OptionError(
-            "reordering=none and hierarchical rules have no reordering table to export; choose one"
+            "reordering_table: no orientation scores to export; set "
+            "reordering=msd-bidirectional-fe (phrase pairs only)"
         )
     if options.tmp is not None and not options.tmp.is_dir():
-        raise OptionError(f"tmp: {options.tmp} is no directory; give one that exists")
+        raise OptionError(f"tmp: {options.tmp} is not a directory; give one that exists")
     engine = options.engine()
     with ExitStack() as stack:
-        # Opened first: what cannot be written is said before the work and not after it.
+        # Open the outputs first: fail before the work if one cannot be written.
         path = stack.enter_context(atomic_path(table))
         phrases = _open(stack, export.phrase_table)
         reordering = _open(stack, export.reordering_table)

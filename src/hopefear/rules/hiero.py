@@ -1,17 +1,18 @@
-"""Hierarchical rules: which parts of an aligned sentence pair become rules. [chiang2007]
+"""Extraction of hierarchical rules from aligned sentence pairs. [chiang2007]
 
 Takes sentence pairs with their word alignments and returns `X -> source, target` rules whose
-nonterminals stand for phrases inside a phrase. The defaults are Chiang's limits: initial phrases of
-10 words, two nonterminals that are no neighbours on the source side, 5 symbols there, an aligned
-pair of words; all rules of an initial phrase share its count of 1.
+nonterminals replace phrases inside a phrase. The defaults are Chiang's limits: initial phrases of
+at most 10 words, two nonterminals that are not adjacent on the source side, 5 symbols on the source
+side, at least one aligned pair of words. The rules of an initial phrase share a count of 1.
 
 Differs: Chiang keeps only the smallest of the initial phrases with the same alignment points
-(`boundaries="tight"`); the default lets unaligned words at their edges in, as Moses does, so that
-such words have translations. With it, rules and counts are those of Moses's extract-rules.
+(`boundaries="tight"`); the default allows unaligned words at their boundaries, as Moses does, so
+that these words have translations. With it, rules and counts equal those of Moses's extract-rules.
 
-The scores are p and lex as of phrase pairs, from fractional counts, ln(1 + occurrences) of the
-source side and of the rule, and whether each was seen once; occurrences within one sentence are one
-here, whatever fills the nonterminals (but those whose words are linked differently are several).
+The scores are: p and lex in both directions, as for phrase pairs, from fractional counts; for the
+source side and for the rule, ln(1 + occurrences) and an indicator of a single occurrence. For the
+last two, all occurrences in a sentence pair with the same links count as one, whatever the
+nonterminals cover.
 """
 
 from __future__ import annotations
@@ -26,39 +27,47 @@ from hopefear.rules.extract import ExtractOptions, SharedOptions
 if TYPE_CHECKING:
     from hopefear import _engine
 
-LABEL = "X"  # of all nonterminals; cpp/rules/extract.hpp
+LABEL = "X"  # label of all nonterminals, as in cpp/rules/extract.hpp
 
 
 @dataclass(kw_only=True)
 class HieroExtractOptions(ExtractOptions):
-    """Which hierarchical rules are extracted, how they count, and which are kept."""
+    """The extraction options of hierarchical rules: limits, counting, and filters."""
 
     system: ClassVar[str] = "hiero"
 
-    max_span: int = option(10, min=1, max=100, help="words of an initial phrase, on either side")
+    max_span: int = option(
+        10, min=1, max=100, help="largest number of words on either side of an initial phrase"
+    )
     max_symbols: int = option(
-        5, min=1, max=100, help="words and nonterminals on the source side of a rule"
+        5,
+        min=1,
+        max=100,
+        help="largest number of words and nonterminals on the source side of a rule",
     )
-    max_nonterminals: int = option(2, min=0, max=2, help="nonterminals of a rule")
+    max_nonterminals: int = option(2, min=0, max=2, help="largest number of nonterminals in a rule")
     min_hole: int = option(
-        1, min=1, max=100, help="source words that a nonterminal stands for, at least"
+        1, min=1, max=100, help="smallest number of source words that a nonterminal covers"
     )
-    adjacent: bool = option(
-        False, help="nonterminals may be neighbours on the source side of a rule"
-    )
+    adjacent: bool = option(False, help="allow adjacent nonterminals on the source side of a rule")
     aligned_words: bool = option(
         True,
-        help="let rules be without an aligned pair of words; a word on each side will do",
+        help="whether a rule needs an aligned pair of words; if not, one word on each side is "
+        "enough",
     )
     boundaries: Literal["loose", "tight"] = option(
-        "loose", help="whether phrases may begin and end with unaligned words (loose) or not"
+        "loose",
+        help="whether initial phrases may (loose) or may not begin or end with unaligned "
+        "words (tight)",
     )
     counting: Literal["fractional", "whole"] = option(
         "fractional",
-        help="the rules of an initial phrase share a count of 1 (fractional) or have 1 each",
+        help="count of the rules of an initial phrase: 1 in total (fractional) or 1 each (whole)",
     )
     min_hiero_count: float = option(
-        1.0, min=0, help="least number of sentences with a rule that has nonterminals"
+        1.0,
+        min=0,
+        help="smallest number of sentence pairs with an occurrence of a rule with nonterminals",
     )
 
     def content(self) -> dict[str, Any]:
@@ -70,6 +79,7 @@ class HieroExtractOptions(ExtractOptions):
         return {"hiero": self.to_engine()}
 
     def to_engine(self) -> _engine.HieroOptions:
+        """Return the options in the engine's form."""
         from hopefear import _engine
 
         return _engine.HieroOptions(
@@ -86,12 +96,12 @@ class HieroExtractOptions(ExtractOptions):
 
 
 class Occurrence(NamedTuple):
-    """A rule where it was found; nonterminals are written `[X,1]`, on both sides."""
+    """An occurrence of a rule; nonterminals are written `[X,1]`, on both sides."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    alignment: tuple[tuple[int, int], ...]  # of words; places of source and target symbols
-    weight: float  # what it counts
+    alignment: tuple[tuple[int, int], ...]  # word links, in positions of source and target symbols
+    weight: float  # its contribution to the rule's count
 
 
 def rules_of(
@@ -100,24 +110,24 @@ def rules_of(
     alignment: Iterable[tuple[int, int]],
     options: HieroExtractOptions | None = None,
 ) -> list[Occurrence]:
-    """Every occurrence of a rule in one sentence pair, initial phrase by initial phrase."""
+    """Return all occurrences of rules in one sentence pair, grouped by initial phrase."""
     from hopefear import _engine
 
-    found = _engine.hiero_rules(
+    rules = _engine.hiero_rules(
         (options or HieroExtractOptions()).to_engine(), list(source), list(target), list(alignment)
     )
-    result = []
-    for left, right, links, count in found:
-        numbers = iter(range(1, len(left) + 1))
-        result.append(
+    occurrences = []
+    for source_side, target_side, links, count in rules:
+        numbers = iter(range(1, len(source_side) + 1))
+        occurrences.append(
             Occurrence(
-                tuple(_nonterminal(next(numbers)) if s is None else s for s in left),
-                tuple(_nonterminal(s + 1) if isinstance(s, int) else s for s in right),
+                tuple(_nonterminal(next(numbers)) if s is None else s for s in source_side),
+                tuple(_nonterminal(s + 1) if isinstance(s, int) else s for s in target_side),
                 links,
                 count,
             )
         )
-    return result
+    return occurrences
 
 
 def _nonterminal(number: int) -> str:

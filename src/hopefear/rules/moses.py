@@ -1,8 +1,8 @@
-"""Moses's text tables: a rule table out of them, and them out of a rule table.
+"""Conversion between rule tables and Moses's text tables.
 
 Phrase table: `source ||| target ||| scores ||| alignment ||| c(e) c(f) c(f,e) ||| |||`.
-Reordering table: `source ||| target ||| three or six scores`. Probabilities in the text, natural
-logs in the table.
+Reordering table: `source ||| target ||| three or six scores`. Scores are probabilities in the text
+and natural logs in the rule table.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def read_table(
     tmp: Path | None = None,
     display: Display | None = None,
 ) -> dict[str, Any]:
-    """Write the rule table `output` from Moses's files; returns what was counted.
+    """Write the rule table `output` from Moses's files; return a report with counts.
 
-    Lines may come in any order. The columns are called as in our own models unless names are given.
-    A score of 0 becomes -100, the lowest of Moses; a pair that the reordering table lacks has
-    reordering scores 0 there and here. All pairs are kept unless there is a `limit`: a decoder
-    sorts and limits them by its weights.
+    Lines may be in any order. The columns have the names of our models' columns unless names are
+    given. A score of 0 becomes -100, Moses's lowest; a pair that the reordering table lacks gets
+    reordering scores of 0, as in Moses. Without a `limit` all pairs are kept: decoders sort and
+    limit them by their weights.
     """
     from hopefear import _engine
 
     for name in (*columns, *reordering_columns):
         if not name or any(c.isspace() for c in name):
-            raise OptionError(f"columns: {name!r} is no name of a feature; give words")
+            raise OptionError(f"columns: {name!r} is not a feature name; give names without blanks")
     with ExitStack() as stack:
         path = stack.enter_context(atomic_path(output))
         phrases = stack.enter_context(open_input(phrase_table))
@@ -75,7 +75,7 @@ def read_table(
 def write_table(
     table: RuleTable, phrase_table: PathLike, reordering_table: PathLike | None = None
 ) -> None:
-    """Write what a rule table holds as Moses's text, sorted as Moses sorts it."""
+    """Write the rules of a table as text, in the order that Moses writes."""
     if reordering_table is not None and not table.reordering_columns:
         raise OptionError(
             "the table has no reordering scores; extract with reordering=msd-bidirectional-fe"

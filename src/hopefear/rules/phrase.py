@@ -1,8 +1,8 @@
-"""Phrase pairs: all that a word alignment is consistent with.  [koehn2003]
+"""Extraction of phrase pairs that are consistent with a word alignment.  [koehn2003]
 
-Every score is the one that Moses's extract, score and lexical-reordering-score compute: p(f|e),
-p(e|f) and the lexical weights [koehn2003], word-based orientations [koehn2005]; filtering by count
-or significance [johnson2007].
+All scores equal those of Moses's extract, score and lexical-reordering-score: p(f|e), p(e|f) and
+lexical weights [koehn2003], word-based orientations [koehn2005]. Pairs are filtered by count or by
+significance [johnson2007].
 """
 
 from __future__ import annotations
@@ -23,34 +23,39 @@ REORDERING_SCORES: dict[Reordering, int] = {
 
 
 class Significance(str):
-    """`off`, `alpha+epsilon`, `alpha-epsilon`, or the least -ln p as a number."""
+    """A significance filter: `off`, `alpha+epsilon`, `alpha-epsilon`, or the smallest -ln p."""
 
     @classmethod
     def parse(cls, text: str) -> Significance:
+        """Parse an option's value; raise a `ValueError` with the expected values."""
         if text not in ("off", "alpha+epsilon", "alpha-epsilon"):
             value = -1.0
             with contextlib.suppress(ValueError):
                 value = float(text)
             if not 0 <= value < float("inf"):
-                raise ValueError("off, alpha+epsilon, alpha-epsilon or a number, the least -ln p")
+                raise ValueError(
+                    "off, alpha+epsilon, alpha-epsilon or a number, the smallest -ln p"
+                )
         return cls(text)
 
 
 @dataclass(kw_only=True)
 class PhraseExtractOptions(ExtractOptions):
-    """How phrase pairs are extracted and which are kept."""
+    """The extraction options of phrase pairs: length, scores, and filters."""
 
     system: ClassVar[str] = "phrase"
 
-    max_length: int = option(7, min=1, max=100, help="words of a phrase, on either side")
+    max_length: int = option(
+        7, min=1, max=100, help="largest number of words on either side of a phrase pair"
+    )
     reordering: Reordering = option(
-        "msd-bidirectional-fe", help="orientation scores: six, three or none"
+        "msd-bidirectional-fe", help="orientation model: six scores, three (backward only) or none"
     )
     significance: Significance = option(
         Significance("off"),
         metavar="TEST",
-        help="least -ln p of Fisher's exact test: a number, or alpha+epsilon (drops pairs "
-        "that were seen once, of words seen once), alpha-epsilon (keeps those), off",
+        help="smallest -ln p of Fisher's exact test for a pair: a number, alpha+epsilon (drops "
+        "pairs that occur once, as do both of their sides), alpha-epsilon (keeps these), or off",
     )
 
     @property

@@ -1,13 +1,13 @@
 """The rule table: rules by source side, in one memory-mapped file.
 
-Goes in: a file that `hopefear extract` or `rules.moses.read_table` made, or the grammar of one
-sentence in memory (`rules.cdec.read_grammar`). Comes out: `Rule`s.
+Takes a file written by `hopefear extract` or `rules.moses.read_table`, or a grammar in memory
+(`rules.cdec.read_grammar`), and returns `Rule`s.
 
     table = RuleTable.open("model/rules.bin")
     for rule in table.lookup("la maison".split()): …
 
-Opening takes milliseconds whatever the size. Decoders use the same file through the engine
-(`table.engine`), where a node of the trie over source sides is a dotted item.
+Opening takes milliseconds for a table of any size. Decoders use the same file through the engine
+(`table.engine`); a node of its trie over source sides is a dotted item.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TABLE_FILE = "rules.bin"  # in the output of `hopefear extract` and in a model d
 
 
 class Counts(NamedTuple):
-    """How often the target side, the source side and both together were extracted."""
+    """The numbers of extractions of the target side, the source side, and the pair."""
 
     target: float
     source: float
@@ -43,16 +43,16 @@ class Rule:
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    scores: tuple[float, ...]  # natural logs, by the table's `columns`; reordering scores last
-    alignment: tuple[tuple[int, int], ...]  # places (source, target), ordered by target
+    scores: tuple[float, ...]  # natural logs, in the order of `columns`; reordering scores last
+    alignment: tuple[tuple[int, int], ...]  # positions (source, target), ordered by target
     counts: Counts
-    sentence: int | None  # the only sentence pair it was extracted from, counted from 0
-    label: str | None = None  # of the left-hand side, if it has one
-    sparse: tuple[tuple[str, float], ...] = ()  # scores that are no columns, with their names
+    sentence: int | None  # number from 0 of the sentence pair, if extracted from one pair only
+    label: str | None = None  # of the left-hand side
+    sparse: tuple[tuple[str, float], ...] = ()  # names and values of scores outside the columns
 
 
 class RuleTable:
-    """Read-only; may be shared by threads."""
+    """A read-only rule table. Threads may share an object."""
 
     def __init__(self, engine: _engine.RuleTable) -> None:
         self.engine = engine
@@ -60,7 +60,7 @@ class RuleTable:
 
     @classmethod
     def open(cls, path: PathLike, *, verify: bool = False) -> RuleTable:
-        """Map a file. `verify` reads all of it and checks every checksum, also of a large file."""
+        """Map a file into memory; `verify`: read the whole file and check its checksums."""
         from hopefear import _engine
 
         return cls(_engine.RuleTable.open(os.fspath(path), verify))
@@ -74,9 +74,9 @@ class RuleTable:
         return len(self.engine)
 
     def lookup(self, source: Sequence[str]) -> list[Rule]:
-        """The rules of a source side, best first; empty if there is none.
+        """Return the rules of a source side, best first; an empty list if there is none.
 
-        A nonterminal is written `[X,1]` or `[X]`, unless there is a word spelled like that.
+        `[X,1]` and `[X]` are nonterminals, unless the table has such a word at that position.
         """
         if isinstance(source, str):
             raise TypeError("a source side is a sequence of words; use text.split()")
@@ -95,7 +95,7 @@ class RuleTable:
         return list(self._rules(node, symbols))
 
     def __iter__(self) -> Iterator[Rule]:
-        """All rules, by source side; a source side comes before those it begins."""
+        """Yield all rules by source side; a source side precedes those that it is a prefix of."""
         stack: list[tuple[int, list[str | int]]] = [(self.engine.root, [])]
         while stack:
             node, symbols = stack.pop()
@@ -104,22 +104,22 @@ class RuleTable:
                 stack.append((child, [*symbols, symbol]))
 
     def statistics(self) -> dict[str, int]:
-        """Sizes: rules, source sides, one-sentence rules, nodes, words, longest sides, labels, …"""
+        """Return sizes: rules, source sides, single-sentence rules, nodes, words, labels, …"""
         return dict(self.engine.statistics())
 
     @property
     def info(self) -> dict[str, Any]:
-        """How the table was made, in the words of its maker."""
+        """The record of how the table was created: program, system, extraction options."""
         try:
             return dict(json.loads(self.engine.info or "{}"))
         except (ValueError, TypeError, RecursionError):
             raise InputError(
-                f"{self.engine.path}: damaged: what it says of its making is no JSON object; "
+                f"{self.engine.path}: damaged: the record of its creation is not a JSON object; "
                 "re-create it with 'hopefear extract'"
             ) from None
 
     def _rules(self, node: int, symbols: Sequence[str | int]) -> Iterator[Rule]:
-        """The rules of a node, whose source side is words and labels of nonterminals."""
+        """Yield the rules of a node; `symbols`: words and nonterminal labels of its source side."""
         begin, end = self.engine.rules(node)
         if begin == end:
             return

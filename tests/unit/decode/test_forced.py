@@ -1,4 +1,4 @@
-"""force(): gold forests of chosen sentence pairs, limits, references, leaving out own rules."""
+"""force(): gold forests, limits, several references, leaving out the rules of the pair."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def test_the_papers_example(bush: SmallModel) -> None:
     assert (gold.reachable, gold.source_words, gold.target_words) == (True, 6, 5)
     assert gold.forest.id == "7"
     # "held talks" is one phrase or two, "with Sharon" too.
-    found = kbest(gold.forest, random_weights(1, bush), 10)
-    assert len(found) == 4
+    derivations = kbest(gold.forest, random_weights(1, bush), 10)
+    assert len(derivations) == 4
     held, sharon = (3, 6, ("held", "talks")), (1, 3, ("with", "Sharon"))
-    assert ((0, 1, ("Bush",)), held, sharon) in [phrases_of(d) for d in found]
-    for derivation in found:
+    assert ((0, 1, ("Bush",)), held, sharon) in [phrases_of(d) for d in derivations]
+    for derivation in derivations:
         # Errata 2.1: from the end of a phrase to the start of the next one.
         assert named(derivation.features, decoder)["distortion"] == -(2 + 5)
 
@@ -74,7 +74,7 @@ def test_the_distortion_limit(bush: SmallModel) -> None:
     assert not gold.limit_hit
     assert not gold
     assert (gold.forest.nodes, gold.forest.goal) == (0, None)
-    # Figure 3: the first words are left.
+    # Figure 3: the first words remain.
     part = force(short, SOURCE, TARGET, prefix=True, shortest_prefix=1)
     assert (part.reachable, part.source_words, part.target_words) == (False, 1, 1)
     assert part
@@ -83,7 +83,7 @@ def test_the_distortion_limit(bush: SmallModel) -> None:
     assert force(bush.decoder(limited(0)), SOURCE, monotone).reachable
 
 
-def test_bins_have_good_nodes_only(bush: SmallModel) -> None:
+def test_bins_have_correct_nodes_only(bush: SmallModel) -> None:
     forest = force(bush.decoder(limited(5)), SOURCE, TARGET).forest
     assert forest.goal == forest.nodes - 1
     covered = [set(forest.covered[bin_nodes(forest, i)].tolist()) for i in range(7)]
@@ -104,25 +104,25 @@ def test_it_does_not_depend_on_weights(bush: SmallModel) -> None:
         assert best.score == pytest.approx(weights.dot(best.features), abs=1e-4)
 
 
-def test_a_repeated_word_has_a_place_not_a_name() -> None:
+def test_repeated_words_are_told_apart_by_position() -> None:
     model = SmallModel({("d",): {("a",): HALF, ("a", "a"): HALF}, ("e",): {("b",): HALF}})
     decoder = model.decoder()
     # d d e d -> three or more a, in any order, one b among them.
     assert count(force(decoder, "d d", "a a a").forest) == 4  # which d is first, which has two
     assert force(decoder, "d d e", "a a b").reachable
-    assert not force(decoder, "d d", "a").reachable  # not shorter than the target says
+    assert not force(decoder, "d d", "a").reachable  # the target is too short
     assert not force(decoder, "d d", "a a a a a").reachable
     assert not force(decoder, "d", "a b").reachable
 
 
-def test_words_that_pass_through(bush: SmallModel) -> None:
+def test_copied_words(bush: SmallModel) -> None:
     decoder = bush.decoder(limited(5))
     gold = force(decoder, "Bushi neu yu", "Bush neu with")
     derivation = viterbi(gold.forest, Weights())
     assert derivation is not None
     assert named(derivation.features, decoder)["unknown"] == 1
     assert not force(decoder, "Bushi neu", "Bush new").reachable
-    # A known word does not pass through.
+    # A known word is not copied.
     assert not force(decoder, "Bushi", "Bushi").reachable
 
 
@@ -150,7 +150,7 @@ def test_several_references(bush: SmallModel) -> None:
     assert gold.target_words == 6
 
 
-def test_options_of_the_input(bush: SmallModel) -> None:
+def test_translations_from_markup(bush: SmallModel) -> None:
     decoder = bush.decoder(limited(5))
     marked = Sentence(("Bushi", "yu"), options=(ForcedOption(1, 2, ("x", "y"), -1.0),))
     assert force(decoder, marked, "Bush x y").reachable
@@ -158,7 +158,7 @@ def test_options_of_the_input(bush: SmallModel) -> None:
 
 
 def test_sixty_words_at_limit_six() -> None:
-    """Every word may become the same one or two: the worst case of repeated words."""
+    """Every word may become one or two copies of a word: the worst case of repeated words."""
     model = SmallModel({("d",): {("a",): HALF, ("a", "a"): HALF}, ("d", "d"): {("a",): HALF}})
     decoder = model.decoder(limited(6))
     gold = force(decoder, ["d"] * 60, ["a"] * 60)
@@ -186,14 +186,14 @@ def test_the_table_limit_on_demand() -> None:
     model = SmallModel(pairs)
     decoder = model.decoder(PhraseOptions(table_limit=1))
     weights = Weights({"p(f|e)": 1.0})
-    assert force(decoder, "d", "a").reachable  # not the decoder's own limit
+    assert force(decoder, "d", "a").reachable  # the decoder's table limit does not apply
     reached = [t for t in "abc" if force(decoder, "d", t, table_limit=2, weights=weights).reachable]
     assert reached == ["b", "c"]
     with pytest.raises(OptionError, match="give weights"):
         force(decoder, "d", "a", table_limit=2)
 
 
-def test_threads_change_nothing(bush: SmallModel) -> None:
+def test_the_number_of_threads_changes_nothing(bush: SmallModel) -> None:
     model = SmallModel(BUSH, templates=(TargetBigrams(), RuleId()))
     pairs = [(SOURCE, TARGET), ("Bushi yu", "Bush with"), (SOURCE, "Bush"), ("neu", "neu")] * 10
 
@@ -207,11 +207,11 @@ def test_threads_change_nothing(bush: SmallModel) -> None:
     assert arrays(1) == arrays(4)
 
 
-# -- leaving out --
+# -- leaving out rules --
 
 
 def test_own_rules_by_counts(bush: SmallModel) -> None:
-    """A table of another system: what was seen once, and stands in the pair, is the pair's."""
+    """In a table without pair numbers, singleton rules contained in the pair belong to it."""
     decoder = bush.decoder(limited(5))
     assert not force(decoder, SOURCE, TARGET, leave_out=True).reachable
     sentence = leaving_out("Bushi Shalong", "Bush held talks")
@@ -246,29 +246,29 @@ def extracted(tmp_path_factory: pytest.TempPathFactory) -> RuleTable:
 def test_own_rules_by_the_number_of_the_pair(
     extracted: RuleTable, bush: SmallModel, number: int | None, expected: dict[str, set[str]]
 ) -> None:
-    """Without a number, those of any pair that could have given them ("a b z" has a b and z)."""
+    """Without a number, rules belong to every pair that contains them ("a b z" has a b and z)."""
     decoder = PhraseDecoder(extracted, {"lm": bush.lm}, options=EXACT)
     for source, targets in expected.items():
         sentence = Sentence(
             tuple(source.split()), leave_out=TrainingPair(("a", "b", "a", "z"), number)
         )
         forest = decoder.forest(sentence, Weights())
-        whole = {
+        strings = {
             target
             for derivation in kbest(forest, Weights(), 100)
             for begin, end, words in phrases_of(derivation)
             if (begin, end) == (0, len(source.split()))
             for target in [" ".join(words)]
         }
-        assert whole == targets
+        assert strings == targets
 
 
-def test_the_best_of_the_others_take_the_places_of_own_rules() -> None:
+def test_other_rules_replace_those_left_out_within_the_limit() -> None:
     pairs = {("d",): {(w,): ((i + 1) / 9,) * 10 for i, w in enumerate("abc")}}
     model = SmallModel(pairs)
     decoder = model.decoder(PhraseOptions(table_limit=1))
     weights = Weights({"p(f|e)": 1.0})
-    for _ in range(2):  # what is remembered of the ranking is that of all rules
+    for _ in range(2):  # the cached ranking is that of all rules
         assert [d.text for d in kbest(decoder.forest("d", weights), weights, 5)] == ["c"]
         sentence = leaving_out("d", "c d")
         assert [d.text for d in kbest(decoder.forest(sentence, weights), weights, 5)] == ["b"]

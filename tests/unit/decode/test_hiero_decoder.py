@@ -1,4 +1,4 @@
-"""The hierarchical decoder on grammars small enough to see through."""
+"""The hierarchical decoder on small grammars."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_target_words_are_counted_with_the_language_model(tmp_path: Path) -> Non
     assert all_of(plain, made.names) == sorted(expected)
 
 
-def test_a_span_limit_leaves_the_rest_to_glue(tmp_path: Path) -> None:
+def test_glue_joins_constituents_beyond_the_span_limit(tmp_path: Path) -> None:
     made = decoder(tmp_path, span_limit=2)
     words = ["u", "v", "u", "v"]
     forest = made.parse(words, Weights(), target_features=True)
@@ -88,7 +88,7 @@ def test_a_span_limit_leaves_the_rest_to_glue(tmp_path: Path) -> None:
     assert widths == {"X": 2, "S": 4, "Goal": 4}
 
 
-def test_all_words_pass_through_on_request(tmp_path: Path) -> None:
+def test_all_words_may_be_copied_on_request(tmp_path: Path) -> None:
     made = decoder(tmp_path, pass_through_all=True)
     forest = made.parse("u v u", Weights(), target_features=True)
     expected = derivations(RULES, ["u", "v", "u"], pass_through_all=True)
@@ -104,7 +104,7 @@ def test_arity0_minus_arity2_is_one(tmp_path: Path, lm: LanguageModel) -> None:
         assert zero + one + two == rules
 
 
-def test_the_exhaustive_search_is_the_definition(tmp_path: Path, lm: LanguageModel) -> None:
+def test_exhaustive_search_equals_enumeration(tmp_path: Path, lm: LanguageModel) -> None:
     made = decoder(tmp_path, lm=lm, search="full")
     weights = Weights(WEIGHTS)
     words = ["u", "v", "u", "z"]
@@ -123,23 +123,25 @@ def test_cube_pruning_without_a_bound_is_exhaustive(tmp_path: Path, lm: Language
         cube = decoder(tmp_path, lm=lm, pop_limit=10**9).forest(text, weights)
         assert cube.nodes == full.nodes
         expected = [(d.text, d.score) for d in kbest(full, weights, k=50)]
-        found = [(d.text, d.score) for d in kbest(cube, weights, k=50)]
-        assert [s for _, s in found] == pytest.approx([s for _, s in expected])
-        assert sorted(t for t, _ in found) == sorted(t for t, _ in expected)
+        translations = [(d.text, d.score) for d in kbest(cube, weights, k=50)]
+        assert [s for _, s in translations] == pytest.approx([s for _, s in expected])
+        assert sorted(t for t, _ in translations) == sorted(t for t, _ in expected)
 
 
-def test_cube_pruning_never_finds_what_is_not_there(tmp_path: Path, lm: LanguageModel) -> None:
+def test_cube_pruning_finds_derivations_of_exhaustive_search_only(
+    tmp_path: Path, lm: LanguageModel
+) -> None:
     weights = Weights(WEIGHTS)
     best = viterbi(decoder(tmp_path, lm=lm, search="full").forest("v u u v u", weights), weights)
     assert best is not None
     last = -math.inf
     for limit in (1, 5, 1000):
         made = decoder(tmp_path, lm=lm, pop_limit=limit)
-        found = viterbi(made.forest("v u u v u", weights), weights)
-        assert found is not None
-        assert last <= found.score + 1e-9
-        assert found.score <= best.score + 1e-9
-        last = found.score
+        derivation = viterbi(made.forest("v u u v u", weights), weights)
+        assert derivation is not None
+        assert last <= derivation.score + 1e-9
+        assert derivation.score <= best.score + 1e-9
+        last = derivation.score
     assert last == pytest.approx(best.score)
 
 
@@ -188,19 +190,19 @@ def test_the_rule_limit_keeps_the_best_by_weights(tmp_path: Path, lm: LanguageMo
     assert all_of(
         (made := decoder(tmp_path, rules, rule_limit=1)).parse("u", weights), made.names, ["tm"]
     )[0][0] == ("c",)
-    # The language model has a say: it likes "a" better.
+    # The language model prefers "a".
     weights["lm"] = 5.0
     made = decoder(tmp_path, rules, lm=lm, rule_limit=1)
     assert {words for words, _ in all_of(made.parse("u", weights), made.names)} == {("a",)}
     assert count(made.parse("u u", weights)) == 1  # S X
 
 
-def test_a_grammar_of_the_sentence_comes_on_top(tmp_path: Path) -> None:
+def test_a_grammar_of_the_sentence_adds_rules(tmp_path: Path) -> None:
     made = decoder(tmp_path)
     (tmp_path / "own").write_text("[X] ||| z ||| new word ||| fresh=2 tm=-1\n")
     sentence = Sentence(("u", "z"), "7\udcff", tmp_path / "own")
     forest = made.parse(sentence, Weights())
-    assert forest.id == "7\udcff"  # bytes that are no UTF-8 come through
+    assert forest.id == "7\udcff"  # bytes that are not UTF-8 are kept
     best = viterbi(forest, Weights({"fresh": 1.0, "tm": 1.0}))
     assert best is not None
     assert "new word" in best.text
@@ -209,7 +211,7 @@ def test_a_grammar_of_the_sentence_comes_on_top(tmp_path: Path) -> None:
     assert "new" not in " ".join(d.text for d in kbest(made.parse("u z", Weights()), Weights(), 9))
 
 
-def test_sentences_may_bring_all_rules(tmp_path: Path, lm: LanguageModel) -> None:
+def test_a_grammar_per_sentence_replaces_the_table(tmp_path: Path, lm: LanguageModel) -> None:
     table_of(RULES, tmp_path / "own")
     alone = HieroDecoder(None, {"lm": lm}, options=ChartOptions(rule_limit=0))
     shared = decoder(tmp_path, lm=lm)
@@ -245,7 +247,7 @@ def test_units_of_cdec(tmp_path: Path, lm: LanguageModel) -> None:
     assert made.dense == ["LM", "tm", "LanguageModel_OOV", "WordPenalty", "Glue", "PassThrough"]
 
 
-def test_constrained_decoding_gives_all_derivations_of_the_target(
+def test_constrained_decoding_returns_all_derivations_of_the_target(
     tmp_path: Path, lm: LanguageModel
 ) -> None:
     made = decoder(tmp_path, lm=lm, pop_limit=1)
@@ -266,7 +268,7 @@ def test_constrained_decoding_gives_all_derivations_of_the_target(
         assert made.forest(words, weights, other).goal is None
 
 
-def test_constrained_decoding_knows_no_rule_limit(tmp_path: Path) -> None:
+def test_constrained_decoding_has_no_rule_limit(tmp_path: Path) -> None:
     made = decoder(tmp_path, rule_limit=1)
     weights = Weights({"tm": 1.0})
     assert viterbi(made.forest("u", weights, "b a"), weights) is not None
@@ -289,7 +291,7 @@ def test_too_many_edges_halve_the_span_limit(tmp_path: Path) -> None:
 
 
 def test_too_many_edges_with_the_language_model(tmp_path: Path, lm: LanguageModel) -> None:
-    """Cube pruning takes fewer; without it there is no way out."""
+    """Cube pruning lowers its pop limit; full search fails."""
     table, words = table_of(RULES, tmp_path / "grammar"), Sentence(("u", "v") * 4, "long")
     before = HieroDecoder(table, {"lm": lm}, options=ChartOptions(rule_limit=0))
     limit = before.parse(words, Weights(WEIGHTS)).edges + 1
@@ -315,7 +317,7 @@ def test_a_sentence_of_150_words(tmp_path: Path, lm: LanguageModel) -> None:
     assert best.features.get(made.names.intern("source-words")) == 150
 
 
-def test_threads_change_nothing(tmp_path: Path, lm: LanguageModel) -> None:
+def test_the_number_of_threads_changes_nothing(tmp_path: Path, lm: LanguageModel) -> None:
     made = decoder(tmp_path, lm=lm, pop_limit=5)
     weights = Weights(WEIGHTS)
     sentences = [("u v " * n + "z").split() for n in range(6)] * 3
@@ -333,7 +335,9 @@ def test_empty_sentences(tmp_path: Path, lm: LanguageModel) -> None:
     assert score == pytest.approx(lm.score("") * math.log(10), abs=1e-6)
 
 
-def test_it_is_that_of_its_system_and_loads_from_parts(tmp_path: Path, lm: LanguageModel) -> None:
+def test_it_is_the_decoder_of_its_system_and_loads_from_parts(
+    tmp_path: Path, lm: LanguageModel
+) -> None:
     cls = get_system("hiero").decoder_class
     assert cls is HieroDecoder
     table = table_of(RULES, tmp_path / "grammar")
@@ -342,7 +346,7 @@ def test_it_is_that_of_its_system_and_loads_from_parts(tmp_path: Path, lm: Langu
     assert {"arity0", "arity1", "arity2", "rules", "glue"} <= set(made.dense)
 
 
-def test_what_it_refuses(tmp_path: Path, lm: LanguageModel) -> None:
+def test_refused_input(tmp_path: Path, lm: LanguageModel) -> None:
     table = table_of(RULES, tmp_path / "grammar")
     with pytest.raises(OptionError, match=r"features.distortion: .* no such feature"):
         HieroDecoder(table, features={"distortion": FeatureSpec("d")})
@@ -383,16 +387,18 @@ def test_templates_with_a_state_follow_the_target(
     made = templated(tmp_path, lm, "target-bigrams", search=search)
     weights = Weights({**WEIGHTS, "target-bigrams:b|a": 2.0, "target-bigrams:c|</s>": 1.0})
     forest = made.forest("u v u z", weights)
-    found = kbest(forest, weights, k=300)
-    assert len(found) > 100
-    for derivation in found:
+    derivations = kbest(forest, weights, k=300)
+    assert len(derivations) > 100
+    for derivation in derivations:
         words = ["<s>", *derivation.words, "</s>"]
         expected = Counter(f"target-bigrams:{a}|{b}" for a, b in itertools.pairwise(words))
         assert fired(made, derivation, "target-bigrams") == expected
         assert weights.dot(derivation.features) == pytest.approx(derivation.score, abs=1e-4)
 
 
-def test_templates_with_a_state_decide(tmp_path: Path, lm: LanguageModel) -> None:
+def test_templates_with_a_state_change_the_best_derivation(
+    tmp_path: Path, lm: LanguageModel
+) -> None:
     made = templated(tmp_path, lm, "target-bigrams", search="full")
     weights = Weights({**WEIGHTS, "target-bigrams:c|</s>": 10.0, "target-bigrams:a|a": 4.0})
     best = viterbi(made.forest("u u u v", weights), weights)
@@ -406,7 +412,7 @@ def test_templates_with_a_state_decide(tmp_path: Path, lm: LanguageModel) -> Non
 
 
 @pytest.mark.parametrize("feature", ["phrase-length:1x1", "structural-distortion:reordered|1"])
-def test_what_depends_on_the_place_decides_in_a_narrow_beam(
+def test_features_of_the_place_count_in_a_narrow_beam(
     tmp_path: Path, lm: LanguageModel, feature: str
 ) -> None:
     name = feature.partition(":")[0]
@@ -428,11 +434,11 @@ def test_templates_without_a_state_fire_once_per_rule(tmp_path: Path, lm: Langua
     assert shapes == {0, 1, 2}
     for forest in (made.forest("u v u z", weights), made.forest("u v", weights, "a b")):
         for derivation in kbest(forest, weights, k=50):
-            found = fired(made, derivation, "phrase-length")
+            shapes = fired(made, derivation, "phrase-length")
             rules = derivation.features.get(made.names.intern("rules"))
             glue = derivation.features.get(made.names.intern("glue"))
-            assert sum(found.values()) == rules - glue - 1  # no glue, not even S -> X
-            source = sum(int(name[-3]) * n for name, n in found.items())
-            target = sum(int(name[-1]) * n for name, n in found.items())
+            assert sum(shapes.values()) == rules - glue - 1  # no glue, not even S -> X
+            source = sum(int(name[-3]) * n for name, n in shapes.items())
+            target = sum(int(name[-1]) * n for name, n in shapes.items())
             assert source == derivation.features.get(made.names.intern("source-words"))
             assert target == len(derivation.words)

@@ -1,4 +1,4 @@
-"""What a line of input says besides its words."""
+"""Markup in lines of input."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hopefear.decode.markup import read_options, read_segment, unescape
 def test_options_with_probabilities() -> None:
     line = 'das <n translation="house||a home" prob="0.8||0.2">haus am see</n> ist '
     line += '<np translation="small">klein</np>'
-    found = read_options(line, "x:1")
-    assert found.words == ("das", "haus", "am", "see", "ist", "klein")
-    assert found.exclusive
-    assert found.options == (
+    sentence = read_options(line, "x:1")
+    assert sentence.words == ("das", "haus", "am", "see", "ist", "klein")
+    assert sentence.exclusive
+    assert sentence.options == (
         ForcedOption(1, 4, ("house",), math.log(0.8)),
         ForcedOption(1, 4, ("a", "home"), math.log(0.2)),
         ForcedOption(5, 6, ("small",), 0.0),
@@ -27,25 +27,25 @@ def test_options_with_probabilities() -> None:
 
 def test_escapes_and_quotes() -> None:
     line = """a &lt; b &amp;amp; <n translation='say "&gt;" &#65;'>c</n>"""
-    found = read_options(line, "x:1", exclusive=False)
-    assert found.words == ("a", "<", "b", "&amp;", "c")
-    assert found.options[0].target == ("say", '">"', "A")
-    assert not found.exclusive
+    sentence = read_options(line, "x:1", exclusive=False)
+    assert sentence.words == ("a", "<", "b", "&amp;", "c")
+    assert sentence.options[0].target == ("say", '">"', "A")
+    assert not sentence.exclusive
     kept = read_options("it &apos;s <n translation='&quot;'>c</n>", "x:1", escaped=True)
     assert kept.words == ("it", "&apos;s", "c")
     assert kept.options[0].target == ("&quot;",)
-    assert unescape("&nbsp; &copy") == "&nbsp; &copy"  # only those of XML
+    assert unescape("&nbsp; &copy") == "&nbsp; &copy"  # only XML escapes
 
 
 def test_words_by_the_text_steps() -> None:
-    found = read_options(
+    sentence = read_options(
         'The house, <n translation="a, b">c, d</n>',
         "x:1",
         source_words=lambda text: text.replace(",", " ,").split(),
         target_words=lambda text: text.upper().split(),
     )
-    assert found.words == ("The", "house", ",", "c", ",", "d")
-    assert found.options == (ForcedOption(3, 6, ("A,", "B"), 0.0),)
+    assert sentence.words == ("The", "house", ",", "c", ",", "d")
+    assert sentence.options == (ForcedOption(3, 6, ("A,", "B"), 0.0),)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_words_by_the_text_steps() -> None:
         ("a <wall/> b", "<wall> is not known"),
         ("<n translation=x>a</n>", "expected NAME="),
         pytest.param(f'<n translation="x"{"p" * 200_000}>a</n>', "expected NAME=", id="long name"),
-        ("<n " + "a " * 10_000, "is no markup"),  # in no time, too
+        ("<n " + "a " * 10_000, "is not markup"),  # without exponential time
     ],
 )
-def test_faults(line: str, message: str) -> None:
+def test_malformed_markup(line: str, message: str) -> None:
     with pytest.raises(InputError, match="x:3") as caught:
         read_options(line, "x:3")
     assert message in str(caught.value)
@@ -92,10 +92,10 @@ def test_segment(tmp_path: Path) -> None:
         ("<seg id='1'> a", "not closed"),
         ('<seg grammar="no.gz"> a </seg>', "no grammar 'no.gz'"),
         ("<seg id=1> a </seg>", "expected"),
-        ("<seg " + "a " * 10_000, "expected"),  # in no time, too
+        ("<seg " + "a " * 10_000, "expected"),  # without exponential time
     ],
 )
-def test_faults_of_segments(line: str, message: str) -> None:
+def test_malformed_segments(line: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read_segment(line, "x:3", [Path("/nowhere")])
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""PhraseDecoder: forests, limits, markup, long sentences, what it refuses."""
+"""PhraseDecoder: forests, limits, markup, long sentences, refused input."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_empty_sentence_has_the_empty_translation(model: SmallModel, weights:
     )
 
 
-def test_words_pass_through_only_if_the_table_has_no_phrase_of_them_alone(
+def test_a_word_is_copied_only_if_the_table_has_no_phrase_of_that_word(
     model: SmallModel, weights: Weights
 ) -> None:
     decoder = model.decoder()
@@ -115,7 +115,7 @@ def test_more_than_64_words(reordering: int, limit: int) -> None:
     model = random_model(11, reordering)
     weights = random_weights(5, model)
     words = [("d", "e", "f", "u", "v")[i * i % 5] for i in range(150)]
-    found = []
+    scores = []
     for search in ("cube", "stack"):
         options = PhraseOptions(search=search, beam=20, pop_limit=200, distortion_limit=limit)
         decoder = model.decoder(options)
@@ -123,15 +123,15 @@ def test_more_than_64_words(reordering: int, limit: int) -> None:
         phrases = phrases_of(derivation)
         covered = sorted(w for begin, end, _ in phrases for w in range(begin, end))
         assert covered == list(range(150))
-        wanted = named(decoder.score_derivation(words, phrases), decoder)
-        got = named(derivation.features, decoder)
-        assert got == pytest.approx(wanted, rel=1e-4, abs=1e-3)
-        found.append(derivation.score)
-    assert found[1] >= found[0] - abs(found[0]) / 10
+        expected = named(decoder.score_derivation(words, phrases), decoder)
+        features = named(derivation.features, decoder)
+        assert features == pytest.approx(expected, rel=1e-4, abs=1e-3)
+        scores.append(derivation.score)
+    assert scores[1] >= scores[0] - abs(scores[0]) / 10
 
 
 def test_jumps_across_the_64th_word() -> None:
-    """The only phrase pair of a rare word makes a far jump worth it."""
+    """A far jump allows the use of the only phrase pair of a rare word."""
     pairs = {("d",): {("a",): HALF}, ("e",): {("b",): HALF}}
     model = SmallModel(pairs)
     weights = Weights({"reorder.bwd.other": -5.0, "p(f|e)": 1.0, "lm": 1.0})
@@ -218,7 +218,7 @@ def test_names_and_units_of_an_imported_model(model: SmallModel) -> None:
     assert derivation.score == pytest.approx(weights.dot(derivation.features))
 
 
-# -- options that the input gives --
+# -- translations from markup --
 
 
 def test_forced_options(model: SmallModel, weights: Weights) -> None:
@@ -282,21 +282,21 @@ def test_a_long_sentence_is_searched_with_smaller_limits(
     assert viterbi(forest, weights) is not None
 
 
-def test_what_is_too_long_is_refused(model: SmallModel, weights: Weights) -> None:
+def test_a_sentence_that_is_too_long_is_refused(model: SmallModel, weights: Weights) -> None:
     with pytest.raises(InputError, match=r"sentence 9: 10001 words.*at most 10000; split"):
         model.decoder(PhraseOptions()).forest(Sentence(("d",) * 10_001, "9"), weights)
     with pytest.raises(InputError, match=r"^2001 words.*without a distortion limit"):
         model.decoder().forest(["d"] * 2001, weights)
 
 
-def test_thresholds_drop_what_is_worse(model: SmallModel, weights: Weights) -> None:
+def test_the_threshold_drops_worse_hypotheses(model: SmallModel, weights: Weights) -> None:
     wide = model.decoder().forest("d e u d e", weights)
     narrow = model.decoder(replace(EXACT, threshold=0.01)).forest("d e u d e", weights)
     assert narrow.nodes < wide.nodes
     assert viterbi(narrow, weights) is not None
 
 
-# -- what it refuses --
+# -- refused input --
 
 
 @pytest.mark.parametrize(
@@ -309,12 +309,12 @@ def test_thresholds_drop_what_is_worse(model: SmallModel, weights: Weights) -> N
         ([(0, 1, "d"), (1, 2, "b")], "no phrase pair 'd' -> 'd'"),
     ],
 )
-def test_what_is_no_derivation(model: SmallModel, phrases: list, message: str) -> None:
+def test_malformed_derivations_are_refused(model: SmallModel, phrases: list, message: str) -> None:
     with pytest.raises(InputError, match=message):
         model.decoder().score_derivation("d e", phrases)
 
 
-def test_features_need_names_of_their_own(model: SmallModel) -> None:
+def test_features_need_distinct_names(model: SmallModel) -> None:
     with pytest.raises(InputError, match=r"two features of the model are called 'p\(f\|e\)'"):
         PhraseDecoder(model.rules, {"p(f|e)": model.lm})
     with pytest.raises(OptionError, match="wrods"):
@@ -376,7 +376,7 @@ def test_features_are_named_on_demand() -> None:
             later.name_features(sentence, derivation, half)
             for id in ids[::2]:
                 assert later.names.name(id) == named.names.name(id) is not None
-    # Parts of derivations, too.
+    # Also parts of derivations.
     forest = later.decode(Request("e d f u d", weights, named=False)).forest
     for node in range(1, forest.nodes):
         part = viterbi(forest, weights, roots=[node])

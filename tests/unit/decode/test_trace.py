@@ -1,4 +1,4 @@
-"""Which source words the edges of a derivation translate, in phrase forests and in trees."""
+"""The source and target words of a derivation's edges, in phrase forests and in trees."""
 
 from __future__ import annotations
 
@@ -42,40 +42,40 @@ def tree_forest() -> Forest:
 def test_phrases_from_left_to_right() -> None:
     best = viterbi(phrase_forest(), Weights({"lm": 1.0}))
     assert best is not None
-    found = phrase_uses(best)
-    assert segmentation(found) == "2=0 0-1=1-3"
-    assert [use.source for use in found] == [(), (2,), (0, 1), ()]
+    uses = phrase_uses(best)
+    assert segmentation(uses) == "2=0 0-1=1-3"
+    assert [use.source for use in uses] == [(), (2,), (0, 1), ()]
     links = {5: [(0, 0), (1, 2)]}
-    assert word_alignment(found, links.__getitem__) == [(0, 1), (1, 3), (2, 0)]
+    assert word_alignment(uses, links.__getitem__) == [(0, 1), (1, 3), (2, 0)]
 
 
 @pytest.mark.engine
 def test_tree() -> None:
     best = viterbi(tree_forest(), Weights())
     assert best is not None
-    found = tree_uses(best)
+    uses = tree_uses(best)
     assert best.text == "D ( A C"
-    top = found[1]
+    top = uses[1]
     assert (top.symbol, top.span, top.source, top.gaps) == ("S", (0, 4), (0, 2), ((1, 2), (3, 4)))
     assert (top.places, top.begin, top.end) == ((2,), 0, 4)
-    assert [use.depth for use in found] == [0, 1, 2, 2]
+    assert [use.depth for use in uses] == [0, 1, 2, 2]
     # Symbols of the rule: a [1] b [2] and [2] A [1].
-    assert word_alignment(found, {9: [(0, 1), (1, 2), (2, 1)]}.__getitem__) == [
+    assert word_alignment(uses, {9: [(0, 1), (1, 2), (2, 1)]}.__getitem__) == [
         (0, 2),
         (1, 3),
         (2, 2),
     ]
-    assert bracketed(found) == "(S (X D -LRB-) A (X C))"
+    assert bracketed(uses) == "(S (X D -LRB-) A (X C))"
 
 
 @pytest.mark.engine
-def test_a_tree_without_branches_is_no_phrase_derivation() -> None:
+def test_a_tree_without_branches_is_not_a_phrase_derivation() -> None:
     builder = ForestBuilder()
     below, top = builder.node(span=(0, 1), symbol="X"), builder.node(span=(0, 2), symbol="S")
     builder.edge(below, (), ["A"])
     builder.edge(top, [below], [0, "B"])
     best = viterbi(builder.finish(top), Weights())
     assert best is not None
-    found = tree_uses(best)
-    assert [use.symbol for use in found] == ["S", "X"]
-    assert bracketed(found) == "(S (X A) B)"
+    uses = tree_uses(best)
+    assert [use.symbol for use in uses] == ["S", "X"]
+    assert bracketed(uses) == "(S (X A) B)"

@@ -1,4 +1,4 @@
-"""What the engine is told of dense features."""
+"""Names and units of dense features."""
 
 from __future__ import annotations
 

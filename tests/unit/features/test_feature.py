@@ -1,4 +1,4 @@
-"""Templates written in Python: what they see, and what goes wrong."""
+"""Templates written in Python: their input, and their errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def decode(feature: Feature, words: str = "d e") -> None:
     SmallModel(PAIRS, templates=(feature,)).decoder().forest(words, Weights())
 
 
-def test_what_a_template_sees() -> None:
+def test_the_input_of_a_template() -> None:
     seen: list[RuleUse] = []
     decode(Recorder(seen))
     uses = {use.span: use for use in seen}
@@ -73,7 +73,7 @@ def test_an_error_in_a_template_is_shown() -> None:
 
 
 @pytest.mark.parametrize("result", ["ab", [("a",)], [("a", "b")], [(1, 2.0)], 3])
-def test_what_is_no_list_of_features(result: object) -> None:
+def test_malformed_results_are_refused(result: object) -> None:
     with pytest.raises(TypeError):
         decode(Recorder([], result))
 
@@ -99,8 +99,8 @@ def test_options_are_checked() -> None:
         make_feature("phrase-lenght")
 
 
-def test_a_decoder_that_its_feature_knows_is_collected() -> None:
-    """As in a script, where both are global: the engine between them must not keep them alive."""
+def test_a_decoder_that_its_feature_refers_to_is_collected() -> None:
+    """As in a script, where both are global: the engine must not keep them alive."""
     known: list[Any] = []
     feature = Recorder(known)
     decoder = SmallModel(PAIRS, templates=(feature,)).decoder()
@@ -113,7 +113,7 @@ def test_a_decoder_that_its_feature_knows_is_collected() -> None:
     assert gone() is None
 
 
-def test_every_template_of_the_engine_has_a_python_half() -> None:
+def test_every_template_of_the_engine_has_a_python_class() -> None:
     components = {name: registry.get("feature", name) for name in registry.names("feature")}
     engine = [name for name, cls in components.items() if issubclass(cls, EngineFeature)]
     assert engine == engine_templates()

@@ -1,4 +1,4 @@
-"""Features of two rules in a row, and of a rule with the words before it."""
+"""Features of two successive rules, and of a rule with the words before it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model_with(name: str, **options: object) -> SmallModel:
 
 
 def rules_of(sentence: str, derivation: Derivation) -> list[tuple[str | None, tuple[str, ...]]]:
-    """Its rules as text, None for words passed through, with their target words."""
+    """Return its rules as text (None for copied words) with their target words."""
     numbers = [
         int(derivation.forest.rules[edge])
         for edge in reversed(derivation.edges.tolist())
@@ -61,7 +61,7 @@ def test_rule_bigrams_of_phrases() -> None:
 
 
 def test_rule_bigrams_are_search_state() -> None:
-    """A weight on a pair of rules changes which one is best, whatever was recombined."""
+    """A weight on a pair of rules changes the best derivation despite recombination."""
     model = model_with("rule-bigrams")
     decoder, weights = model.decoder(OPTIONS), random_weights(1, model)
     forest = decoder.forest("d e f", weights)
@@ -86,11 +86,11 @@ def test_rule_bigrams_of_gaps() -> None:
     seen = False
     for sentence in SENTENCES:
         for derivation in kbest(decoder.forest(sentence, weights), weights, 40):
-            found = named_by(derivation.features, decoder)
-            ids = fired_by(found, "rule-id")
-            pairs = fired_by(found, "rule-bigrams")
+            features = named_by(derivation.features, decoder)
+            ids = fired_by(features, "rule-id")
+            pairs = fired_by(features, "rule-bigrams")
             gaps = sum(rule.split("|")[0].count("[") * n for rule, n in ids.items())
-            # Every gap is filled by a rule or by a word passed through.
+            # Every gap is filled by a rule or by a copied word.
             assert sum(pairs.values()) <= gaps
             if "neu" not in sentence:
                 assert sum(pairs.values()) == gaps
@@ -129,7 +129,7 @@ def test_rule_history(levels: str | None) -> None:
             assert fired_by(named(derivation.features, decoder), "rule-history") == expected
 
 
-def test_what_can_be_mended() -> None:
+def test_errors_with_remedies() -> None:
     with pytest.raises(OptionError, match="from left to right"):
         SmallHiero().decoder([make_feature("rule-history")])
     with pytest.raises(OptionError, match="levels=cx"):

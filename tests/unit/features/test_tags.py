@@ -1,4 +1,4 @@
-"""Tags of source words reach the templates that look at them: by a tagger, or given."""
+"""Tags of source words, from a tagger or given, for the templates that use them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ LISTS = WordLists(classes=WordClasses(tagger=True))
 
 
 class Numbers(Tagger):
-    """Each word's place in its sentence, from the end: no two words have the same tag."""
+    """Tags each word with its position from the end of the sentence: all tags differ."""
 
     def __init__(self) -> None:
         super().__init__("en", {})
-        self.asked: list[str] = []
+        self.calls: list[str] = []
 
     def tag(self, words: Sequence[str]) -> list[str]:
-        self.asked.append(" ".join(words))
+        self.calls.append(" ".join(words))
         return [f"{word}{len(words) - i}" for i, word in enumerate(words)]
 
 
 class Tagged(PythonFeature):
-    """The tags of the words that a rule covers."""
+    """Fires the tags of the words that a rule covers."""
 
     label = "tagged"
     needs_tags = True
@@ -70,18 +70,18 @@ def fired(decoder: PhraseDecoder, text: str | Sentence, label: str) -> set[str]:
 def test_a_feature_has_the_tag_of_the_word_in_its_sentence(tmp_path: object) -> None:
     tagger = Numbers()
     decoder = phrase_decoder([WordEdges(levels="t"), Tagged()], tagger)
-    found = fired(decoder, "d e d", "word-edges")
-    assert {"sp.t+s0.t|<s>|d3", "sp.t+s0.t|d3|e2", "sp.t+s0.t|e2|d1"} <= found
-    assert "s1.t+sn.t|d1|</s>" in found
+    features = fired(decoder, "d e d", "word-edges")
+    assert {"sp.t+s0.t|<s>|d3", "sp.t+s0.t|d3|e2", "sp.t+s0.t|e2|d1"} <= features
+    assert "s1.t+sn.t|d1|</s>" in features
     assert fired(decoder, "d e d", "tagged") == {"d3", "e2", "d1"}
-    # Tags that came with the sentence are taken; the target side has no tags here.
+    # The sentence's own tags are used; the target side has no tags here.
     given = Sentence(("d", "e"), tags=("N", "V"))
     assert fired(decoder, given, "tagged") == {"N", "V"}
-    assert tagger.asked == ["d e d"]
-    assert not any("t0" in name or "t1" in name for name in found)
+    assert tagger.calls == ["d e d"]
+    assert not any("t0" in name or "t1" in name for name in features)
 
 
-def test_hierarchical_search_asks_too() -> None:
+def test_hierarchical_search_uses_the_tagger() -> None:
     small = SmallHiero()
     tagger = Numbers()
     decoder = HieroDecoder(
@@ -95,27 +95,27 @@ def test_hierarchical_search_asks_too() -> None:
         names = fired_by(named_by(best.features, decoder), "tagged")
         assert "_".join(names).split("_") != []
         assert set("_".join(names).split("_")) == {"d2", "e1"}
-    assert tagger.asked == ["d e"]
+    assert tagger.calls == ["d e"]
 
 
 @pytest.mark.parametrize("make", [phrase_decoder])
-def test_nobody_is_asked_for_tags_that_no_template_wants(
+def test_the_tagger_is_not_loaded_if_no_template_uses_tags(
     make: Callable[[Iterable[Feature], Tagger], Decoder],
 ) -> None:
     tagger = Numbers()
     decoder = make([WordEdges(levels="wcy")], tagger)
     assert decoder.tagger is None
     decoder.forest("d e", random_weights(1, SmallModel(PAIRS)))
-    assert tagger.asked == []
+    assert tagger.calls == []
 
 
-def test_a_prefix_knows_what_follows() -> None:
+def test_a_prefix_keeps_the_words_that_follow() -> None:
     decoder = phrase_decoder([Tagged(), WordEdges(levels="wt")], Numbers())
     part = decoder.tagged("d e d").prefix(2)
     assert (part.words, part.after, part.tags) == (("d", "e"), ("d",), ("d3", "e2", "d1"))
-    found = fired(decoder, part, "word-edges")
-    assert {"s1.t+sn.t|e2|d1", "s1.w+sn.w|e|d"} <= found
-    assert not any("</s>" in name for name in found)
+    features = fired(decoder, part, "word-edges")
+    assert {"s1.t+sn.t|e2|d1", "s1.w+sn.w|e|d"} <= features
+    assert not any("</s>" in name for name in features)
     assert fired(decoder, part, "tagged") == {"d3", "e2"}, "it is not translated"
     # The reference lacks the last word: the gold derivations are of the first two.
     decoded = gold(decoder, "d e x", "a b y", prefixes=1)
@@ -138,7 +138,7 @@ def test_derivations_are_scored_and_named_with_tags() -> None:
     assert set(fired_by(named(best.features, quiet), "tagged")) == {"d2", "e1"}
 
 
-def test_as_many_tags_as_words() -> None:
+def test_the_number_of_tags_must_match() -> None:
     with pytest.raises(InputError, match=r"'7': 1 tags for 2 words"):
         Sentence(("d", "e"), "7", tags=("N",))
     sentence = Sentence(("d", "e"), tags=("N", "V"))

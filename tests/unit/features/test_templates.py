@@ -51,9 +51,9 @@ def test_hierarchical_search(
     seen: Counter[str] = Counter()
     for sentence in SENTENCES:
         for derivation in kbest(decoder.forest(sentence, weights), weights, 50):
-            found = named_by(derivation.features, decoder)
-            assert fired_by(found, name) == pytest.approx(fired_by(found, "defined"))
-            seen.update(fired_by(found, name).keys())
+            features = named_by(derivation.features, decoder)
+            assert fired_by(features, name) == pytest.approx(fired_by(features, "defined"))
+            seen.update(fired_by(features, name).keys())
     assert len(seen) >= 2 or name in ("insertion", "deletion")
     assert seen
 
@@ -69,9 +69,9 @@ def test_phrase_search(
         decoder, weights = model.decoder(OPTIONS), random_weights(seed, model)
         for sentence in SENTENCES:
             for derivation in kbest(decoder.forest(sentence, weights), weights, 20):
-                found = named(derivation.features, decoder)
-                assert fired_by(found, name) == pytest.approx(fired_by(found, "defined"))
-                fired |= fired_by(found, name).keys()
+                features = named(derivation.features, decoder)
+                assert fired_by(features, name) == pytest.approx(fired_by(features, "defined"))
+                fired |= fired_by(features, name).keys()
     assert bool(fired) == (name != "structural-distortion") or name in ("insertion", "deletion")
 
 
@@ -84,14 +84,14 @@ def test_target_bigrams(size: int, hiero: SmallHiero) -> None:
     phrase, phrase_weights = model.decoder(OPTIONS), random_weights(1, model)
     for sentence in ["", *SENTENCES]:
         for derivation in kbest(decoder.forest(sentence, weights), weights, 30):
-            found = fired_by(named_by(derivation.features, decoder), "target-bigrams")
-            assert found == bigrams(derivation, known)
+            fired = fired_by(named_by(derivation.features, decoder), "target-bigrams")
+            assert fired == bigrams(derivation, known)
         for derivation in kbest(phrase.forest(sentence, phrase_weights), phrase_weights, 30):
-            found = fired_by(named(derivation.features, phrase), "target-bigrams")
-            assert found == bigrams(derivation, known)
+            fired = fired_by(named(derivation.features, phrase), "target-bigrams")
+            assert fired == bigrams(derivation, known)
 
 
-def test_all_templates_at_once_change_nothing_of_each(hiero: SmallHiero) -> None:
+def test_templates_do_not_influence_each_other(hiero: SmallHiero) -> None:
     names = [*dict.fromkeys(name for name, _, _ in DEFINITIONS), "target-bigrams"]
     features = [make_feature(name, {"size": 0} if name in SIZED else {}) for name in names]
     weights = hiero.weights()
@@ -100,15 +100,15 @@ def test_all_templates_at_once_change_nothing_of_each(hiero: SmallHiero) -> None
         tuple(d.edges.tolist()): named_by(d.features, together)
         for d in kbest(together.forest("e d f u d", weights), weights, 20)
     }
-    assert all(fired_by(found, name) for found in all_of.values() for name in ("rule-id",))
+    assert all(fired_by(features, name) for features in all_of.values() for name in ("rule-id",))
     for name, feature in zip(names, features, strict=True):
         if name == "target-bigrams":  # splits states
             continue
         alone = hiero.decoder([feature, features[-1]])
         for derivation in kbest(alone.forest("e d f u d", weights), weights, 20):
-            found = named_by(derivation.features, alone)
+            features = named_by(derivation.features, alone)
             other = all_of[tuple(derivation.edges.tolist())]
-            assert fired_by(found, name) == fired_by(other, name)
+            assert fired_by(features, name) == fired_by(other, name)
 
 
 SIZED = ("word-context", "insertion", "deletion")
@@ -169,7 +169,7 @@ def test_lists_are_written_and_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line", ["pairs\t1\ta", "source\tx\ta", "words\t1\ta", "", "source\t1\ta\tb"]
 )
-def test_a_file_that_is_no_list(tmp_path: Path, line: str) -> None:
+def test_a_malformed_file_of_lists(tmp_path: Path, line: str) -> None:
     path = tmp_path / "lists"
     path.write_text(f"limit\t5\nsource\t1\ta\n{line}\n")
     with pytest.raises(InputError, match=r"lists:3: .*hopefear train"):
@@ -177,7 +177,7 @@ def test_a_file_that_is_no_list(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize("name", SIZED)
-def test_what_needs_lists_says_so(name: str, hiero: SmallHiero) -> None:
+def test_templates_without_their_lists_are_an_error(name: str, hiero: SmallHiero) -> None:
     with pytest.raises(InputError, match=rf"no word lists.*{name}"):
         make_feature(name).make(WordLists())
     with pytest.raises(InputError, match=r"2 entries.*--list-size"):

@@ -1,4 +1,4 @@
-"""WordEdges: its list of combinations, what can be wrong with one, and the types of words."""
+"""WordEdges: the built-in list, malformed combinations, word classes, and types of words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hopefear.features.word_lists import WordLists
 CLUSTERED = SideClasses({"a": "01"}, {})
 
 
-def test_the_list_is_within_the_budget() -> None:
+def test_the_built_in_list_is_within_the_budget() -> None:
     given = list(combinations())
     assert len(set(given)) == len(given)
     assert 50 <= len(given) <= 150
@@ -30,7 +30,7 @@ def test_the_list_is_within_the_budget() -> None:
         parse_combination(text)
         spent = [BUDGETS[part.split(".")[1]] for part in text.split("+") if part != "len"]
         assert sum(spent) <= 10
-    # Every edge at every level it has.
+    # Every edge at each of its levels.
     used = {part for text in given for part in text.split("+")}
     assert {f"{edge}.{level}" for edge in EDGES[:-1] for level in "wb6t"} <= used
     assert {"s0.c", "s0.y", "s0.4", "t0.4", "len"} <= used
@@ -39,21 +39,21 @@ def test_the_list_is_within_the_budget() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("s2.w", "'s2.w' is no edge"),
-        ("s0", "'s0' is no edge with a level"),
-        ("len.w", "'len.w' is no edge"),
+        ("s2.w", "'s2.w' is not an edge"),
+        ("s0", "'s0' is not an edge with a level"),
+        ("len.w", "'len.w' is not an edge"),
         ("t0.c", "source words only"),
         ("s0.w+s0.b", "an edge twice"),
-        ("", "is no edge"),
+        ("", "is not an edge"),
     ],
 )
-def test_wrong_combinations(text: str, message: str) -> None:
+def test_malformed_combinations(text: str, message: str) -> None:
     with pytest.raises(OptionError) as caught:
         parse_combination(text)
     assert message in str(caught.value)
 
 
-def test_a_list_of_ones_own(tmp_path: Path) -> None:
+def test_a_list_in_the_options(tmp_path: Path) -> None:
     path = tmp_path / "mine"
     path.write_text("# mine\ns0.w+t0.w\n\nlen+s1.b\ns0.w+t0.w\n", encoding="utf-8")
     feature = make_feature("word-edges", {"file": str(path)})
@@ -72,7 +72,7 @@ def test_a_list_of_ones_own(tmp_path: Path) -> None:
         WordEdges(levels="q").combinations()
 
 
-def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
+def test_the_content_of_a_file_replaces_its_name(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("s0.w+t0.w\n", encoding="utf-8")
     given = {"file": "mine", "levels": "wb"}
     expected = {"list": ["s0.w+t0.w"], "levels": "wb"}
@@ -87,7 +87,7 @@ def test_a_file_is_read_when_it_is_named(tmp_path: Path) -> None:
         parse_templates([text + ":list=len+s1.b"], {})
 
 
-def test_a_smaller_budget_takes_less_of_the_usual_list() -> None:
+def test_a_smaller_budget_selects_fewer_combinations() -> None:
     cheap = WordEdges(budget=4).combinations()
     assert cheap
     assert "s0.6+t0.6" in cheap
@@ -100,15 +100,15 @@ def test_a_smaller_budget_takes_less_of_the_usual_list() -> None:
         WordEdges(levels="w", budget=4).combinations()
 
 
-def test_a_model_without_clusters_is_named() -> None:
+def test_a_model_without_clusters_is_an_error() -> None:
     lists = WordLists(classes=WordClasses(CLUSTERED, place="model"))
     with pytest.raises(InputError, match=r"model: has no target clusters.*--clusters 200"):
         WordEdges().make(lists)
     WordEdges(levels="wcy").make(lists)
-    # Tags are left out where there are none.
+    # Combinations with tags do not fire in a model without tags.
     lists = WordLists(classes=WordClasses(CLUSTERED, CLUSTERED, place="model"))
     WordEdges().make(lists)
-    # But not where they were asked for.
+    # They are an error if tags were requested.
     for asking in (WordEdges(levels="t"), WordEdges(list_=["s0.w+t0.w", "t0.t"])):
         with pytest.raises(InputError, match=r"^model: has no (source|target) tags"):
             asking.make(lists)
@@ -116,7 +116,7 @@ def test_a_model_without_clusters_is_named() -> None:
     WordEdges(levels="t").make(WordLists(classes=tagger))
 
 
-def test_classes_come_back(tmp_path: Path) -> None:
+def test_classes_are_saved_and_loaded(tmp_path: Path) -> None:
     classes = WordClasses(
         SideClasses({"a": "01", "č": "1"}, {"b": "N"}), SideClasses({"x": "0"}, {"x": "V"})
     )
@@ -129,7 +129,7 @@ def test_classes_come_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["a N\n", "a\t\n", "a\tN M\n", "a\tN\na\tV\n", ""])
-def test_wrong_lexicons(tmp_path: Path, text: str) -> None:
+def test_malformed_lexicons(tmp_path: Path, text: str) -> None:
     path = tmp_path / "lexicon"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="lexicon"):

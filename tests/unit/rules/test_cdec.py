@@ -1,4 +1,4 @@
-"""cdec's grammars: every way to write a rule, what is kept, and what is refused with its place."""
+"""cdec's grammars: all forms of rules, features, and malformed lines with their places."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def test_features(tmp_path: Path) -> None:
         "[X] ||| a ||| b ||| 0.5 A=1 +0.25 x=y=7",
     )
     assert table.columns == ("PhraseModel_0", "A", "PhraseModel_1", "B", "x=y")
-    first, second, third = table.lookup(["a"])  # as they came; the same rule twice is two rules
+    first, second, third = table.lookup(["a"])  # in the order of the file; duplicates are kept
     assert first.scores == (0.5, 1, 0.25, 0, 0)
     assert second.scores == (0, 2, 0, 3, 0)
     assert third.scores == (0.5, 1, 0.25, 0, 7)
     assert first.target == third.target
 
 
-def test_rare_features_are_no_columns(tmp_path: Path) -> None:
+def test_rare_features_become_sparse_scores(tmp_path: Path) -> None:
     lines = [f"[X] ||| w{i} ||| v{i} ||| A={i} rule{i % 50}=0.5 odd=-1" for i in range(200)]
     table = grammar(tmp_path, *lines)
     assert table.columns == ("A", "odd")
@@ -151,19 +151,19 @@ def test_the_file_does_not_depend_on_memory(tmp_path: Path) -> None:
     assert list(RuleTable.open(tmp_path / "r")) == list(read_grammar(tmp_path / "g"))
 
 
-def test_threads_read_grammars_at_once(tmp_path: Path) -> None:
+def test_threads_may_read_grammars_concurrently(tmp_path: Path) -> None:
     table = grammar(tmp_path, *(f"[X] ||| w{i} ||| v{i} ||| A={i}" for i in range(2000)))
     expected = list(table)
-    found: list[list[Rule]] = []
+    grammars: list[list[Rule]] = []
     threads = [
-        threading.Thread(target=lambda: found.append(list(read_grammar(tmp_path / "g.txt"))))
+        threading.Thread(target=lambda: grammars.append(list(read_grammar(tmp_path / "g.txt"))))
         for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [expected] * 4
+    assert grammars == [expected] * 4
 
 
 def test_words_that_look_like_something_else_survive_as_entities(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ GOOD = "[X] ||| a ||| b ||| A=1"
         ("[X] ||| " + "a " * 256 + "||| b", "the source side has more than 255 symbols"),
     ],
 )
-def test_faults_name_their_place(tmp_path: Path, line: str, message: str) -> None:
+def test_errors_name_their_place(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "g.txt"
     path.write_text(f"{GOOD}\n{line}\n")
     with pytest.raises(InputError) as raised:

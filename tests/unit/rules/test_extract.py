@@ -1,4 +1,4 @@
-"""Extraction on texts small enough to count by hand, and what must not change the result."""
+"""Extraction from texts small enough to count by hand; memory and threads change nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def by_pair(table: RuleTable) -> dict[tuple[str, str], Rule]:
     return {(" ".join(rule.source), " ".join(rule.target)): rule for rule in table}
 
 
-def test_unaligned_words_are_taken_on_both_sides(tmp_path: Path) -> None:
+def test_phrases_extend_over_unaligned_words_on_both_sides(tmp_path: Path) -> None:
     table = made(tmp_path, ["a b c"], ["x y z"], ["0-0 2-1"])
     assert set(by_pair(table)) == {
         ("a", "x"),
@@ -50,7 +50,7 @@ def test_unaligned_words_are_taken_on_both_sides(tmp_path: Path) -> None:
     }
 
 
-def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
+def test_directories_with_names_that_are_not_utf8(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"d\xff")
     folder.mkdir()
     assert len(made(folder, ["a b"], ["x y"], ["0-0 1-1"], tmp=folder)) == 3
@@ -88,13 +88,13 @@ def test_lexical_weights(tmp_path: Path) -> None:
     assert scores == pytest.approx([1 / 2, (1 + 1 / 2) / 2 * 1 / 2, 1, 1 / 2 * (1 / 2 + 1) / 2])
 
 
-def test_lexical_weights_of_phrases_that_say_far_too_much(tmp_path: Path) -> None:
-    """No double holds the product of a hundred small probabilities; its log is one like others."""
+def test_lexical_weights_of_very_long_phrases(tmp_path: Path) -> None:
+    """The product of a hundred small probabilities underflows a double; its log does not."""
     words = [[f"w{line}.{i}" for i in range(99)] for line in range(60)]
     target = [" ".join(["x", *line]) for line in words]
     table = made(tmp_path, ["a"] * 60, target, ["0-0"] * 60, max_length=100, limit=0)
     rule = by_pair(table)["a", target[7]]
-    # Every w is there once, and aligned to NULL.
+    # Every w occurs once, and is aligned to NULL.
     assert rule.scores[3] == pytest.approx(99 * math.log(1 / (99 * 60)))
     assert all(math.isfinite(score) for rule in table for score in rule.scores)
 
@@ -125,7 +125,7 @@ def test_the_limit_keeps_the_best(tmp_path: Path) -> None:
     everything = made(tmp_path, ["a"] * 7, targets, ["0-0"] * 7, limit=0)
     assert len(everything.lookup(["a"])) == 4
     rule = everything.lookup(["a"])[0]
-    assert rule.counts.source == 7  # what is left out still counts
+    assert rule.counts.source == 7  # dropped pairs still count
 
 
 def test_min_count(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_significance(tmp_path: Path) -> None:
 
 
 def test_significance_counts_sentences_with_the_phrase_aligned_or_not(tmp_path: Path) -> None:
-    # x is in every sentence, so meeting it proves nothing: p = 1.
+    # x is in every sentence, so every word cooccurs with it: p = 1.
     texts = (["a", "b", "c"], ["x", "x", "x"], ["0-0", "", ""])
     table = made(tmp_path, *texts, significance=Significance("0.001"))
     assert len(table) == 0
@@ -188,7 +188,7 @@ def test_memory_and_threads_do_not_change_a_byte(tmp_path: Path) -> None:
         outputs.append([(tmp_path / (name + ending)).read_bytes() for ending in ("", ".pt", ".rt")])
     assert all(output == outputs[0] for output in outputs)
     lines = outputs[0][1].splitlines()
-    assert lines == sorted(lines)  # as LC_ALL=C sort has them
+    assert lines == sorted(lines)  # in the order of LC_ALL=C sort
 
 
 def test_empty_lines_keep_the_numbers(tmp_path: Path) -> None:
@@ -257,9 +257,9 @@ def test_odd_bytes_name_their_place(tmp_path: Path) -> None:
 
 def test_bad_options(tmp_path: Path) -> None:
     files = write(tmp_path, ["a"], ["x"], ["0-0"])
-    with pytest.raises(OptionError, match="no directory"):
+    with pytest.raises(OptionError, match="not a directory"):
         extract(*files, tmp_path / "rules.bin", PhraseExtractOptions(tmp=tmp_path / "none"))
-    with pytest.raises(OptionError, match="no reordering table"):
+    with pytest.raises(OptionError, match="no orientation scores"):
         extract(
             *files,
             tmp_path / "rules.bin",

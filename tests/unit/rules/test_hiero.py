@@ -1,4 +1,4 @@
-"""Hierarchical rules of sentences small enough to list, their scores, and what changes nothing."""
+"""Hierarchical rules of small sentences, and their scores; memory and threads change nothing."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def by_pair(table: RuleTable) -> dict[tuple[str, str], Rule]:
 
 def pairs(text: str, other: str, points: str, **options: object) -> dict[tuple[str, str], float]:
     alignment = [(int(f), int(e)) for f, e in (point.split("-") for point in points.split())]
-    found: dict[tuple[str, str], float] = {}
+    counts: dict[tuple[str, str], float] = {}
     for rule in rules_of(text.split(), other.split(), alignment, HieroExtractOptions(**options)):
         key = " ".join(rule.source), " ".join(rule.target)
-        found[key] = found.get(key, 0) + rule.weight
-    return found
+        counts[key] = counts.get(key, 0) + rule.weight
+    return counts
 
 
-def test_phrases_inside_become_nonterminals() -> None:
+def test_inner_phrases_become_nonterminals() -> None:
     assert pairs("a b", "y x", "0-1 1-0") == pytest.approx(
         {
             ("a", "x"): 1,
             ("b", "y"): 1,
-            # The phrase of both shares its count with what is left when one of them is cut out.
+            # "a b" shares its count with the rules in which one word is a gap.
             ("a b", "y x"): 1 / 3,
             ("[X,1] b", "y [X,1]"): 1 / 3,
             ("a [X,1]", "[X,1] x"): 1 / 3,
@@ -58,7 +58,7 @@ def test_phrases_inside_become_nonterminals() -> None:
     assert pairs("a b", "y x", "0-1 1-0", counting="whole")["a b", "y x"] == 1
 
 
-def test_two_nonterminals_are_no_neighbours() -> None:
+def test_two_nonterminals_are_not_adjacent() -> None:
     rules = pairs("a b c", "x y z", "0-2 1-1 2-0")
     assert ("[X,1] b [X,2]", "[X,2] y [X,1]") in rules
     assert ("[X,1] [X,2] c", "x [X,2] [X,1]") not in rules
@@ -120,7 +120,7 @@ def test_scores_and_counts(tmp_path: Path) -> None:
     assert scores == pytest.approx(
         {
             "p(f|e)": 0,
-            "lex(f|e)": 0,  # x comes from a alone
+            "lex(f|e)": 0,  # x is linked to a only
             "p(e|f)": math.log(1 / 2),
             "lex(e|f)": math.log(2 / 3),  # a is x twice, z once
             "count(f)": math.log(1 + 2),
@@ -181,7 +181,7 @@ def test_bytes_do_not_depend_on_memory_or_threads(tmp_path: Path) -> None:
     assert tables[0] == tables[1] == tables[2]
 
 
-def test_options_of_the_other_system_are_refused() -> None:
+def test_options_of_other_systems_are_refused() -> None:
     with pytest.raises(OptionError, match="--max-length is an option of phrase rules"):
         SystemExtractOptions(system="hiero", max_length=5)
     with pytest.raises(OptionError, match="--boundaries is an option of hiero rules"):

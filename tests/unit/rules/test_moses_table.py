@@ -1,4 +1,4 @@
-"""Moses's text tables: in, out, and what is wrong with them."""
+"""Moses's text tables: import, export, and malformed files."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def test_import(tmp_path: Path) -> None:
     )
     assert best.counts == (6, 4, 3)
     assert best.sentence is None
-    assert other.scores[4:] == (0,) * 6  # as Moses without an entry
+    assert other.scores[4:] == (0,) * 6  # as in Moses without an entry
     assert table.lookup(["la", "maison"])[0].alignment == ((0, 0), (1, 1))
 
 
-def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
+def test_directories_with_names_that_are_not_utf8(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"d\xff")
     folder.mkdir()
     (folder / "pt").write_text(PHRASES)
@@ -56,14 +56,14 @@ def test_folders_whose_names_are_no_utf8(tmp_path: Path) -> None:
     assert len(RuleTable.open(folder / "rules.bin")) == 3
 
 
-def test_what_comes_out_is_what_went_in(tmp_path: Path) -> None:
+def test_export_restores_the_imported_text(tmp_path: Path) -> None:
     (tmp_path / "pt").write_text("".join(sorted(PHRASES.splitlines(keepends=True))))
     (tmp_path / "rt").write_text("".join(sorted(REORDERING.splitlines(keepends=True))))
     read_table(tmp_path / "pt", output=tmp_path / "rules.bin")
     write_table(RuleTable.open(tmp_path / "rules.bin"), tmp_path / "out.gz")
     lines = gzip.decompress((tmp_path / "out.gz").read_bytes()).decode().splitlines()
     assert sorted(lines) == sorted(PHRASES.splitlines())
-    assert lines[0].startswith("la maison")  # longer sources before their beginning
+    assert lines[0].startswith("la maison")  # a source side follows those that it is a prefix of
     with pytest.raises(OptionError, match="no reordering scores"):
         write_table(RuleTable.open(tmp_path / "rules.bin"), tmp_path / "o", tmp_path / "r")
 
@@ -81,7 +81,7 @@ def test_names_limits_and_fewer_fields(tmp_path: Path) -> None:
     assert RuleTable.open(output).lookup(["a"])[1].scores[1] == -100
     with pytest.raises(InputError, match="2 scores, but 1 names"):
         read_table(tmp_path / "pt", output=output, columns=["TM_0"])
-    with pytest.raises(OptionError, match="no name of a feature"):
+    with pytest.raises(OptionError, match="not a feature name"):
         read_table(tmp_path / "pt", output=output, columns=["TM 0", "TM_1"])
 
 

@@ -1,4 +1,4 @@
-"""The rule table as Python sees it, and files that are none."""
+"""The Python interface of the rule table, and damaged files."""
 
 from __future__ import annotations
 

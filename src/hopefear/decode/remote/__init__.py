@@ -1,1 +1,1 @@
-"""Decoders in other processes: any command line, and learners' stream protocol."""
+"""Decoders in other processes: any command line, or a decoder with Mr. MIRA's protocol."""

@@ -1,20 +1,22 @@
-"""Any decoder with a command line: it gets weights and input, and gives an n-best list.
+"""Decoding with any command that takes weights and sentences and writes an n-best list.
 
     options = ExternalOptions(command="moses -f {config} -i {input} -n-best-list {nbest} {k}",
                               config=Path("moses.ini"))
     forests = ExternalDecoder(options).forests(sentences, weights)
 
-The command runs in a shell, once for all sentences of a call, in the current directory. In it stand
+The command runs in a shell, once for all sentences of a call, in the current directory. It has
+placeholders:
 
     {weights}   a file with all weights, `name<TAB>value` lines (weights_format: or a blank)
     {config}    a copy of a moses.ini (option `config`) with the new weights (moses_ini.py)
-    {input}     a file with one sentence per line; without it they come on standard input
-    {nbest}     the file to write; without it the list is read from standard output
-    {k} {threads}   numbers
+    {input}     a file with one sentence per line; without it, standard input has the sentences
+    {nbest}     the file to write; without it, the list is read from standard output
+    {k}         the option `k`
+    {threads}   the number of threads
 
-Out come forests with one node and one edge per entry, in the order of the sentences; features have
-the names that `forest.io.nbest` gives them. A decoder that dies, says nothing for `timeout`
-seconds, or answers nonsense is an `InputError` with its last line.
+Returns forests with one node and one edge per entry, in the order of the sentences; features have
+the names that `forest.io.nbest` gives them. If the command fails, writes nothing for `timeout`
+seconds, or writes a malformed list, this is an `InputError` with its last line.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ from hopefear.decode.contract import Decoded, Decoder, Request, Sentence
 from hopefear.decode.remote.moses_ini import MosesIni
 from hopefear.decode.remote.process import (
     WeightsFormat,
-    filled,
-    how_it_ended,
+    describe_exit,
+    fill,
     kill,
     last_line,
     placeholders,
@@ -47,24 +49,26 @@ from hopefear.forest.forest import ForestBuilder, Vocabulary
 from hopefear.forest.io.nbest import Format, read_nbest
 
 PLACEHOLDERS = ("weights", "config", "input", "nbest", "k", "threads")
-_LOOK_EVERY = 0.2  # seconds between looks at what a decoder has written
+_POLL_INTERVAL = 0.2  # seconds between checks of the sizes of the files that a decoder writes
 
 
 @dataclass(kw_only=True)
 class ExternalOptions:
-    """How to call a decoder."""
+    """How to call an external decoder."""
 
     command: str = option(
         help="command line with {weights} or {config}, and {input}, {nbest}, {k}, {threads}"
     )
-    format: Format = option("moses", help="of the n-best list")
-    k: int = option(100, min=1, help="the number that {k} stands for")
-    config: Path | None = option(None, help="the moses.ini of which {config} is a copy")
+    format: Format = option("moses", help="format of the n-best list")
+    k: int = option(100, min=1, help="value of {k}, the size of an n-best list")
+    config: Path | None = option(
+        None, help="moses.ini whose copy with the current weights is {config}"
+    )
     weights_format: WeightsFormat = option(
-        "tab", help="what separates name and value in {weights}; cdec and Moses want a blank"
+        "tab", help="separator of name and value in {weights}; cdec and Moses need blank"
     )
     timeout: float = option(
-        1800, min=0, help="seconds of silence after which it is taken for hung; 0: never"
+        1800, min=0, help="seconds without output after which the decoder is stopped; 0: never"
     )
     allow_missing: bool = option(False, help="accept that some sentences have no translation")
 
@@ -72,13 +76,13 @@ class ExternalOptions:
         used = placeholders(self.command, PLACEHOLDERS)
         if not used & {"weights", "config"}:
             raise OptionError(
-                f"decoder {self.command!r}: neither {{weights}} nor {{config}} is in it; "
-                "without one of them it never sees the weights"
+                f"decoder {self.command!r}: the command has neither {{weights}} nor {{config}}; "
+                "write one of them where the decoder takes its weights"
             )
         if "config" in used and self.config is None:
             raise OptionError(
-                f"decoder {self.command!r}: {{config}} needs the moses.ini that it is a copy of; "
-                "give it as config"
+                f"decoder {self.command!r}: {{config}} needs the moses.ini to copy; give it as "
+                "config"
             )
         if "config" not in used and self.config is not None:
             raise OptionError(
@@ -88,7 +92,7 @@ class ExternalOptions:
 
 
 class ExternalDecoder(Decoder):
-    """A decoder in another process."""
+    """A decoder that runs a command for each batch of sentences; see the module."""
 
     options_class = ExternalOptions
     can = frozenset({"grammar"})
@@ -102,27 +106,27 @@ class ExternalDecoder(Decoder):
 
     @property
     def dense(self) -> list[str]:
-        """The features that the moses.ini has; without one none is known beforehand."""
+        """The features in the moses.ini; empty without one."""
         return [] if self._ini is None else list(self._ini.weights)
 
     def start_weights(self) -> Weights:
-        """Those of the moses.ini; without one there are none."""
+        """Return the weights of the moses.ini; none without one."""
         return Weights({} if self._ini is None else self._ini.weights, names=self.names)
 
     def answer(self, request: Request) -> Decoded:
         return next(self.decode_all([request]))
 
     def decode_all(self, requests: Iterable[Request], *, threads: int = 1) -> Iterator[Decoded]:
-        """One run of the command for all requests, with the weights that they share."""
-        every = list(requests)
-        if not every:
+        """Answer all requests, which must share their weights, in one run of the command."""
+        requests = list(requests)
+        if not requests:
             return
-        weights = every[0].weights
-        for request in every:
+        weights = requests[0].weights
+        for request in requests:
             self.check(request)
             if request.weights is not weights:
                 raise ValueError("one run of a decoder has one set of weights")
-        lines = [self._line(i, Sentence.of(request.sentence)) for i, request in enumerate(every)]
+        lines = [self._line(i, Sentence.of(request.sentence)) for i, request in enumerate(requests)]
         with tempfile.TemporaryDirectory(prefix="hopefear.") as folder:
             call = _Call(self.options, Path(folder))
             call.write(lines, weights, self._ini, threads)
@@ -133,10 +137,11 @@ class ExternalDecoder(Decoder):
         text = " ".join(sentence.words)
         if sentence.grammar is None:
             return text
-        return f'<seg grammar="{sentence.grammar}" id="{number}">{text}</seg>'  # as cdec has it
+        return f'<seg grammar="{sentence.grammar}" id="{number}">{text}</seg>'  # cdec's format
 
     def _forests(self, call: _Call, count: int) -> list[Forest]:
-        found: dict[int, Forest] = {}
+        """Read the n-best lists of a call; return a forest for each of `count` sentences."""
+        forests: dict[int, Forest] = {}
         try:
             lists = read_nbest(
                 call.answer, self.options.format, vocabulary=self.vocabulary, names=self.names
@@ -147,33 +152,33 @@ class ExternalDecoder(Decoder):
                     raise InputError(
                         f"a list has the id {entry.id!r}, expected numbers from 0 to {count - 1}"
                     )
-                if number in found:
+                if number in forests:
                     raise InputError(
                         f"sentence {number} has two lists, expected its entries together"
                     )
-                found[number] = entry.forest
+                forests[number] = entry.forest
         except (InputError, UnicodeDecodeError) as error:
-            why = str(error).replace(str(call.answer), "n-best list")
-            raise call.error(f"answered nonsense: {why}") from None
-        missing = [number for number in range(count) if number not in found]
+            reason = str(error).replace(str(call.answer), "n-best list")
+            raise call.error(f"gave a malformed answer: {reason}") from None
+        missing = [number for number in range(count) if number not in forests]
         if len(missing) == count:
             raise call.error("gave no translation at all")
         if missing and not self.options.allow_missing:
             raise call.error(
                 f"gave no translation of {len(missing)} of {count} sentences (first: number "
-                f"{missing[0]}); set allow_missing if that may be"
+                f"{missing[0]}); set allow_missing to accept this"
             )
         return [
-            found[number] if number in found else self._nothing(number) for number in range(count)
+            forests[number] if number in forests else self._empty(number) for number in range(count)
         ]
 
-    def _nothing(self, number: int) -> Forest:
+    def _empty(self, number: int) -> Forest:
         builder = ForestBuilder(vocabulary=self.vocabulary, names=self.names)
         return builder.finish(builder.node(), id=str(number))
 
 
 class _Call:
-    """One run of a command and the files around it."""
+    """One run of a command, with its input and output files."""
 
     def __init__(self, options: ExternalOptions, folder: Path) -> None:
         self.options, self.folder = options, folder
@@ -185,12 +190,13 @@ class _Call:
 
     @property
     def answer(self) -> Path:
+        """The file with the n-best lists."""
         return self.nbest if self.to_file else self.output
 
     def write(
         self, lines: Sequence[str], weights: Weights, ini: MosesIni | None, threads: int
     ) -> None:
-        """The files it reads, and the command with their names."""
+        """Write the input files and fill their names into the command."""
         self.input.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         path = self.folder / "weights"
         write_weights(path, weights, self.options.weights_format)
@@ -205,10 +211,10 @@ class _Call:
             "k": self.options.k,
             "threads": threads,
         }
-        self.command = filled(self.options.command, values)
+        self.command = fill(self.options.command, values)
 
     def run(self) -> None:
-        """Until it ends; it is killed with all it started if it hangs or we are interrupted."""
+        """Run the command; kill it with its children if it hangs or on an interrupt."""
         with (
             self.input.open("rb") if self.from_stdin else open(os.devnull, "rb") as stdin,  # noqa: PTH123
             self.output.open("wb") as stdout,
@@ -227,39 +233,42 @@ class _Call:
             finally:
                 kill(process)
         if process.returncode:
-            raise self.error(how_it_ended(process.returncode))
+            raise self.error(describe_exit(process.returncode))
         if not self.answer.is_file():
             raise self.error("wrote no file {nbest}")
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        written, since = self._written(), time.monotonic()
+        """Wait for the process; raise an error if it writes nothing for `timeout` seconds."""
+        sizes, since = self._file_sizes(), time.monotonic()
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_LOOK_EVERY)
+                process.wait(_POLL_INTERVAL)
                 return
-            now = self._written()
-            if now != written:
-                written, since = now, time.monotonic()
+            new_sizes = self._file_sizes()
+            if new_sizes != sizes:
+                sizes, since = new_sizes, time.monotonic()
             elif self.options.timeout and time.monotonic() - since > self.options.timeout:
                 raise self.error(
                     f"has written nothing for {self.options.timeout:g} seconds and was stopped; "
-                    "if it only is slow, set a larger timeout"
+                    "if it is only slow, set a larger timeout"
                 )
 
-    def _written(self) -> list[int]:
+    def _file_sizes(self) -> list[int]:
         files = (self.output, self.errors, self.nbest)
         return [path.stat().st_size if path.is_file() else 0 for path in files]
 
-    def error(self, what: str) -> InputError:
-        """What happened, to whom, and its last words."""
+    def error(self, event: str) -> InputError:
+        """Return an error that names the decoder, the event, and the decoder's last line."""
         for path in (self.errors, self.answer):
-            last = last_line(_end_of(path))
+            last = last_line(_tail(path))
             if last:
-                return InputError(f"decoder {self.options.command!r} {what}; its last line: {last}")
-        return InputError(f"decoder {self.options.command!r} {what}; it said nothing")
+                return InputError(
+                    f"decoder {self.options.command!r} {event}; its last line: {last}"
+                )
+        return InputError(f"decoder {self.options.command!r} {event}; it wrote no output")
 
 
-def _end_of(path: Path) -> bytes:
+def _tail(path: Path) -> bytes:
     if not path.is_file():
         return b""
     with path.open("rb") as file:

@@ -1,14 +1,14 @@
-"""The weights in a moses.ini: read them, and write a copy with others.
+"""The weights in a moses.ini: read them, and write a copy with new ones.
 
     [weight]
     LM0= 0.5
     TranslationModel0= 0.2 0.2 0.2 0.2
     UnknownWordPenalty0= 1
 
-A label with one number is a feature of that name, one with several is `TranslationModel0_1`, `_2`
-and so on, as in n-best lists read by `forest.io.nbest`. Everything else in the file is copied as it
-is. Weights that no label has are sparse ones: they go to a file of their own, which a section
-[weight-file] names.
+A label with one number is a feature of that name; a label with several numbers stands for features
+`TranslationModel0_1`, `_2` and so on, as in n-best lists read by `forest.io.nbest`. All other lines
+are copied unchanged. Weights without a label are sparse weights: they are written to a file, which
+a section [weight-file] names.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from hopefear.base.weights import Weights
 
 @dataclass(frozen=True)
 class MosesIni:
-    """The lines of a file and, of those with weights, what they say."""
+    """The lines of a file, with the weights in them."""
 
     lines: list[str]
-    labels: dict[int, tuple[str, list[float]]]  # by line
+    labels: dict[int, tuple[str, list[float]]]  # label and weights, by line number
 
     @classmethod
     def read(cls, path: PathLike) -> MosesIni:
+        """Read a moses.ini; raise an `InputError` if it has no weights or malformed ones."""
         with open_text(path) as file:
             lines = list(file)
         labels: dict[int, tuple[str, list[float]]] = {}
@@ -45,7 +46,7 @@ class MosesIni:
             if not equals or not numbers:
                 raise InputError(
                     f"{display_name(path)}:{number + 1}: {text!r}, expected a weight such as "
-                    "'LM0= 0.5'; mend the file"
+                    "'LM0= 0.5'; correct the line"
                 )
             labels[number] = (label.strip(), numbers)
         if not labels:
@@ -57,7 +58,7 @@ class MosesIni:
 
     @property
     def weights(self) -> dict[str, float]:
-        """By feature, in the order of the file."""
+        """The weights by feature name, in the order of the file."""
         return {
             name: value
             for label, values in self.labels.values()
@@ -65,7 +66,10 @@ class MosesIni:
         }
 
     def write(self, path: Path, weights: Weights, *, sparse: Path) -> None:
-        """A copy with these weights; what they do not mention stays as it was."""
+        """Write a copy with these weights to `path`, and sparse weights to `sparse`.
+
+        Features without a new weight keep theirs.
+        """
         known = set(self.weights)
         others = [(name, value) for name, value in weights.items() if name not in known and value]
         lines = dict(enumerate(self.lines))
@@ -89,7 +93,7 @@ def _names(label: str, count: int) -> list[str]:
 
 
 def _content(lines: list[str], *, headings: bool = False) -> Iterator[tuple[int, str, str]]:
-    """Number, section and text of the lines that say something."""
+    """Yield line number, section and text of all lines with text; headings only on request."""
     section = ""
     for number, line in enumerate(lines):
         text = line.partition("#")[0].strip()

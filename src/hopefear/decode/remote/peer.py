@@ -1,15 +1,14 @@
-"""A process that is talked to in lines, and that is never waited for without end.
+"""A process that exchanges lines with us, with a time limit on every wait.
 
     peer = Peer("cdec -c cdec.ini --mr_mira_compat", "decoder 'cdec …'")
     peer.send("<seg> das haus </seg>", Deadline(60))
     line = peer.line(Deadline(60))
     peer.close()
 
-The command runs in a shell, in the current directory and a session of its own. While we write we
-read, so neither side can wait for the other for ever, and when the process has ended nobody waits
-for what its children may write; what it says on stderr is kept as far as somebody may want its last
-line. Whatever goes wrong ends the process with all it started, and is
-an `InputError` with that line.
+The command runs in a shell, in the current directory and a session of its own. Output is read while
+input is written, so that a full pipe cannot block both sides. When the process has ended, output of
+its children is not waited for. Only the end of stderr is kept, for messages. Any failure kills the
+process with its children and raises an `InputError` with its last line.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ import time
 
 from hopefear._engine import poll_interrupt
 from hopefear.base.errors import InputError
-from hopefear.decode.remote.process import how_it_ended, kill, last_line
+from hopefear.decode.remote.process import describe_exit, kill, last_line
 
-_LOOK_EVERY = 0.1  # seconds between looks for an interrupt, while we wait
-_GRACE = 2.0  # seconds that a process has to end when its input does
+_POLL_INTERVAL = 0.1  # seconds between checks for an interrupt during a wait
+_GRACE = 2.0  # seconds that a process has to end after its input is closed
 _CHUNK = 1 << 16
 _KEPT = 4096  # bytes of stderr
 
 
 class Deadline:
-    """A moment by which something must have happened; after 0 seconds: never."""
+    """A point in time, `seconds` from now; 0: no deadline."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -46,9 +45,9 @@ class Deadline:
 class Peer:
     """The process. One thread at a time may use it."""
 
-    def __init__(self, command: str, name: str, longest: int) -> None:
-        """`name` is how messages call it, `longest` the length of the lines it may write."""
-        self._name, self._longest = name, longest
+    def __init__(self, command: str, name: str, max_line: int) -> None:
+        """Start the command. `name`: its name in messages; `max_line`: bytes in a line at most."""
+        self._name, self._max_line = name, max_line
         self._process = subprocess.Popen(
             command,
             shell=True,
@@ -63,75 +62,77 @@ class Peer:
         assert self._process.stderr is not None
         self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
         self._stderr = self._process.stderr.fileno()
-        self._closing = threading.RLock()  # another thread closes it when a run is stopped
+        self._closing = threading.RLock()  # another thread may close it when a run is stopped
         self._selector = selectors.DefaultSelector()
         for pipe in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(pipe, False)
         for pipe in (self._stdout, self._stderr):
             self._selector.register(pipe, selectors.EVENT_READ)
-        self._output = bytearray()  # that nobody took yet
-        self._looked = 0  # so much of it has no end of a line
-        self._said = b""  # the end of stderr
-        self._last = b""  # the last line that was taken and has something in it
+        self._output = bytearray()  # output not yet returned by `line`
+        self._searched = 0  # number of its first bytes known to have no end of line
+        self._stderr_end = b""
+        self._last = b""  # the last line returned that is not blank
 
     def send(self, line: str, deadline: Deadline) -> None:
-        """Write a line. What the peer wrote without being asked is a fault."""
-        self._look(0)
+        """Write a line; raise an error if the process wrote output without a request."""
+        self._poll(0)
         if self._output:
             raise self.error("wrote more than it was asked for")
-        left = memoryview(line.encode("utf-8", "surrogateescape") + b"\n")
+        unsent = memoryview(line.encode("utf-8", "surrogateescape") + b"\n")
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
         try:
-            while left:
+            while unsent:
                 if self._process.poll() is not None:
                     raise self._ended()
-                if self._look(_LOOK_EVERY):
-                    left = left[self._write(left) :]
+                if self._poll(_POLL_INTERVAL):
+                    unsent = unsent[self._write(unsent) :]
                 self._check(deadline)
         finally:
             if not self.closed:
                 self._selector.unregister(self._stdin)
 
     def line(self, deadline: Deadline) -> str:
-        """The next line that it writes."""
-        while (end := self._output.find(b"\n", self._looked)) < 0:
-            self._looked = len(self._output)
+        """Return the next line of its output."""
+        while (end := self._output.find(b"\n", self._searched)) < 0:
+            self._searched = len(self._output)
             self._check(deadline)
-            # All that it wrote is in the pipe then, which a child of it may hold open for ever.
+            # After its end all its output is in the pipe, which a child process may keep open.
             ended = self._process.poll() is not None
-            self._look(_LOOK_EVERY)
-            if ended and len(self._output) == self._looked:
+            self._poll(_POLL_INTERVAL)
+            if ended and len(self._output) == self._searched:
                 raise self._ended()
         line = bytes(self._output[:end])
         if line.strip():
             self._last = line
         del self._output[: end + 1]
-        self._looked = 0
+        self._searched = 0
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError:
-            raise self.nonsense("bytes that are not UTF-8") from None
+            raise self.malformed("bytes that are not UTF-8") from None
 
-    def nonsense(self, why: str) -> InputError:
-        """The line that was taken last is wrong."""
-        return self.error(f"answered nonsense: {why}", self._last)
+    def malformed(self, reason: str) -> InputError:
+        """Kill the process; return an error about the line that `line` returned last."""
+        return self.error(f"gave a malformed answer: {reason}", self._last)
 
-    def error(self, what: str, *words: bytes) -> InputError:
-        """What happened, to whom, and its last words, by default on stderr; it has ended then."""
+    def error(self, event: str, *output: bytes) -> InputError:
+        """Kill the process; return an error with its name, the event and the last line of `output`,
+        by default of stderr.
+        """
         self.close(grace=0)
-        for heard in words or (self._said, bytes(self._output[-_KEPT:]), self._last):
-            last = last_line(heard)
+        for text in output or (self._stderr_end, bytes(self._output[-_KEPT:]), self._last):
+            last = last_line(text)
             if last:
-                return InputError(f"{self._name} {what}; its last line: {last}")
-        return InputError(f"{self._name} {what}; it said nothing")
+                return InputError(f"{self._name} {event}; its last line: {last}")
+        return InputError(f"{self._name} {event}; it wrote no output")
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended, by `close` or by a fault."""
+        """Whether the process was ended, by `close` or by an error."""
         return self._selector.get_map() is None
 
     def close(self, *, grace: float = _GRACE) -> None:
-        """Its input ends, and so should it; it is killed if it does not."""
+        """Close its input; kill it if it does not end within `grace` seconds."""
         with self._closing:
             if self.closed:
                 return
@@ -141,7 +142,7 @@ class Peer:
                     self._process.stdin.close()
                 until = time.monotonic() + grace
                 while self._process.poll() is None and time.monotonic() < until:
-                    self._look(0.05)
+                    self._poll(0.05)
             finally:
                 kill(self._process)
                 self._drain()
@@ -150,18 +151,18 @@ class Peer:
                     assert pipe is not None
                     pipe.close()
 
-    # -- inside --
+    # -- internal --
 
-    def _look(self, seconds: float) -> bool:
-        """Read what is there, or wait for it so long; whether it may be written to."""
+    def _poll(self, seconds: float) -> bool:
+        """Read available output, waiting `seconds` for it; return whether stdin is writable."""
         poll_interrupt()
-        writable, found = False, list[tuple[selectors.SelectorKey, int]]()
-        with contextlib.suppress(ValueError, OSError):  # closed meanwhile: seen below
-            found = self._selector.select(seconds)
+        writable, events = False, list[tuple[selectors.SelectorKey, int]]()
+        with contextlib.suppress(ValueError, OSError):  # closed meanwhile: handled below
+            events = self._selector.select(seconds)
         with self._closing:
             if self.closed:
                 raise self._stopped()
-            for key, _ in found:
+            for key, _ in events:
                 if key.fd == self._stdin:
                     writable = True
                 else:
@@ -169,7 +170,7 @@ class Peer:
         return writable
 
     def _stopped(self) -> InputError:
-        """Another thread closed it."""
+        """Return the error for a process that another thread has closed."""
         poll_interrupt()
         return InputError(f"{self._name} was stopped while its answer was waited for")
 
@@ -181,7 +182,7 @@ class Peer:
         if not data:
             self._selector.unregister(pipe)
         elif pipe == self._stderr:
-            self._said = (self._said + data)[-_KEPT:]
+            self._stderr_end = (self._stderr_end + data)[-_KEPT:]
         else:
             self._output += data
 
@@ -194,10 +195,10 @@ class Peer:
             raise self._ended() from None
 
     def _check(self, deadline: Deadline) -> None:
-        """That it lives, writes lines of a sane length, and is not too late."""
-        if len(self._output) > self._longest:
+        """Raise an error if the process has ended, its line is too long, or time is up."""
+        if len(self._output) > self._max_line:
             raise self.error(
-                f"answered nonsense: a line of more than {self._longest:,} bytes",
+                f"gave a malformed answer: a line of more than {self._max_line:,} bytes",
                 bytes(self._output[:_KEPT]),
             )
         pipes = self._selector.get_map()
@@ -207,27 +208,27 @@ class Peer:
             raise self._ended()
         if deadline.passed:
             raise self.error(
-                f"has not answered for {deadline.seconds:g} seconds and was stopped; if it only "
-                "is slow, set a larger timeout"
+                f"has not answered for {deadline.seconds:g} seconds and was stopped; if it is only "
+                "slow, set a larger timeout"
             )
 
     def _ended(self) -> InputError:
-        """It closed its input or output: because it ends, as a rule."""
+        """Return the error for a process that closed its input or output, usually by ending."""
         poll_interrupt()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE)
         code = self._process.returncode
         if code is None:
             return self.error("closed its input or output")
-        return self.error(f"{how_it_ended(code)} in the middle of the exchange")
+        return self.error(f"{describe_exit(code)} in the middle of the exchange")
 
     def _drain(self) -> None:
-        """What it said before it ended; of a great deal the beginning."""
+        """Read the remaining output of an ended process, up to a limit."""
         for pipe in (self._stdout, self._stderr):
             for _ in range(64):
                 if pipe not in self._selector.get_map():
                     break
-                before = len(self._output), self._said
+                before = len(self._output), self._stderr_end
                 self._read(pipe)
-                if before == (len(self._output), self._said):
+                if before == (len(self._output), self._stderr_end):
                     break

@@ -1,21 +1,22 @@
-"""Any decoder that serves a learner: sentence by sentence, with weights that change between them.
+"""Decoders that serve a learner: decoding sentence by sentence with weights that change in between.
 [eidelman2013]
 
     options = StreamOptions(command="cdec -c cdec.ini -w {weights} --mr_mira_compat -k {k} -r")
     with StreamDecoder(options, start) as decoder:
         forest = decoder.forest("das haus", weights)
 
-The command runs in a shell, in the current directory, for as long as the decoder is open, and
-speaks Mr. MIRA's protocol (`stream_wire.py`; thesis, 3.6). In it stand
+The command runs in a shell, in the current directory, as long as the decoder is open, and uses Mr.
+MIRA's protocol (`stream_wire.py`; thesis, 3.6). It has placeholders:
 
-    {weights}   a file with the weights that it starts from (also {}); a process of which the
-                command has none of these must start from `start` by itself
-    {k}         how long its lists should be
+    {weights}   a file with the initial weights (also {}); if the command has neither, the process
+                must start from the weights `start` by itself
+    {k}         the size of its k-best lists
 
-With each sentence goes the change of the weights since the sentence before. Out come forests with
-one node and one edge per entry. Several learners have a process each (`for_learner`), or take
-turns. A decoder that dies, is too late, answers nonsense, or has no translation of anything is an
-`InputError` with its last line; one that has none of some sentences is a warning.
+Each sentence is sent with the change of the weights since the previous sentence. Returns forests
+with one node and one edge per entry. Several learners have a process each (`for_learner`), or take
+turns. If a process ends, exceeds the time limit, answers with malformed text, or has no translation
+of any sentence, this is an `InputError` with its last line; if it lacks translations of some
+sentences, this is a warning.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import Decoded, Decoder, Request, Sentence
 from hopefear.decode.remote.peer import Deadline, Peer
-from hopefear.decode.remote.process import WeightsFormat, filled, placeholders, write_weights
+from hopefear.decode.remote.process import WeightsFormat, fill, placeholders, write_weights
 from hopefear.decode.remote.stream_wire import (
     LONGEST_ENTRY,
     Cut,
@@ -53,7 +54,7 @@ from hopefear.forest.forest import ForestBuilder, Vocabulary
 
 Warn = Callable[[str], None]
 _ID = re.compile(r"[^\s|]+")
-_NEAR = 1e-3  # scores are written with few digits
+_TOLERANCE = 1e-3  # of scores, which are written with few digits
 
 
 @dataclass(kw_only=True)
@@ -61,77 +62,82 @@ class StreamOptions:
     """How to start a decoder that serves a learner, and how long to wait for it."""
 
     command: str = option(help="command line with {weights} and {k}")
-    k: int = option(500, min=1, help="the number that {k} stands for")
+    k: int = option(500, min=1, help="value of {k}, the size of a k-best list")
     processes: int = option(
-        0, min=0, max=1000, help="processes that run; 0: one for each learner; 1: all take turns"
+        0, min=0, max=1000, help="number of processes, shared by the learners; 0: one per learner"
     )
     weights_format: WeightsFormat = option(
-        "tab", help="what separates name and value in {weights}; cdec wants a blank"
+        "tab", help="separator of name and value in {weights}; cdec needs blank"
     )
-    timeout: float = option(600, min=0, help="seconds that an answer may take; 0: any time")
+    timeout: float = option(600, min=0, help="seconds to wait for an answer; 0: unlimited")
     start_timeout: float = option(
-        1800, min=0, help="seconds until the first answer, models to be loaded; 0: any time"
+        1800,
+        min=0,
+        help="seconds to wait for the first answer, loading of models included; 0: unlimited",
     )
 
     def __post_init__(self) -> None:
         self.used = placeholders(self.command, ("weights", "", "k"))
 
 
-class Shared:
-    """What all processes of a decoder have in common."""
+class SharedState:
+    """The state that all processes of a decoder share."""
 
     def __init__(self, options: StreamOptions, start: Weights, warn: Warn) -> None:
         self.options, self.start = options, start
         self.names = FeatureNames()
-        # Of the first that failed: the others stop, too, and all say why.
+        # The first error of any process: the other processes stop and raise it, too.
         self.failure: InputError | None = None
-        self._warn, self._said = warn, set[str]()
+        self._warn, self._warned = warn, set[str]()
 
     def warn_once(self, kind: str, text: str) -> None:
-        if kind not in self._said:
-            self._said.add(kind)
+        """Issue a warning unless there was one of this kind."""
+        if kind not in self._warned:
+            self._warned.add(kind)
             self._warn(f"decoder {self.options.command!r}: {text}")
 
-    def warn_missing(self, missing: Missing) -> None:
+    def warn_missing(self, missing: MissingTranslations) -> None:
+        """Issue a warning if there are missing translations."""
         if missing.ids:
             self.warn_once(
                 "missing",
-                f"gave no translation of {len(missing.ids):,} of {missing.asked:,} sentences "
+                f"gave no translation of {len(missing.ids):,} of {missing.sentences:,} sentences "
                 f"(first: {missing.ids[0]}); they count as empty, and nothing is learned from "
                 "them",
             )
 
 
-class Missing:
-    """The sentences of which a decoder has no translation."""
+class MissingTranslations:
+    """The number of decoded sentences, and the ids of those without a translation."""
 
     def __init__(self) -> None:
-        self.asked, self.ids = 0, list[str]()
+        self.sentences, self.ids = 0, list[str]()
 
-    def look(self, forest: Forest) -> None:
-        self.asked += 1
+    def count(self, forest: Forest) -> None:
+        """Count the forest of a sentence."""
+        self.sentences += 1
         if not forest.edges:
             self.ids.append(forest.id)
 
 
 class Stream(Decoder):
-    """One process. Threads take turns."""
+    """A decoder over one process. Threads take turns."""
 
     options_class = StreamOptions
     can = frozenset({"grammar"})
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedState) -> None:
         self.title = f"decoder {shared.options.command!r}"
         self.options, self.names, self._shared = shared.options, shared.names, shared
         self.vocabulary = Vocabulary()
         self._lock = threading.Lock()
         self._peer: Peer | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._asked = 0
+        self._requests = 0
 
     @property
     def dense(self) -> list[str]:
-        """None is known before it answers."""
+        """Empty: the features are not known before the first answer."""
         return []
 
     def answer(self, request: Request) -> Decoded:
@@ -146,39 +152,40 @@ class Stream(Decoder):
                 raise
 
     def decode_all(self, requests: Iterable[Request], *, threads: int = 1) -> Iterator[Decoded]:
-        """One after the other, whatever the threads."""
-        missing = Missing()
+        """Yield the answers one after the other, regardless of `threads`."""
+        missing = MissingTranslations()
         for decoded in super().decode_all(requests):
-            missing.look(decoded.forest)
+            missing.count(decoded.forest)
             yield decoded
         self._shared.warn_missing(missing)
 
-    def none_at_all(self, sentences: int) -> InputError:
-        """It was asked so often, and has no translation of anything."""
-        what = f"gave no translation at all, of {sentences:,} sentences"
+    def no_translation(self, sentences: int) -> InputError:
+        """Return the error for a decoder that translated none of `sentences` sentences."""
+        event = f"gave no translation at all, of {sentences:,} sentences"
         if self._peer is None:
-            return InputError(f"decoder {self.options.command!r} {what}")
-        return self._peer.error(what)
+            return InputError(f"decoder {self.options.command!r} {event}")
+        return self._peer.error(event)
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the process; `at_once` without waiting for it to end by itself."""
+        """End the process; `at_once`: kill it without waiting for its end."""
         if self._peer is not None:
             self._peer.close(**({"grace": 0.0} if at_once else {}))
         if self._folder is not None:
             self._folder.cleanup()
 
-    # -- inside --
+    # -- internal --
 
     def _exchange(self, sentence: Sentence, id: str, weights: Weights) -> Forest:
-        deadline = Deadline(self.options.timeout if self._asked else self.options.start_timeout)
-        peer = self._peer or self._begin(weights)
+        """Send a sentence and return the forest of the answer."""
+        deadline = Deadline(self.options.timeout if self._requests else self.options.start_timeout)
+        peer = self._peer or self._start(weights)
         grammar = None if sentence.grammar is None else str(sentence.grammar)
         delta = encode(self._sent.change(weights, self.names))
         peer.send(request_line(sentence.words, id=id, grammar=grammar, delta=delta), deadline)
-        self._asked += 1
+        self._requests += 1
         return self._forest(peer, id, weights, deadline)
 
-    def _begin(self, weights: Weights) -> Peer:
+    def _start(self, weights: Weights) -> Peer:
         command = self.options.command
         self._sent = SentWeights(self._shared.start)
         if self.options.used & {"weights", ""}:
@@ -186,28 +193,29 @@ class Stream(Decoder):
             path = Path(self._folder.name) / "weights"
             write_weights(path, weights, self.options.weights_format)
             self._sent = SentWeights(weights)
-            command = filled(command, {"weights": path, "": path, "k": self.options.k})
+            command = fill(command, {"weights": path, "": path, "k": self.options.k})
         else:
-            command = filled(command, {"k": self.options.k})
+            command = fill(command, {"k": self.options.k})
         self._peer = Peer(command, f"decoder {self.options.command!r}", LONGEST_ENTRY)
         return self._peer
 
     def _id(self, sentence: Sentence) -> str:
-        id = sentence.id or str(self._asked)
+        id = sentence.id or str(self._requests)
         if not _ID.fullmatch(id):
             raise InputError(
-                f"sentence id {id!r}: cannot be told to a decoder; give one without blanks and |"
+                f"sentence id {id!r}: cannot be sent to a decoder; give one without blanks and |"
             )
         return id
 
     def _forest(self, peer: Peer, id: str, weights: Weights, deadline: Deadline) -> Forest:
+        """Read a k-best list and return it as a forest."""
         builder = ForestBuilder(vocabulary=self.vocabulary, names=self.names)
         node = builder.node()
         line = peer.line(deadline)
         try:
             size = read_count(line)
         except ValueError as error:
-            raise peer.nonsense(f"sentence {id}: {error}") from None
+            raise peer.malformed(f"sentence {id}: {error}") from None
         for number in range(1, size + 1):
             line = peer.line(deadline)
             if not line.strip():
@@ -220,45 +228,49 @@ class Stream(Decoder):
                 builder.edge(node, (), entry.words, row=builder.row(features, share=False))
             except (ValueError, InputError) as error:
                 place = f"sentence {id}, entry {number} of {size}"
-                raise peer.nonsense(f"{place}: {error}") from None
+                raise peer.malformed(f"{place}: {error}") from None
         return builder.finish(node, id=id)
 
     def _features(self, entry: Entry, weights: Weights, *, first: bool) -> dict[str, float]:
-        """The entry's vector, made whole if its last value was cut."""
+        """Return the features of an entry, with its last value restored if it was truncated.
+
+        Warn if names or score of the `first` entry do not match the weights.
+        """
         values, cut = entry.features
         if cut is None and not first:
             return values
-        found = math.fsum(weights[name] * value for name, value in values.items())
+        score = math.fsum(weights[name] * value for name, value in values.items())
         if values and weights.active and not any(weights[name] for name in values):
-            some = ", ".join(repr(name[:40]) for name in list(values)[:3])
+            examples = ", ".join(repr(name[:40]) for name in list(values)[:3])
             self._shared.warn_once(
                 "names",
-                f"none of its features ({some} …) has a weight, and what has one is not among "
-                "them; are the names in --weights those of this decoder?",
+                f"none of its features ({examples} …) has a weight; are the names in --weights "
+                "those of this decoder?",
             )
         if cut is None:
-            if not _near(found, entry.score):
+            if not _close(score, entry.score):
                 self._shared.warn_once(
                     "score",
-                    f"scores {entry.score:g} what its features and the weights score {found:g}; "
-                    "are these the weights it starts from? Write {weights} where it takes them",
+                    f"gives an entry the score {entry.score:g}, but its features and the weights "
+                    f"give {score:g}; does it start from these weights? Write {{weights}} where it "
+                    "takes them",
                 )
             return values
-        whole = restored(cut, weights[cut.name], found, entry.score)
+        value = restore(cut, weights[cut.name], score, entry.score)
         self._shared.warn_once(
             "cut",
-            "cuts the last byte of some vectors, which cdec does; the last value is restored from "
-            "the score, or left out if that says nothing about it",
+            "truncates the last byte of some vectors, as cdec does; their last value is restored "
+            "from the score, or left out if the score does not determine it",
         )
-        return values if whole is None else {**values, cut.name: whole}
+        return values if value is None else {**values, cut.name: value}
 
 
 class SentWeights:
-    """The weights that a process has: those of its start, and all changes since.
+    """The weights that a process has: its initial weights plus all changes sent to it.
 
-    In doubles, added up as the other side does it, so that no error of rounding grows; if a weight
-    does not jump by a factor of millions, its float is there to the last bit. A change takes time
-    linear in the number of weights.
+    They are doubles, summed as the process sums them, so that rounding errors do not accumulate;
+    unless a weight changes by a factor of millions, the process has its float exactly. A change
+    takes time linear in the number of weights.
     """
 
     def __init__(self, weights: Weights) -> None:
@@ -266,24 +278,24 @@ class SentWeights:
         self.ids, self.values = vector.ids.copy(), vector.values.astype(np.float64)
 
     def change(self, weights: Weights, names: FeatureNames) -> list[tuple[str, float]]:
-        """What has to be told for the process to have these; it has them from now on."""
+        """Return the changes that turn the sent weights into `weights`, and count them as sent."""
         vector = weights.vector()
-        ids, wanted = vector.ids, vector.values.astype(np.float64)
+        ids, values = vector.ids, vector.values.astype(np.float64)
         if not np.array_equal(ids, self.ids):
-            every = np.union1d(ids, self.ids)
-            self.values, wanted = _at(self.ids, self.values, every), _at(ids, wanted, every)
-            self.ids = every
-        change = wanted - self.values
+            union = np.union1d(ids, self.ids)
+            self.values, values = _expand(self.ids, self.values, union), _expand(ids, values, union)
+            self.ids = union
+        change = values - self.values
         if not np.isfinite(change).all():
-            raise InputError("weights are not finite any more; take smaller steps (C, eta)")
-        moved = np.flatnonzero(change)
-        self.values[moved] += change[moved]
-        pairs = zip(self.ids[moved].tolist(), change[moved].tolist(), strict=True)
+            raise InputError("weights are no longer finite; take smaller steps (C, eta)")
+        changed = np.flatnonzero(change)
+        self.values[changed] += change[changed]
+        pairs = zip(self.ids[changed].tolist(), change[changed].tolist(), strict=True)
         return [(names.name(id) or weights.name(id), value) for id, value in pairs]
 
 
 class StreamDecoder(Decoder):
-    """One or several processes."""
+    """A decoder over one or several processes; see the module."""
 
     options_class = StreamOptions
     can = Stream.can
@@ -296,18 +308,18 @@ class StreamDecoder(Decoder):
         learners: int = 1,
         warn: Warn = lambda text: None,
     ) -> None:
-        """`start`: what a process starts from if it is not told; `learners` have a process each,
-        unless the options say another number.
+        """`start`: the initial weights of a process whose command has no {weights}; `learners`: the
+        number of processes unless `options.processes` is set; `warn`: called with each warning.
         """
         self.options = options
-        self._shared = Shared(options, start, warn)
+        self._shared = SharedState(options, start, warn)
         self.names = self._shared.names
         self.streams = [Stream(self._shared) for _ in range(options.processes or learners)]
         self.title = self.streams[0].title
 
     @property
     def dense(self) -> list[str]:
-        """None is known before it answers."""
+        """Empty: the features are not known before the first answer."""
         return []
 
     def for_learner(self, number: int) -> Stream:
@@ -317,23 +329,26 @@ class StreamDecoder(Decoder):
         return self.streams[0].decode(request)
 
     def decode_all(self, requests: Iterable[Request], *, threads: int = 1) -> Iterator[Decoded]:
-        """As many at once as there are processes; if none has a translation, nothing works."""
-        many = self.streams[: max(1, threads)]
+        """Yield the answers of up to `threads` processes at once, in the order of the requests.
+
+        Raise an `InputError` if no sentence has a translation.
+        """
+        streams = self.streams[: max(1, threads)]
 
         def answer(numbered: tuple[int, Request]) -> Decoded:
             number, request = numbered
-            return many[number % len(many)].decode(request)
+            return streams[number % len(streams)].decode(request)
 
-        missing = Missing()
-        for decoded in in_order(answer, enumerate(requests), len(many)):
-            missing.look(decoded.forest)
+        missing = MissingTranslations()
+        for decoded in in_order(answer, enumerate(requests), len(streams)):
+            missing.count(decoded.forest)
             yield decoded
-        if missing.asked and len(missing.ids) == missing.asked:
-            raise many[0].none_at_all(missing.asked)
+        if missing.sentences and len(missing.ids) == missing.sentences:
+            raise streams[0].no_translation(missing.sentences)
         self._shared.warn_missing(missing)
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the processes."""
+        """End the processes; `at_once`: kill them without waiting for their end."""
         for stream in self.streams:
             stream.close(at_once=at_once)
 
@@ -349,25 +364,26 @@ class StreamDecoder(Decoder):
         self.close(at_once=error is not None)
 
 
-def restored(cut: Cut, weight: float, rest: float, score: float) -> float | None:
-    """The value that was cut, if the score says which of the candidates it was.
+def restore(cut: Cut, weight: float, rest: float, score: float) -> float | None:
+    """Return the largest candidate for a truncated value that fits the score, or None.
 
-    They are so far apart that a score with a few digits tells; the largest of those that fit.
+    `rest` is the score of the other features. The candidates are far apart, so that a score with
+    few digits suffices.
     """
     for value in reversed(cut.candidates):
-        if weight and _near(rest + weight * value, score):
+        if weight and _close(rest + weight * value, score):
             return value
     return None
 
 
-def _near(one: float, other: float) -> bool:
-    return abs(one - other) <= _NEAR * max(1.0, abs(other))
+def _close(value: float, expected: float) -> bool:
+    return abs(value - expected) <= _TOLERANCE * max(1.0, abs(expected))
 
 
-def _at(
-    ids: NDArray[np.uint64], values: NDArray[np.float64], every: NDArray[np.uint64]
+def _expand(
+    ids: NDArray[np.uint64], values: NDArray[np.float64], all_ids: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """Values for more ids, 0 for the new ones."""
-    found = np.zeros(len(every))
-    found[np.searchsorted(every, ids)] = values
-    return found
+    """Return the values for all ids, 0 for those not in `ids`."""
+    expanded = np.zeros(len(all_ids))
+    expanded[np.searchsorted(all_ids, ids)] = values
+    return expanded

@@ -1,22 +1,22 @@
-"""The bytes of Mr. MIRA's streaming protocol, between a learner and a decoder.  [eidelman2013]
+"""The encoding of Mr. MIRA's streaming protocol between a learner and a decoder.  [eidelman2013]
 
-The learner asks with one line, the decoder answers with a number N and N lines, best first:
+A request is one line of the learner; the decoder answers with a number N and N lines, best first:
 
     <seg delta="B64" grammar="FILE" id="7"> source words </seg>
     5
     7 ||| 2 ||| target words ||| B64 ||| -18.0225
     …
 
-`delta` is how the weights changed since the line before (absent: not at all), `grammar` a file
-with the rules of this sentence (absent: the decoder has its own). The second number of an entry is
-the length of the source sentence. Blank lines fill a list that is too short; N = 0 means that there
-is no translation, and nothing to learn.
+`delta` is the change of the weights since the previous line (absent: no change), `grammar` a file
+with the rules of this sentence (absent: the decoder has its rules). The second number of an entry
+is the length of the source sentence. Blank lines pad a list that is too short; N = 0 means that
+there is no translation, and nothing to learn.
 
-B64 is a vector: name, NUL, the 8 bytes of a little-endian double, again and again, in base64. It
-ends with its bytes or at an empty name. The encoders of the two programs that the protocol comes
-from lose the last byte of a vector whose length is 2 mod 3. So here NULs fill every vector to a
-multiple of 3, where they make no mistake and `=` is never needed; of a vector that was `cut` by
-them everything but the last value is read, and what they left of that one.
+B64 is a vector in base64: for each feature its name, NUL, and the 8 bytes of a little-endian
+double. It ends with its last byte or at an empty name. The encoders of the two programs that the
+protocol comes from drop the last byte of a vector whose length is 2 mod 3. Our encoder pads every
+vector with NULs to a multiple of 3, which avoids both this error and `=`. Our decoder reads a
+truncated vector except for its last value, for which it returns the candidates (`Cut`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from typing import NamedTuple
 from hopefear.decode.markup import read_tags
 from hopefear.text.tokenizers.plain import split_words
 
-#: Longer lines of a peer are taken for nonsense: an answer's, and a question's (all weights may
-#: have changed).
+#: Longest lines accepted of an answer and of a request (in which all weights may have changed).
 LONGEST_ENTRY = 1 << 25
 LONGEST_REQUEST = 1 << 30
 MOST_ENTRIES = 1_000_000
@@ -41,10 +40,10 @@ _VALUE = struct.Struct("<d")
 
 
 class Cut(NamedTuple):
-    """A value without its last byte: the sign is known, of the exponent all but 4 bits."""
+    """A value without its last byte: known are the sign and all but 4 bits of the exponent."""
 
     name: str
-    candidates: list[float]  # each 65,536 times the one before
+    candidates: list[float]  # each 65,536 times the previous one
 
 
 class Vector(NamedTuple):
@@ -55,7 +54,7 @@ class Vector(NamedTuple):
 
 
 def encode(values: Iterable[tuple[str, float]]) -> str:
-    """A vector in base64, without its zeros."""
+    """Encode a vector in base64, without its zeros."""
     raw = b"".join(
         name.encode("utf-8", "surrogateescape") + b"\0" + _VALUE.pack(value)
         for name, value in values
@@ -65,27 +64,27 @@ def encode(values: Iterable[tuple[str, float]]) -> str:
 
 
 def decode(text: str) -> Vector:
-    """The vector of a text in base64; `ValueError` says what is wrong with it."""
+    """Decode a vector in base64; raise a `ValueError` if it is malformed."""
     try:
         raw = base64.b64decode(text.encode("ascii"), validate=True)
     except ValueError as error:
         raise ValueError(f"{_short(text)} is not base64 ({error})") from None
     values: dict[str, float] = {}
-    at = 0
-    while at < len(raw):
-        end = raw.find(b"\0", at)
+    begin = 0
+    while begin < len(raw):
+        end = raw.find(b"\0", begin)
         if end < 0:
-            raise ValueError(f"the vector ends in a name, {_short(raw[at:])}")
-        if end == at:
+            raise ValueError(f"the vector ends in a name, {_short(raw[begin:])}")
+        if end == begin:
             break
         try:
-            name = raw[at:end].decode("utf-8")
+            name = raw[begin:end].decode("utf-8")
         except UnicodeDecodeError:
-            raise ValueError(f"feature name {_short(raw[at:end])} is not UTF-8") from None
-        at = end + 9
-        if at == len(raw) + 1:
+            raise ValueError(f"feature name {_short(raw[begin:end])} is not UTF-8") from None
+        begin = end + 9
+        if begin == len(raw) + 1:
             return Vector(values, _cut(name, raw[end + 1 :], text))
-        if at > len(raw):
+        if begin > len(raw):
             raise ValueError(f"the vector ends in the value of {_short(name)}")
         (value,) = _VALUE.unpack_from(raw, end + 1)
         if not math.isfinite(value):
@@ -94,20 +93,20 @@ def decode(text: str) -> Vector:
     return Vector(values)
 
 
-def _cut(name: str, left: bytes, text: str) -> Cut:
-    """What may have been the value of which 7 bytes are left, and 4 bits behind them."""
+def _cut(name: str, first_bytes: bytes, text: str) -> Cut:
+    """Return the candidates for a value of which 7 bytes and 4 bits of the last one remain."""
     if not text.endswith("=="):
         return Cut(name, [])
     high = (_DIGITS.index(text[-3]) & 15) << 4
-    candidates = [_VALUE.unpack(left + bytes([high | low]))[0] for low in range(16)]
+    candidates = [_VALUE.unpack(first_bytes + bytes([high | low]))[0] for low in range(16)]
     return Cut(name, [value for value in candidates if math.isfinite(value)])
 
 
-# -- questions --
+# -- requests --
 
 
 class StreamRequest(NamedTuple):
-    """What a learner asks."""
+    """A request of a learner: a sentence, and the change of the weights."""
 
     words: str
     id: str | None = None
@@ -118,7 +117,7 @@ class StreamRequest(NamedTuple):
 def request_line(
     words: Sequence[str], *, id: str, grammar: str | None = None, delta: str = ""
 ) -> str:
-    """A question; `delta` is encoded. Attributes by name, as others write them."""
+    """Format a request; `delta` is encoded. Attributes are sorted by name, as in other programs."""
     attributes = {"delta": delta or None, "grammar": grammar, "id": id}
     tag = "".join(
         f' {name}="{html.escape(value)}"' for name, value in attributes.items() if value is not None
@@ -127,7 +126,7 @@ def request_line(
 
 
 def read_request(line: str, place: str) -> StreamRequest:
-    """What a line asks; `InputError` with the place, `ValueError` for its delta."""
+    """Parse a request; raise an `InputError` with the place, or a `ValueError` for its delta."""
     attributes, text = read_tags(line, place)
     delta = attributes.get("delta")
     return StreamRequest(
@@ -142,7 +141,7 @@ def read_request(line: str, place: str) -> StreamRequest:
 
 
 class Entry(NamedTuple):
-    """One translation of a list."""
+    """A translation in a k-best list."""
 
     id: str
     source_words: int
@@ -154,13 +153,13 @@ class Entry(NamedTuple):
 def entry_line(
     id: str, source_words: int, words: Sequence[str], features: Mapping[str, float], score: float
 ) -> str:
-    """An entry; bars in words are escaped as in n-best lists."""
+    """Format an entry; bars in words are escaped as in n-best lists."""
     text = " ".join(words).replace("|||", "&#124;&#124;&#124;")
     return f"{id} ||| {source_words} ||| {text} ||| {encode(features.items())} ||| {score!r}"
 
 
 def read_entry(line: str) -> Entry:
-    """An entry of a list; `ValueError` says what is wrong with it."""
+    """Parse an entry of a list; raise a `ValueError` if it is malformed."""
     fields = line.split("|||")
     if len(fields) < 5:
         raise ValueError(
@@ -179,7 +178,7 @@ def read_entry(line: str) -> Entry:
 
 
 def read_count(line: str) -> int:
-    """The number of entries that follow; `ValueError` if it is none."""
+    """Parse the number of entries that follow; raise a `ValueError` if it is malformed."""
     text = line.strip()
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise ValueError(f"found {_short(text)}, expected the number of entries")

@@ -1,1 +1,1 @@
-"""Systems, one file each: what a kind of rules is. `base` is the contract."""
+"""Systems (kinds of rules with their decoders), one file each. `base` has the contract."""

@@ -1,10 +1,10 @@
-"""The contract of systems: all that is particular to one kind of rules.
+"""The contract of systems: everything that is specific to one kind of rules.
 
-A system has the options of extraction and the extractor, the weights of a new model, the decoder,
-and the way its derivations are shown. What its decoder `can` do says which markup a line of input
-may have and whether there is forced decoding. Commands,
-training, translating and reports ask the system of the model; none of them names one. A new system
-is one file in this package, besides its engine files and their binding:
+A system defines the extraction options and the extractor, the default weights, the decoder, and how
+derivations are displayed. The capabilities of its decoder determine which markup input lines may
+have and whether forced decoding is possible. Commands, training, translation and reports use the
+system of the model and contain no system's name. A new system is one file in this package, besides
+its engine files and their binding:
 
     @register("system", "samt")
     class Samt(Hiero):                             # or System
@@ -15,9 +15,9 @@ is one file in this package, besides its engine files and their binding:
         def decoder_class(self): ...
 
 The fields of `extract_options` are options of `hopefear extract` and `hopefear train`, on the
-command line and in config files. Tracing is by default that of trees. Decoders are imported in the
-methods that need them, so that `hopefear --help` stays fast. `tests/contract/test_systems.py` tests
-every registered system. A plugin may register one, too.
+command line and in config files. Derivations are displayed as trees by default. Decoders are
+imported in the methods that use them, which keeps `hopefear --help` fast.
+`tests/contract/test_systems.py` tests every registered system. Plugins may register systems, too.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ if TYPE_CHECKING:
 
 
 class System(ABC):
-    """Base of all systems; see the module. An object has no state besides its name."""
+    """Base class of all systems; see the module. An object has no state besides its name."""
 
-    description: ClassVar[str]  # "phrase pairs", behind the name in help texts
-    noun: ClassVar[str] = "rules"  # for what is counted, in reports
+    description: ClassVar[str]  # "phrase pairs", after the name in help texts
+    noun: ClassVar[str] = "rules"  # what reports call its rules
 
     # -- extraction --
     extract_options: ClassVar[type[ExtractOptions]]
-    # Those of its options that are files with a line for each sentence pair (trees, for instance):
-    # training cleans them with the texts and leaves folds out of them.
+    # Options that are files with a line for each sentence pair (parse trees, for instance):
+    # training filters them together with the texts, and leaves out the lines of a fold.
     parallel_inputs: ClassVar[tuple[str, ...]] = ()
-    moses_table: ClassVar[str] = "rule-table.gz"  # how Moses's text table is called
+    moses_table: ClassVar[str] = "rule-table.gz"  # file name of the text table in Moses's format
 
     # -- default weights --
-    language_weight: ClassVar[float] = 0.5  # the language models share it
-    column_weight: ClassVar[float] = 0.2  # of each score of the rule table
-    own_weights: ClassVar[Mapping[str, float]] = {}  # of the decoder's features, or of some columns
+    language_weight: ClassVar[float] = 0.5  # divided among the language models
+    column_weight: ClassVar[float] = 0.2  # of each column of the rule table
+    own_weights: ClassVar[Mapping[str, float]] = {}  # of the decoder's features and certain columns
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -65,14 +65,14 @@ class System(ABC):
     @property
     @abstractmethod
     def decoder_class(self) -> type[Decoder]:
-        """The decoder; its `options_class` has the options of search."""
+        """The class of the decoder; its `options_class` has the options of search."""
 
     def can(self, capability: Capability) -> bool:
-        """Whether the decoder has a capability, whatever the model."""
+        """Whether the decoder has a capability for every model."""
         return capability in self.decoder_class.can
 
     def exports(self, options: ExtractOptions) -> dict[str, dict[str, str]]:
-        """Formats of text tables, with the names of their files by the fields of `TextExport`."""
+        """Return the formats of text tables, each with file names by field of `TextExport`."""
         moses = {"phrase_table": self.moses_table}
         if options.reordering_scores:
             moses["reordering_table"] = "reordering-table.gz"
@@ -90,11 +90,11 @@ class System(ABC):
         export: TextExport | None = None,
         display: Display | None = None,
     ) -> dict[str, Any]:
-        """Write the rule table `table`; returns what was counted, as `rules.extract.extract`."""
+        """Write the rule table `table` and return a report, as `rules.extract.extract` does."""
         return extract(source, target, alignment, table, options, export=export, display=display)
 
     def default_weights(self, columns: Sequence[str], lms: Sequence[str]) -> dict[str, float]:
-        """Weights of a model that was not tuned yet: language models, the table, the decoder."""
+        """Return the weights of an untuned model: language models, table columns, decoder."""
         weights = {name: self.language_weight / max(1, len(lms)) for name in lms}
         weights.update((name, self.column_weight) for name in columns)
         return {**weights, **self.own_weights}
@@ -110,10 +110,11 @@ class System(ABC):
         source_words: Words = split_words,
         target_words: Words = split_words,
     ) -> Marked:
-        """The sentence that a line of input stands for, and its target if it has one.
+        """Parse a line of input; return the sentence, and its target if it has one.
 
-        `folders`: where grammars are looked for; `markup`: what translations in the line mean;
-        `escaped`: the model's words have the escapes of XML.
+        `place`: the line's position, for messages; `folders`: directories searched for grammars;
+        `markup`: how translations in the line are used; `escaped`: the model's words are
+        XML-escaped.
         """
         from hopefear.decode.contract import Sentence
         from hopefear.decode.markup import Marked, read_options, read_segment
@@ -128,10 +129,10 @@ class System(ABC):
                 escaped=escaped,
             )
             if sentence.options and not self.can("markup"):
-                where = "the sentence's grammar" if self.can("grammar") else "the model"
+                alternative = "the sentence's grammar" if self.can("grammar") else "the model"
                 raise InputError(
                     f"{place}: translations given by markup are for {names_with('markup')} "
-                    f"models; put them into {where}"
+                    f"models; put them into {alternative}"
                 )
             return Marked(sentence)
         if self.can("grammar"):
@@ -141,29 +142,29 @@ class System(ABC):
         return Marked(Sentence(tuple(source_words(line))))
 
     def uses(self, derivation: Derivation) -> list[Use]:
-        """What each edge of a derivation covers and translates; by default of a tree, top down."""
+        """Return the source and target words of each edge of a derivation; by default top down."""
         from hopefear.decode.trace.trees import tree_uses
 
         return tree_uses(derivation)
 
     def show(self, uses: Sequence[Use]) -> str:
-        """A derivation in the column of `hopefear translate --trace`; by default a tree."""
+        """Format a derivation for the column of `hopefear translate --trace`; by default a tree."""
         from hopefear.decode.trace.trees import bracketed
 
         return bracketed(uses)
 
 
 def get_system(name: str) -> System:
-    """The registered system of that name; `OptionError` if there is none."""
+    """Return the registered system of that name; raise an `OptionError` if there is none."""
     system: System = registry.get("system", name)(name)
     return system
 
 
 def names() -> list[str]:
-    """The names of all systems, sorted."""
+    """Return the names of all systems, sorted."""
     return registry.names("system")
 
 
 def names_with(capability: Capability) -> str:
-    """The names of the systems whose decoders have a capability, for messages."""
+    """Return the names of the systems whose decoders have a capability, for messages."""
     return " and ".join(name for name in names() if get_system(name).can(capability))

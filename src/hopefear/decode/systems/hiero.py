@@ -1,7 +1,6 @@
 """The hierarchical system: synchronous rules with gaps, parsed on the source side.  [chiang2007]
 
-The default weights are near those that cdec starts from, changed where our units differ; see
-`phrase`.
+The default weights are close to cdec's initial weights, converted to our units; see `phrase`.
 """
 
 from __future__ import annotations
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 @register("system", "hiero")
 class Hiero(System):
+    """The hierarchical system."""
+
     description = "hierarchical rules"
     extract_options = HieroExtractOptions
     own_weights: ClassVar[Mapping[str, float]] = {

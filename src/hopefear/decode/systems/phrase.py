@@ -1,9 +1,9 @@
-"""The phrase-based system: phrase pairs, put together from left to right.  [koehn2003]
+"""The phrase-based system: phrase pairs, combined from left to right.  [koehn2003]
 
-The default weights are near those that Moses starts from, changed where our units differ: `words`
-is a number of words (a positive weight makes output longer), `unknown` a number of unknown words.
-On the development sets of the built-in world and of Multi30k French-English none of them alone
-could be halved or doubled for a gain on both. They are where tuning starts from.
+The default weights are close to Moses's initial weights, converted to our units: `words` is the
+number of words (a positive weight makes the output longer), `unknown` the number of unknown words.
+On the development sets of the built-in world and of Multi30k French-English, halving or doubling
+any single weight did not improve both. Tuning starts from them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 @register("system", "phrase")
 class Phrase(System):
+    """The phrase-based system."""
+
     description = noun = "phrase pairs"
     extract_options = PhraseExtractOptions
     moses_table = "phrase-table.gz"

@@ -1,4 +1,4 @@
-"""How a derivation uses the source: `use` has what systems share, `phrases` and `trees` differ."""
+"""The source and target words of a derivation's edges: shared parts in `use`, then by system."""
 
 from __future__ import annotations
 

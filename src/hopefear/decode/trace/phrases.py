@@ -1,6 +1,6 @@
 """Derivations of phrase search, in the order of the output.
 
-An edge's source side is what its head covers and its tail does not.
+An edge's source words are those that its head covers and its tail does not.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from hopefear.decode.trace.use import Covered, Use, edge_uses
 
 
 def phrase_uses(derivation: Derivation) -> list[Use]:
-    """All edges from left to right."""
+    """Return the uses of all edges of a derivation, from left to right."""
     return edge_uses(derivation, _covered)[::-1]
 
 
 def _covered(forest: Forest, head: int, tails: Sequence[int]) -> Covered:
-    after = _positions(forest, head)
-    before = {p for tail in tails for p in _positions(forest, tail)}
-    own = tuple(p for p in after if p not in before)
-    return ((own[0], own[-1] + 1) if own else None), own, ()
+    tail_positions = {p for tail in tails for p in _positions(forest, tail)}
+    source = tuple(p for p in _positions(forest, head) if p not in tail_positions)
+    return ((source[0], source[-1] + 1) if source else None), source, ()
 
 
 def _positions(forest: Forest, node: int) -> list[int]:
@@ -31,10 +30,12 @@ def _positions(forest: Forest, node: int) -> list[int]:
     return [int(position) for position in np.flatnonzero(bits)]
 
 
-def segmentation(found: Sequence[Use]) -> str:
-    """Moses's column: `source=target` per phrase in the order of the output, ends inclusive."""
+def segmentation(uses: Sequence[Use]) -> str:
+    """Format phrases as Moses does: `source=target` positions in the order of the output, with
+    inclusive ends.
+    """
     return " ".join(
-        f"{_ends(use.source)}={_ends(use.places)}" for use in found if use.source and use.places
+        f"{_ends(use.source)}={_ends(use.places)}" for use in uses if use.source and use.places
     )
 
 

@@ -1,6 +1,6 @@
-"""Derivations of a chart, top down.
+"""Derivations of chart search, top down.
 
-An edge's source side is the span of its head without those of its tails.
+An edge's source words are those in the span of its head but in no span of its tails.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hopefear.decode.trace.use import Covered, Use, edge_uses
 
 
 def tree_uses(derivation: Derivation) -> list[Use]:
-    """All edges in pre-order."""
+    """Return the uses of all edges of a derivation in pre-order."""
     return edge_uses(derivation, _covered)
 
 
@@ -21,8 +21,8 @@ def _covered(forest: Forest, head: int, tails: Sequence[int]) -> Covered:
     gaps = tuple(gap for gap in (_span(forest, tail) for tail in tails) if gap is not None)
     if span is None:
         return None, (), gaps
-    inside = {p for gap in gaps for p in range(*gap)}
-    return span, tuple(p for p in range(*span) if p not in inside), gaps
+    gap_positions = {p for gap in gaps for p in range(*gap)}
+    return span, tuple(p for p in range(*span) if p not in gap_positions), gaps
 
 
 def _span(forest: Forest, node: int) -> tuple[int, int] | None:
@@ -30,41 +30,39 @@ def _span(forest: Forest, node: int) -> tuple[int, int] | None:
     return None if begin < 0 else (begin, end)
 
 
-def bracketed(found: Sequence[Use]) -> str:
-    """A tree of the target side as cdec writes it, `(S (X a) (X (X green) house))`.
+def bracketed(uses: Sequence[Use]) -> str:
+    """Format the tree of the target side as cdec does: `(S (X a) (X (X green) house))`.
 
-    Edges without a symbol are left out, and so is a goal above its only tail.
+    Brackets of edges without a symbol and of the goal are left out.
     """
-    # Pre-order, so what is below use i follows it; a stack of what is still to be written.
-    below = _children(found)
+    children = _children(uses)
     parts: list[str] = []
-    stack: list[int | str] = [0] if found else []
+    stack: list[int | str] = [0] if uses else []  # uses and text still to be written
     while stack:
         item = stack.pop()
         if isinstance(item, str):
             parts.append(item)
             continue
-        use, symbols = found[item], []
+        use, symbols = uses[item], []
         for symbol in use.target:
-            symbols.append(_plain(symbol) if isinstance(symbol, str) else below[item][symbol])
-        shown = use.symbol is not None and use.symbol != "Goal"
-        if shown:
+            symbols.append(_escape(symbol) if isinstance(symbol, str) else children[item][symbol])
+        if use.symbol is not None and use.symbol != "Goal":
             symbols = [f"({use.symbol}", *symbols, ")"]
         stack.extend(reversed(symbols))
     return " ".join(parts).replace(" )", ")")
 
 
-def _plain(word: str) -> str:
+def _escape(word: str) -> str:
     return word.replace("(", "-LRB-").replace(")", "-RRB-")
 
 
-def _children(found: Sequence[Use]) -> list[list[int]]:
-    """Per use of a pre-order list the numbers of those directly below it."""
-    below: list[list[int]] = [[] for _ in found]
+def _children(uses: Sequence[Use]) -> list[list[int]]:
+    """Return for each use of a pre-order list the numbers of its children."""
+    children: list[list[int]] = [[] for _ in uses]
     path: list[int] = []
-    for i, use in enumerate(found):
+    for i, use in enumerate(uses):
         del path[use.depth :]
         if path:
-            below[path[-1]].append(i)
+            children[path[-1]].append(i)
         path.append(i)
-    return below
+    return children

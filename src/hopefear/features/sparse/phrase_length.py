@@ -1,7 +1,7 @@
-"""The shape of a rule: how many words its two sides have.  An example made to be copied.
+"""The numbers of words on the two sides of a rule.  An example to copy.
 
-Fires `phrase-length:2x3`, once for each use of a rule: with a weight for each shape a learner can
-prefer long phrases, or distrust those that grow or shrink.  The values are 1.
+Fires `phrase-length:2x3` with value 1 for each use of a rule. With a weight for each pair of
+lengths, a learner can prefer long phrases, or penalise those whose sides differ in length.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from hopefear.features.feature import PythonFeature, RuleUse
 @register("feature", "phrase-length")
 @dataclass(frozen=True, kw_only=True)
 class PhraseLength(PythonFeature):
+    """The numbers of words on the two sides of a rule."""
+
     label: ClassVar[str] = "phrase-length"
 
-    longest: int = option(7, min=1, help="sides with more words count as so many")
+    longest: int = option(7, min=1, help="largest number of words; longer sides count as this long")
 
     def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]:
         source = sum(isinstance(symbol, str) for symbol in use.source_side)

@@ -1,10 +1,10 @@
 """A rule with the target words before it.  A non-local feature.  [yu2013]
 
-Where the rule `chat|cat` follows `the black`, fires `rule-history:w|chat|cat|the|black` and, of the
-last word alone, `rule-history:w|chat|cat|black` (section 4.3); with the words' clusters and tags in
-their places at the other levels: `b` Brown cluster, `6` and `4` the first bits of its path, `t`
-part of speech. Before the first word is `<s>`. Search must go from left to right: phrase-based
-systems only.
+If the rule `chat|cat` follows `the black`, fires `rule-history:w|chat|cat|the|black` and
+`rule-history:w|chat|cat|black` with the last word only (section 4.3). At the other levels, classes
+replace the words: `b` Brown cluster, `6` and `4` the first bits of its path, `t` part of speech.
+`<s>` stands before the first word. Requires search from left to right, that is, a phrase-based
+system.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ LEVELS = "wb64t"
 @register("feature", "rule-history")
 @dataclass(frozen=True, kw_only=True)
 class RuleHistory(EngineFeature):
+    """A rule with the target words before it."""
+
     label: ClassVar[str] = "rule-history"
 
     levels: str | None = option(
         None,
-        help=f"some of {LEVELS}; if not given all that the model has classes for",
+        help=f"levels, letters out of {LEVELS} (default: all that the model has classes for)",
     )
 
     def engine_options(self, lists: WordLists) -> dict[str, object]:

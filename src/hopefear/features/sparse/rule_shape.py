@@ -1,4 +1,4 @@
-"""Words and nonterminals of a rule, in their order.  [eidelman2013]
+"""The order of words and nonterminals on the two sides of a rule.  [eidelman2013]
 
 Fires `rule-shape:01110|11010` with 1 for a word and 0 for a nonterminal (thesis, equation 3.17).
 """
@@ -16,6 +16,8 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "rule-shape")
 @dataclass(frozen=True, kw_only=True)
 class RuleShape(EngineFeature):
+    """The order of words and nonterminals on the two sides of a rule."""
+
     label: ClassVar[str] = "rule-shape"
 
-    runs: bool = option(False, help="words in a row count as one")
+    runs: bool = option(False, help="count a sequence of words as one word")

@@ -1,9 +1,9 @@
-"""How wide the nonterminals of a rule are, and whether it moves them.  [chiang2009, eidelman2013]
+"""The widths of a rule's nonterminals, and whether it reorders them.  [chiang2009, eidelman2013]
 
-Fires `structural-distortion:reordered|4` for a nonterminal over 4 source words that changes sides
+Fires `structural-distortion:reordered|4` for a nonterminal over 4 source words that swaps order
 with another nonterminal or with a linked word of the rule, otherwise
 `structural-distortion:monotone|4` (thesis, equation 3.16). Phrase pairs have no nonterminals and
-fire nothing.
+fire no feature.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "structural-distortion")
 @dataclass(frozen=True, kw_only=True)
 class StructuralDistortion(EngineFeature):
+    """The widths of a rule's nonterminals, and whether it reorders them."""
+
     label: ClassVar[str] = "structural-distortion"
 
-    longest: int = option(9, min=1, max=1000, help="wider ones count as so many words")
+    longest: int = option(
+        9, min=1, max=1000, help="largest width in source words; wider spans count as this wide"
+    )

@@ -1,12 +1,12 @@
-"""Aligned word pairs with the source words beside them.  [chiang2009, eidelman2013]
+"""Aligned word pairs with a neighbouring source word.  [chiang2009, eidelman2013]
 
-Where the source word `de` is linked to `of` and `politique` stands to its left in the sentence,
-inside or outside of the rule, fires `word-context:left|politique|de|of`; if `la` stands to its
-right, `word-context:right|de|la|of`. Beyond the ends of the sentence are `<s>` and `</s>`.
+If the source word `de` is linked to `of` and `politique` precedes it in the sentence, inside or
+outside of the rule, fires `word-context:left|politique|de|of`; if `la` follows it,
+`word-context:right|de|la|of`. At the ends of the sentence are `<s>` and `</s>`.
 
-Frequent pairs only, all others fall into the bin `<unk>`: by the thesis (equation 3.14) the 300
-most frequent aligned pairs, and beside them the source words that these have; by Chiang (section 4)
-each of the three words is one of the 100 most frequent words of its language.
+Other words than the frequent ones become `<unk>`. With `known=pairs` these are the 300 most
+frequent aligned pairs, and as neighbours their source words (thesis, equation 3.14); with
+`known=words` the 100 most frequent words of each language (Chiang, section 4).
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from hopefear.features.word_lists import WordLists
 @register("feature", "word-context")
 @dataclass(frozen=True, kw_only=True)
 class WordContext(EngineFeature):
+    """Aligned word pairs with a neighbouring source word."""
+
     label: ClassVar[str] = "word-context"
 
     known: Literal["pairs", "words"] = option(
-        "pairs", help="what is told apart: frequent aligned pairs, or frequent words"
+        "pairs", help="vocabulary: the most frequent aligned pairs, or the most frequent words"
     )
     size: int | None = option(
-        None, min=0, help="how many of these; 300 pairs or 100 words if not given; 0: all words"
+        None, min=0, help="size of the vocabulary (default: 300 pairs or 100 words); 0: all words"
     )
 
     def engine_options(self, lists: WordLists) -> dict[str, object]:

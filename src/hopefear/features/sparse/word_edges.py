@@ -1,21 +1,21 @@
 """WordEdges: combinations of the words at the edges of a rule use.  [yu2013]
 
-For a rule at a place of the sentence there are
+The edges of a rule at a place of the sentence are
 
     sp  the source word before it       s0  its first source word     t0  its first target word
-    sn  the source word behind it       s1  its last source word      t1  its last target word
+    sn  the source word after it        s1  its last source word      t1  its last target word
     len  the number of its source words
 
-each of them at a level of back-off, with the budget of the paper's table 1:
+Each edge is used at a level of back-off, with the cost in the paper's table 1:
 
     .w word 5       .c character 3 (source: the one nearest to the edge)     .b Brown cluster 3
     .6 .4 the first bits of its path 2       .t part of speech 2     .y type 1 (source)
 
-A combination is `s0.w+t0.w`; where it fires the feature is `word-edges:s0.w+t0.w|maison|house`. The
-budgets of a combination add up to no more than `budget`. All combinations would be 27,012 for each
-rule use: a chosen list is taken, `combinations()` below, or one of your own (`list`, `file`).
-Clusters are in the model directory (`hopefear train --clusters 200`), and so are the most frequent
-tags of words; a source word has its tag in this sentence if the model has a tagger.
+A combination such as `s0.w+t0.w` fires features such as `word-edges:s0.w+t0.w|maison|house`. The
+costs of a combination add up to at most `budget`. There are 27,012 combinations for each rule use;
+only a list of them fires, by default `combinations()` below, or your own (`list`, `file`). Clusters
+and the most frequent tags of words are in the model directory (`hopefear train --clusters 200`); if
+the model has a tagger, a source word has the tag that it has in the sentence.
 
 Differs: errata 4.1: a list instead of all combinations; the length costs nothing.
 """
@@ -35,8 +35,8 @@ from hopefear.features.feature import EngineFeature
 from hopefear.features.word_lists import WordLists
 from hopefear.text.lines import read_lines
 
-EDGES = ("sp", "s0", "s1", "sn", "t0", "t1", "len")  # the order of the engine
-LEVELS = ("w", "c", "b", "6", "4", "t", "y")  # likewise
+EDGES = ("sp", "s0", "s1", "sn", "t0", "t1", "len")  # in the engine's order
+LEVELS = ("w", "c", "b", "6", "4", "t", "y")  # in the engine's order
 BUDGETS = {"w": 5, "c": 3, "b": 3, "6": 2, "4": 2, "t": 2, "y": 1}  # Yu et al. 2013, table 1
 _ALL_LEVELS = "".join(LEVELS)
 _SOURCE_ONLY = ("c", "y")
@@ -46,8 +46,8 @@ Atom = tuple[int, int]  # edge and level, by number
 
 
 def combinations() -> Iterator[str]:
-    """The list that is taken unless another one is given."""
-    # What stands beside what: inside the rule, across its borders, across languages.
+    """Yield the default list of combinations."""
+    # Pairs of edges: inside the rule, across its borders, across languages.
     pairs = "s0+t0 s1+t1 s0+t1 s1+t0 s0+s1 t0+t1 sp+s0 s1+sn sp+t0 sn+t1 sp+sn sp+t1 sn+t0"
     for first, second in (pair.split("+") for pair in pairs.split()):
         for a, b in ("ww", "wb", "bw", "bb", "66", "tt"):
@@ -72,7 +72,7 @@ def combinations() -> Iterator[str]:
 
 
 def parse_combination(text: str) -> list[Atom]:
-    """The atoms of `s0.w+t0.w`; an `OptionError` says what is wrong with it."""
+    """Parse a combination such as `s0.w+t0.w`; raise an `OptionError` if it is malformed."""
     atoms: list[Atom] = []
     for part in text.split("+"):
         edge, _, level = part.partition(".")
@@ -81,12 +81,13 @@ def parse_combination(text: str) -> list[Atom]:
             continue
         if edge not in EDGES or level not in LEVELS or edge == "len":
             raise OptionError(
-                f"word-edges: combination {text!r}: {part!r} is no edge with a level; give one of "
-                f"{', '.join(EDGES[:-1])} with one of .{', .'.join(LEVELS)}, or len"
+                f"word-edges: combination {text!r}: {part!r} is not an edge with a level; give one "
+                f"of {', '.join(EDGES[:-1])} with one of .{', .'.join(LEVELS)}, or len"
             )
         if edge.startswith("t") and level in _SOURCE_ONLY:
             raise OptionError(
-                f"word-edges: combination {text!r}: level .{level} is for source words only"
+                f"word-edges: combination {text!r}: level .{level} is for source words only; give "
+                "another one"
             )
         atoms.append((EDGES.index(edge), LEVELS.index(level)))
     if len({edge for edge, _ in atoms}) < len(atoms):
@@ -95,12 +96,12 @@ def parse_combination(text: str) -> list[Atom]:
 
 
 def levels_of(atoms: Sequence[Atom]) -> list[str]:
-    """Those of words; the length has none."""
+    """Return the levels of a combination's words; the length has no level."""
     return [LEVELS[level] for edge, level in atoms if EDGES[edge] != "len"]
 
 
 def _needs(atoms: Sequence[Atom]) -> set[str]:
-    """What a model must have for a combination."""
+    """Return the word classes that a combination needs in a model."""
     needed = set()
     for edge, level in atoms:
         side = "target" if EDGES[edge].startswith("t") else "source"
@@ -112,62 +113,65 @@ def _needs(atoms: Sequence[Atom]) -> set[str]:
 
 
 def _read(file: Path) -> list[str]:
-    """The combinations of a file; # is for remarks."""
+    """Read the combinations in a file, one on each line; lines with # are comments."""
     lines = [line.strip() for line in read_lines(file)]
-    found = [line for line in lines if line and not line.startswith("#")]
-    if not found:
+    texts = [line for line in lines if line and not line.startswith("#")]
+    if not texts:
         raise InputError(f"{display_name(file)}: no combinations; give one on each line")
-    return found
+    return texts
 
 
 @register("feature", "word-edges")
 @dataclass(frozen=True, kw_only=True)
 class WordEdges(EngineFeature):
+    """Combinations of the words at the edges of a rule use."""
+
     label: ClassVar[str] = "word-edges"
 
     file: Path | None = option(
-        None, help="combinations to take, one on each line, instead of the usual list"
+        None, help="file of combinations, one on each line (default: the built-in list)"
     )
-    list_: list[str] = option([], help="the same, combinations between commas")
+    list_: list[str] = option(
+        [], help="combinations, separated by commas (default: the built-in list)"
+    )
     levels: str = option(
-        _ALL_LEVELS, help="take those of the list that have these levels only ('b64': classes)"
+        _ALL_LEVELS, help="levels; combinations with others do not fire ('b64': clusters only)"
     )
     budget: int = option(
         10,
         min=1,
-        help="what a combination may cost at most; those of the usual list that cost "
-        "more are left out",
+        help="largest cost of a combination; costlier ones of the built-in list do not fire",
     )
 
     @classmethod
     def settled(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        given = dict(options)
-        if isinstance(given.get("file"), str | Path):
-            if given.get("list"):
+        inlined = dict(options)
+        if isinstance(inlined.get("file"), str | Path):
+            if inlined.get("list"):
                 raise OptionError("word-edges: file and list are both given; give one")
-            given["list"] = _read(folder / given.pop("file"))
-        return given
+            inlined["list"] = _read(folder / inlined.pop("file"))
+        return inlined
 
     @property
-    def own(self) -> list[str]:
-        """Combinations that were asked for by name."""
+    def requested(self) -> list[str]:
+        """The combinations of the options `list` and `file`; empty: the built-in list."""
         return self.list_ if self.file is None else _read(self.file)
 
     def combinations(self) -> list[str]:
-        """Those that fire, with the levels and the classes there are."""
-        own = self.own
+        """Return the combinations that have the chosen levels only and respect the budget."""
+        requested = self.requested
         unknown = set(self.levels) - set(LEVELS)
         if unknown or not self.levels:
             raise OptionError(f"word-edges: levels={self.levels}: give some of {_ALL_LEVELS}")
         chosen = []
-        for text in dict.fromkeys(own or combinations()):
+        for text in dict.fromkeys(requested or combinations()):
             levels = levels_of(parse_combination(text))
             if not set(levels) <= set(self.levels):
                 continue
             cost = sum(BUDGETS[level] for level in levels)
             if cost <= self.budget:
                 chosen.append(text)
-            elif own:
+            elif requested:
                 raise OptionError(
                     f"word-edges: combination {text!r} costs {cost}, more than the budget of "
                     f"{self.budget}; take coarser levels or set a larger budget"
@@ -175,24 +179,24 @@ class WordEdges(EngineFeature):
         if not chosen:
             raise OptionError(
                 f"word-edges: no combination has the levels {self.levels} only and costs at most "
-                f"{self.budget}"
+                f"{self.budget}; give more levels or a larger budget"
             )
         return chosen
 
     def engine_options(self, lists: WordLists) -> dict[str, object]:
         classes = lists.classes
         rows = {side: getattr(classes, side).rows() for side in ("source", "target")}
-        known = {
-            f"{side} {what}": any(row[column] for row in rows[side])
+        available = {
+            f"{side} {kind}": any(row[column] for row in rows[side])
             for side in rows
-            for column, what in ((1, "clusters"), (2, "tags"))
+            for column, kind in ((1, "clusters"), (2, "tags"))
         }
-        known["source tags"] |= classes.tagger
+        available["source tags"] |= classes.tagger
         chosen, left_out = [], ""
         for text in self.combinations():
             atoms = parse_combination(text)
-            missing = sorted(one for one in _needs(atoms) if not known[one])
-            if any(one.endswith("clusters") for one in missing):
+            missing = sorted(kind for kind in _needs(atoms) if not available[kind])
+            if any(kind.endswith("clusters") for kind in missing):
                 raise InputError(
                     f"{classes.place}: has no {missing[0]}, which the feature template word-edges "
                     "needs; train with --clusters 200, or set levels=wcy"
@@ -201,12 +205,12 @@ class WordEdges(EngineFeature):
                 left_out = missing[0]
             else:
                 chosen.append((text, atoms))
-        # Without tags those of the usual list that ask for them are all alike: they are left out,
-        # unless tags were asked for.
+        # Without tags, combinations of the built-in list that use them are left out; it is an error
+        # if tags were requested by `list`, `file` or `levels`.
         tagged = any("t" in levels_of(atoms) for _, atoms in chosen)
-        if left_out and (self.own or (self.levels != _ALL_LEVELS and not tagged)):
+        if left_out and (self.requested or (self.levels != _ALL_LEVELS and not tagged)):
             raise InputError(
                 f"{classes.place}: has no {left_out}, which combinations of the feature template "
-                f"word-edges ask for; train with --{left_out.replace(' ', '-')}, or leave .t out"
+                f"word-edges need; train with --{left_out.replace(' ', '-')}, or leave .t out"
             )
         return {"combinations": chosen, **rows}

@@ -1,7 +1,7 @@
 """Aligned word pairs.  [eidelman2013]
 
-Fires `word-pairs:rappelle|remind` for each link of a rule's inner alignment (thesis, equation
-3.11): a lexicon whose weights are learned.
+Fires `word-pairs:rappelle|remind` for each link of a rule's word alignment (thesis, equation 3.11):
+a lexicon with learned weights.
 """
 
 from __future__ import annotations
@@ -16,4 +16,6 @@ from hopefear.features.feature import EngineFeature
 @register("feature", "word-pairs")
 @dataclass(frozen=True, kw_only=True)
 class WordPairs(EngineFeature):
+    """Aligned word pairs of a rule."""
+
     label: ClassVar[str] = "word-pairs"

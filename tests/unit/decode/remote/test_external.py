@@ -1,4 +1,4 @@
-"""Decoders in another process: good ones, and all the ways of going wrong."""
+"""External decoders: a correct one, and every kind of failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopefear.decode.contract import ForcedOption, Sentence
 from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
 from hopefear.forest import kbest, viterbi
 
-# Translates each word by its capitals, or by nothing; scores with the weights that it is given.
+# Translates each word into upper case, or drops it; scores with the given weights.
 GOOD = """
 import sys
 weights = dict(line.split() for line in open(sys.argv[1], encoding="utf-8"))
@@ -49,18 +49,18 @@ def decoder(command: str, **options: Any) -> ExternalDecoder:
 def test_lists_become_forests(tmp_path: Path, arguments: str) -> None:
     external = decoder(f"{script(tmp_path, GOOD)} {arguments}", k=3)
     weights = Weights({"Words0": 1.0})
-    found = list(external.forests(["das haus ist klein", "é"], weights))
-    assert [forest.edges for forest in found] == [3, 2]
-    assert [d.text for d in kbest(found[0], weights, 9)] == [
+    forests = list(external.forests(["das haus ist klein", "é"], weights))
+    assert [forest.edges for forest in forests] == [3, 2]
+    assert [d.text for d in kbest(forests[0], weights, 9)] == [
         "DAS HAUS IST KLEIN",
         "DAS HAUS IST",
         "DAS HAUS",
     ]
-    best = viterbi(found[1], weights)
+    best = viterbi(forests[1], weights)
     assert best is not None
     assert best.text == "É"
-    assert found[1].names.name(Weights()._id("Two0_2")) == "Two0_2"
-    assert viterbi(found[0], Weights({"Words0": -1.0})).text == "DAS HAUS"  # type: ignore[union-attr]
+    assert forests[1].names.name(Weights()._id("Two0_2")) == "Two0_2"
+    assert viterbi(forests[0], Weights({"Words0": -1.0})).text == "DAS HAUS"  # type: ignore[union-attr]
 
 
 def test_it_is_given_the_new_weights_each_time(tmp_path: Path) -> None:
@@ -106,10 +106,10 @@ def test_formats_of_cdec_and_json_lines(tmp_path: Path) -> None:
     json = decoder(f"echo {shlex.quote(line)} # {{weights}}", format="jsonl")
     weights = Weights({"Glue": 1.0, "LM": 2.0})
     for external in (cdec, json):
-        found = viterbi(external.forest("x", weights), weights)
-        assert found is not None
-        assert found.text == "ein haus"
-        assert found.score == pytest.approx(-1.0)
+        derivation = viterbi(external.forest("x", weights), weights)
+        assert derivation is not None
+        assert derivation.text == "ein haus"
+        assert derivation.score == pytest.approx(-1.0)
 
 
 def test_weights_with_a_blank(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_weights_with_a_blank(tmp_path: Path) -> None:
     assert (tmp_path / "seen").read_text(encoding="utf-8") == "b 0.5\n"
 
 
-# -- what goes wrong --
+# -- failures --
 
 BAD = [
     (
@@ -126,20 +126,20 @@ BAD = [
         "exit code 3; its last line: out of mem",
     ),
     ("echo 'no such model'; exit 1", "exit code 1; its last line: no such model"),
-    ("exit 9", "exit code 9; it said nothing"),
+    ("exit 9", "exit code 9; it wrote no output"),
     ("no-such-decoder-anywhere", "exit code 127; its last line: .*no-such-decoder-anywhere"),
-    ("kill -SEGV $$", "was ended by SIGSEGV; it said nothing"),
-    ("true", "gave no translation at all; it said nothing"),
+    ("kill -SEGV $$", "was ended by SIGSEGV; it wrote no output"),
+    ("true", "gave no translation at all; it wrote no output"),
     (
         "echo Segmentation fault",
-        "answered nonsense: n-best list:1: .*last line: Segmentation fault",
+        "gave a malformed answer: n-best list:1: .*last line: Segmentation fault",
     ),
     ("echo '5 ||| a ||| b=1 ||| 1'", "the id '5', expected numbers from 0 to 1"),
     ("echo 'x ||| a ||| b=1 ||| 1'", "the id 'x', expected numbers from 0 to 1"),
     ("printf '%s ||| a ||| b=1 ||| 1\\n' 0 1 0", "sentence 0 has two lists"),
-    ("echo '0 ||| a ||| b=nan ||| 1'", "answered nonsense: n-best list:1: .*nan"),
+    ("echo '0 ||| a ||| b=nan ||| 1'", "gave a malformed answer: n-best list:1: .*nan"),
     ("echo '1 ||| a ||| b=1 ||| 1'", "no translation of 1 of 2 sentences .first: number 0."),
-    ("printf '\\377\\376\\n'", "answered nonsense"),
+    ("printf '\\377\\376\\n'", "gave a malformed answer"),
 ]
 
 
@@ -180,8 +180,8 @@ def test_a_slow_one_that_says_something_is_waited_for() -> None:
 
 def test_missing_translations_may_be_allowed() -> None:
     external = decoder("echo '1 ||| a ||| b=1 ||| 1' # {weights}", allow_missing=True)
-    found = list(external.forests(["a", "b"], Weights()))
-    assert [viterbi(forest, Weights()) is None for forest in found] == [True, False]
+    forests = list(external.forests(["a", "b"], Weights()))
+    assert [viterbi(forest, Weights()) is None for forest in forests] == [True, False]
 
 
 def test_what_it_cannot_be_asked() -> None:

@@ -49,10 +49,10 @@ def test_features_have_the_names_of_n_best_lists(ini: MosesIni) -> None:
 def test_a_copy_differs_in_the_weights_only(ini: MosesIni, tmp_path: Path) -> None:
     new = Weights({"LM0": -0.125, "TranslationModel0_2": 0.75})
     ini.write(tmp_path / "new.ini", new, sparse=tmp_path / "sparse")
-    found = (tmp_path / "new.ini").read_text(encoding="utf-8")
-    wanted = TEXT.replace("LM0= 0.5", "LM0= -0.125")
-    wanted = wanted.replace("0.2 0.3   # two of them", "0.2 0.75")
-    assert found == wanted
+    text = (tmp_path / "new.ini").read_text(encoding="utf-8")
+    expected = TEXT.replace("LM0= 0.5", "LM0= -0.125")
+    expected = expected.replace("0.2 0.3   # two of them", "0.2 0.75")
+    assert text == expected
     assert not (tmp_path / "sparse").exists()
     assert MosesIni.read(tmp_path / "new.ini").weights["UnknownWordPenalty0"] == 1.0
 
@@ -61,9 +61,9 @@ def test_weights_without_a_label_go_to_a_file(ini: MosesIni, tmp_path: Path) -> 
     new = Weights({"LM0": 1.0, "wt_a~b": 0.25, "wt_zero": 0.0})
     ini.write(tmp_path / "new.ini", new, sparse=tmp_path / "sparse")
     assert (tmp_path / "sparse").read_text(encoding="utf-8") == "wt_a~b 0.25\n"
-    found = (tmp_path / "new.ini").read_text(encoding="utf-8")
-    assert "old-sparse" not in found
-    assert found.endswith(f"\n[weight-file]\n{tmp_path / 'sparse'}\n")
+    text = (tmp_path / "new.ini").read_text(encoding="utf-8")
+    assert "old-sparse" not in text
+    assert text.endswith(f"\n[weight-file]\n{tmp_path / 'sparse'}\n")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,9 @@ def test_weights_without_a_label_go_to_a_file(ini: MosesIni, tmp_path: Path) -> 
         ("[weight]\n0.5\n", ":2: '0.5', expected a weight"),
     ],
 )
-def test_what_is_no_moses_ini_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_files_that_are_not_a_moses_ini_are_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
     path = tmp_path / "moses.ini"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):

@@ -1,4 +1,4 @@
-"""Decoders that serve our learner: good ones, and all the ways of going wrong."""
+"""Decoders that serve a learner: a correct one, and every kind of failure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ import pytest
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import ForcedOption, Sentence
-from hopefear.decode.remote.stream import SentWeights, StreamDecoder, StreamOptions, restored
+from hopefear.decode.remote.stream import SentWeights, StreamDecoder, StreamOptions, restore
 from hopefear.decode.remote.stream_wire import decode, encode, read_request
 from hopefear.forest import kbest, viterbi
 
-# Gives every prefix of a sentence as a translation; keeps the weights as it is told. Knows nothing
-# of our code.
+# Returns every prefix of a sentence as a translation; updates its weights. Independent of our code.
 GOOD = """
 import base64, re, struct, sys
 weights = {}
@@ -41,15 +40,15 @@ for line in sys.stdin:
         (value,) = struct.unpack("<d", raw[:8])
         weights[name.decode()], raw = weights.get(name.decode(), 0.0) + value, raw[8:]
     words = text.split()
-    found = []
+    entries = []
     for n in range(len(words) + 1):
         score = weights["words"] * n + weights.get("half", 0.0) * 0.5
         raw = b"words\\0" + struct.pack("<d", n) + b"half\\0" + struct.pack("<d", 0.5)
         vector = base64.b64encode(raw).decode()
         fields = said["id"], str(len(words)), " ".join(words[:n]), vector, str(score)
-        found.append((score, " ||| ".join(fields)))
-    found = [text for _, text in sorted(found, reverse=True)][:3]
-    print(3, *(found + ["", "", ""])[:3], sep="\\n", flush=True)
+        entries.append((score, " ||| ".join(fields)))
+    entries = [text for _, text in sorted(entries, reverse=True)][:3]
+    print(3, *(entries + ["", "", ""])[:3], sep="\\n", flush=True)
 """
 
 
@@ -65,9 +64,9 @@ def stream(command: str, **options: Any) -> StreamDecoder:
 
 
 def best(decoder: StreamDecoder, sentence: Any, weights: Weights) -> str:
-    found = viterbi(decoder.forest(sentence, weights), weights)
-    assert found is not None
-    return found.text
+    derivation = viterbi(decoder.forest(sentence, weights), weights)
+    assert derivation is not None
+    return derivation.text
 
 
 def test_weights_change_with_each_sentence(tmp_path: Path) -> None:
@@ -84,10 +83,10 @@ def test_weights_change_with_each_sentence(tmp_path: Path) -> None:
         assert best(decoder, "b", weights) == ""
     first, second, third, fourth = (tmp_path / "seen").read_text(encoding="utf-8").splitlines()
     assert first == '<seg id="0"> ein haus é </seg>', "it was started with these weights"
-    told = read_request(second, "-")
-    assert told[:3] == ("ein haus", "x7", "g.gz")
-    assert told.delta is not None
-    assert told.delta.values == {"words": float(np.float32(-0.1)) - float(np.float32(0.1))}
+    request = read_request(second, "-")
+    assert request[:3] == ("ein haus", "x7", "g.gz")
+    assert request.delta is not None
+    assert request.delta.values == {"words": float(np.float32(-0.1)) - float(np.float32(0.1))}
     third_delta = read_request(third, "-").delta
     assert third_delta is not None
     assert third_delta.values == {"half": 2.0}
@@ -95,46 +94,46 @@ def test_weights_change_with_each_sentence(tmp_path: Path) -> None:
     assert warnings == []
 
 
-def test_a_process_each_or_one_for_all(tmp_path: Path) -> None:
+def test_one_process_per_learner_or_one_for_all(tmp_path: Path) -> None:
     command = good(tmp_path)
     weights = Weights({"words": 1.0})
     for processes, several in ((0, 3), (1, 1), (2, 2)):
         with stream(command, learners=3, processes=processes) as decoder:
             assert len({id(decoder.for_learner(number)) for number in range(3)}) == several
-            found = list(decoder.forests(["a b", "c", "d e f", "g"], weights, threads=2))
-            texts = [kbest(forest, weights, 1)[0].text for forest in found]
+            forests = list(decoder.forests(["a b", "c", "d e f", "g"], weights, threads=2))
+            texts = [kbest(forest, weights, 1)[0].text for forest in forests]
             assert texts == ["a b", "c", "d e f", "g"]
             assert decoder.for_learner(2).names is decoder.names
 
 
-def test_what_is_told_adds_up() -> None:
-    """To the learner's own numbers, whatever they were before."""
+def test_weight_changes_add_up() -> None:
+    """The sum of the changes sent is the learner's weights, whatever they were before."""
     random = np.random.default_rng(3)
-    names, told, weights = FeatureNames(), SentWeights(Weights()), Weights()
-    there: dict[str, float] = {}
+    names, sent, weights = FeatureNames(), SentWeights(Weights()), Weights()
+    sums: dict[str, float] = {}
     for _ in range(200):
         for name in random.choice(list("abcdefgh"), 3):
             weights[str(name)] = float(random.normal() * 10.0 ** random.integers(-3, 3))
-        change = told.change(weights, names)
+        change = sent.change(weights, names)
         assert all(value for _, value in change)
         for name, value in decode(encode(change)).values.items():
-            there[name] = there.get(name, 0.0) + value
-        assert {name: float(np.float32(value)) for name, value in there.items()} == dict(
+            sums[name] = sums.get(name, 0.0) + value
+        assert {name: float(np.float32(value)) for name, value in sums.items()} == dict(
             weights.items()
         )
-    assert told.change(weights, names) == []
+    assert sent.change(weights, names) == []
     weights["a"] = float("inf")
-    with pytest.raises(InputError, match="not finite"):
-        told.change(weights, names)
+    with pytest.raises(InputError, match="no longer finite"):
+        sent.change(weights, names)
 
 
 def answering(text: str) -> str:
-    """A decoder that always says the same."""
+    """Return the command of a decoder that always gives the same answer."""
     return f"while read line; do printf {shlex.quote(text)}; done"
 
 
 def having(name: str, value: float) -> str:
-    """The same, with one feature."""
+    """Return the command of such a decoder whose answer has one feature."""
     return answering(f"1\\n0 ||| 1 ||| a ||| {encode([(name, value)])} ||| 1\\n")
 
 
@@ -143,11 +142,11 @@ RIGHT = f"0 ||| 1 ||| a ||| {VECTOR} ||| 1\\n"
 BAD = [
     ("echo loading >&2; echo 'out of memory' >&2; exit 3", "code 3 .*last line: out of memory"),
     ("echo 'no such model'; exit 1", "; its last line: no such model"),
-    ("exit 9", "ended with exit code 9 in the middle of the exchange; it said nothing"),
+    ("exit 9", "ended with exit code 9 in the middle of the exchange; it wrote no output"),
     ("no-such-decoder-anywhere", "exit code 127 .*last line: .*no-such-decoder-anywhere"),
     ("kill -SEGV $$", "was ended by SIGSEGV"),
     ("read line; printf 5; exit 0", "ended with exit code 0 .*last line: 5"),
-    ("exec >&-; sleep 30", "closed its input or output; it said nothing"),
+    ("exec >&-; sleep 30", "closed its input or output; it wrote no output"),
     (answering("five\\n"), "sentence 0: found 'five', expected the number of entries"),
     (answering("2000000\\n"), "at most 1000000"),
     (
@@ -164,7 +163,7 @@ BAD = [
     (answering("0\\n"), "gave no translation at all, of 1 sentences; its last line: 0$"),
     (answering("2\\n\\n\\n"), "gave no translation at all, of 1 sentences; its last line: 2$"),
     ("echo 'no grammar' >&2; " + answering("0\\n"), "at all, .*; its last line: no grammar$"),
-    # A child of it holds the other end of the pipe.
+    # A child process holds the other end of the pipe.
     ("sleep 60 & read line; echo oops >&2; exit 4", "exit code 4 .*; its last line: oops$"),
     ("sleep 60 & read line; printf 1; exit 0", "ended with exit code 0 .*; its last line: 1$"),
 ]
@@ -182,8 +181,8 @@ def test_a_bad_decoder_is_named_with_its_last_line(command: str, message: str) -
     assert len(str(caught.value)) < 1200
 
 
-def test_what_a_decoder_wrote_before_it_ended_counts() -> None:
-    """Also if that is more than a pipe holds, and a child of it lives on."""
+def test_output_before_the_end_of_a_decoder_is_read() -> None:
+    """Also if it exceeds the size of a pipe and a child process lives on."""
     words = "a " * 200_000
     command = (
         f"sleep 60 & read line; printf '1\\n0 ||| 1 ||| {words[:20]}'; "
@@ -202,8 +201,8 @@ def test_sentences_without_translation_are_counted_once() -> None:
     with stream(command, warn=warnings.append) as decoder:
         sentences = [Sentence((word,), id) for word, id in (("a", "0"), ("b", "7"), ("b", "9"))]
         for _ in range(2):
-            found = [forest.edges for forest in decoder.forests(sentences, Weights({"words": 1}))]
-            assert found == [1, 0, 0]
+            edges = [forest.edges for forest in decoder.forests(sentences, Weights({"words": 1}))]
+            assert edges == [1, 0, 0]
         list(decoder.for_learner(0).forests(sentences[1:2], Weights({"words": 1})))
     assert len(warnings) == 1
     assert "gave no translation of 2 of 3 sentences (first: 7)" in warnings[0]
@@ -278,14 +277,14 @@ def test_nothing_is_left(tmp_path: Path, how: str) -> None:
             decoder.forest("a", Weights({"words": 1.0}))
         except InputError:
             assert how in ("hangs", "fails")
-    found = [int(line) for line in pids.read_text().split()]
-    assert found
-    assert not any(map(alive, found))
+    children = [int(line) for line in pids.read_text().split()]
+    assert children
+    assert not any(map(alive, children))
     decoder.close()  # twice is harmless
 
 
 def test_all_stop_when_one_fails() -> None:
-    """A learner that could go on is told of the other's fault."""
+    """The error of one learner stops the others."""
     command = f"read line; echo $line >&2; printf '1\\n{RIGHT}'; sleep 60"
     with stream(command, learners=2, timeout=0.3) as decoder:
         one, other = decoder.for_learner(0), decoder.for_learner(1)
@@ -313,7 +312,7 @@ def test_other_weights_than_we_think_are_noticed_once() -> None:
         for _ in range(2):
             decoder.forest(Sentence(("a",), "0"), Weights({"words": 3.0}))
     assert len(warnings) == 1
-    assert "scores 1 what its features and the weights score 3" in warnings[0]
+    assert "the score 1, but its features and the weights give 3" in warnings[0]
 
 
 def test_other_names_than_we_have_weights_for_are_noticed_once() -> None:
@@ -329,7 +328,7 @@ def test_other_names_than_we_have_weights_for_are_noticed_once() -> None:
     assert "none of its features ('LanguageModel' …) has a weight" in warnings[0]
 
 
-def test_a_cut_value_is_restored_from_the_score() -> None:
+def test_a_truncated_value_is_restored_from_the_score() -> None:
     raw = base64.b64decode(encode([("words", 1.0), ("lm2", -13.25)])).rstrip(b"\0")
     assert len(raw) % 3 == 2
     text = base64.b64encode(raw).decode()[:-2] + "=="
@@ -339,20 +338,20 @@ def test_a_cut_value_is_restored_from_the_score() -> None:
     with stream(command, warn=warnings.append) as decoder:
         sentence = Sentence(("a",), "0")
         weights = Weights({"words": 2.0, "lm2": 0.5})
-        found = kbest(decoder.forest(sentence, weights), weights, 1)[0]
-        assert found.score == score
-        weights = Weights({"words": 2.0})  # no way to know
-        found = kbest(decoder.forest(sentence, weights), weights, 1)[0]
-        assert len(found.features.ids) == 1
+        derivation = kbest(decoder.forest(sentence, weights), weights, 1)[0]
+        assert derivation.score == score
+        weights = Weights({"words": 2.0})  # lm2 has no weight
+        derivation = kbest(decoder.forest(sentence, weights), weights, 1)[0]
+        assert len(derivation.features.ids) == 1
     assert len(warnings) == 1
-    assert "cuts the last byte" in warnings[0]
-    lost = decode(text).cut
-    assert lost is not None
-    assert restored(lost, 0.5, 2.0, score) == -13.25
-    assert restored(lost, 0.5, 2.0, 17.0) is None
+    assert "truncates the last byte" in warnings[0]
+    cut = decode(text).cut
+    assert cut is not None
+    assert restore(cut, 0.5, 2.0, score) == -13.25
+    assert restore(cut, 0.5, 2.0, 17.0) is None
 
 
-def test_without_a_file_it_is_told_what_differs_from_the_start(tmp_path: Path) -> None:
+def test_without_a_file_the_difference_to_the_initial_weights_is_sent(tmp_path: Path) -> None:
     command = f"read line; echo \"$line\" > {tmp_path}/seen; printf '1\\n{RIGHT}'; read line"
     with stream(command) as decoder:
         decoder.forest("a", Weights({"words": 1.5}))
@@ -371,7 +370,7 @@ def test_placeholders(tmp_path: Path) -> None:
         StreamOptions(command="cdec {wieghts}")
 
 
-def test_what_it_cannot_be_asked() -> None:
+def test_refused_requests() -> None:
     decoder = stream("exit 1")
     with pytest.raises(InputError, match="needs all derivations of a given translation"):
         decoder.forest("a", Weights(), "b")

@@ -1,4 +1,4 @@
-"""The bytes between learner and decoder."""
+"""The encoding of messages between learner and decoder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def packed(*pairs: tuple[str, float]) -> bytes:
     return b"".join(name.encode() + b"\0" + struct.pack("<d", value) for name, value in pairs)
 
 
-def test_a_vector_is_filled_with_nuls() -> None:
+def test_a_vector_is_padded_with_nuls() -> None:
     for name in ("a", "ab", "abc"):
         text = encode([(name, -0.1), ("zero", 0.0)])
         raw = base64.b64decode(text)
@@ -45,18 +45,18 @@ def test_ordinary_padding_is_read_and_reading_stops_at_an_empty_name() -> None:
 
 
 @pytest.mark.parametrize("value", [1.0, -1.0, 0.37, -13.25, 1e-4, 1234.5])
-def test_a_cut_value_is_told_apart(value: float) -> None:
-    """As by an encoder that takes two bytes at the end for one."""
+def test_a_truncated_value_has_candidates(value: float) -> None:
+    """As an encoder truncates it that takes two bytes at the end for one."""
     raw = packed(("ab", 1.0), ("cde", value))
     assert len(raw) % 3 == 2
     right = base64.b64encode(raw).decode()
-    found = decode(right[:-2] + "==")
-    assert list(found.values.values()) == [1.0]
-    assert found.cut is not None
-    assert found.cut.name == "cde"
-    assert value in found.cut.candidates
+    vector = decode(right[:-2] + "==")
+    assert list(vector.values.values()) == [1.0]
+    assert vector.cut is not None
+    assert vector.cut.name == "cde"
+    assert value in vector.cut.candidates
     apart = [
-        b / a for a, b in zip(found.cut.candidates[1:], found.cut.candidates[2:], strict=False)
+        b / a for a, b in zip(vector.cut.candidates[1:], vector.cut.candidates[2:], strict=False)
     ]
     assert apart == pytest.approx([65536.0] * len(apart))
 
@@ -71,13 +71,13 @@ def test_a_cut_value_is_told_apart(value: float) -> None:
         (b"\xff\xfe\0" + b"12345678", r"feature name b'\\xff\\xfe' is not UTF-8"),
     ],
 )
-def test_vectors_of_nonsense(raw: bytes, message: str) -> None:
+def test_malformed_vectors(raw: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         decode(base64.b64encode(raw).decode())
 
 
 @pytest.mark.parametrize("text", ["a", "abc", "ab=c", "ab c", "äöü=", "a" * 100 + "!"])
-def test_what_is_not_base64(text: str) -> None:
+def test_text_that_is_not_base64(text: str) -> None:
     with pytest.raises(ValueError, match="is not base64") as caught:
         decode(text)
     assert len(str(caught.value)) < 140
@@ -87,8 +87,8 @@ def test_requests() -> None:
     delta = encode([("lm", 0.5)])
     line = request_line(["das", "<b>", "|||", "haus"], id="7", grammar="a&b.gz", delta=delta)
     assert line == f'<seg delta="{delta}" grammar="a&amp;b.gz" id="7"> das <b> ||| haus </seg>'
-    found = read_request(line + "\n", "x:1")
-    assert found == ("das <b> ||| haus", "7", "a&b.gz", Vector({"lm": 0.5}))
+    request = read_request(line + "\n", "x:1")
+    assert request == ("das <b> ||| haus", "7", "a&b.gz", Vector({"lm": 0.5}))
     assert request_line([], id="0") == '<seg id="0">  </seg>'
     assert read_request('<seg id="0"></seg>', "x:1") == ("", "0", None, None)
 
@@ -96,7 +96,7 @@ def test_requests() -> None:
 @pytest.mark.parametrize(
     "line", ["", "das haus", "<seg> a", "<seg/>", "</seg> </seg>", "<segment> a </seg>", "\0" * 99]
 )
-def test_requests_of_nonsense(line: str) -> None:
+def test_malformed_requests(line: str) -> None:
     with pytest.raises(InputError, match=r"^x:3: "):
         read_request(line, "x:3")
 
@@ -121,7 +121,7 @@ def test_entries() -> None:
         ("0 ||| 1 ||| a ||| ? ||| 1", "is not base64"),
     ],
 )
-def test_entries_of_nonsense(line: str, message: str) -> None:
+def test_malformed_entries(line: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_entry(line)
 
