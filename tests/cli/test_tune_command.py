@@ -258,7 +258,7 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
         (("--set", "restarts"), "expected key=value"),
         (
             ("--tuner", "batch-mira", "--set", "space=forest", "--metric", "ter"),
-            "space forest: ter is no BLEU, which alone can be searched for in forests",
+            "space forest: supports only BLEU, and the metric is ter",
         ),
         (
             ("--tuner", "pro", "--set", "smooth_brevity=true", "--metric", "ter"),

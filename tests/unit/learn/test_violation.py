@@ -336,9 +336,9 @@ class NoForce(ToyDecoder):
 @pytest.mark.parametrize(
     ("make", "more", "error", "message"),
     [
-        (lambda: Violation(update_="standard", phrase_limit=3), {}, OptionError, "belongs to upda"),
+        (lambda: Violation(update_="standard", phrase_limit=3), {}, OptionError, "applies to upda"),
         (lambda: Violation(update_="local", future=True), {}, OptionError, "future: update local"),
-        (lambda: MaxForce(sparse_rate=0.1), {}, OptionError, "belongs to rate adagrad"),
+        (lambda: MaxForce(sparse_rate=0.1), {}, OptionError, "applies to rate adagrad"),
         (MaxForce, {"decoder": NoForce}, OptionError, "needs forced decoding of sentence pairs"),
         (Mira, {"training_options": TrainingOptions(prefixes=5)}, OptionError, "--prefixes: mira"),
         (
