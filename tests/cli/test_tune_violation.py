@@ -135,7 +135,7 @@ def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopef
         (("--tuner", "violation", "--set", "update=late"), "give one of early, max-violation"),
         (("--tuner", "mert", "--leave-out"), "--train: mert learns from"),
         (("--tuner", "maxforce", "--align", "x"), "--align: belongs to --train and --prefixes"),
-        (("--tuner", "mira", "--prefixes", "5"), "--prefixes: mira does not decode by force"),
+        (("--tuner", "mira", "--prefixes", "5"), "--prefixes: mira does not use forced decoding"),
     ],
 )
 def test_refusals(

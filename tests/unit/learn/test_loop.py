@@ -480,7 +480,7 @@ def test_tied_weights_are_one(run: Make, sparse: bool) -> None:
     ("options", "message"),
     [
         ({"fix": ["rihgt"]}, "--fix: the model has no feature 'rihgt'; did you mean 'right'?"),
-        ({"tie": ["right"]}, "--tie 'right': give two names or more"),
+        ({"tie": ["right"]}, "--tie 'right': give at least two names"),
         ({"tie": ["right odd", "odd words"]}, "odd is tied in 'right odd' too"),
         ({"tie": ["right odd"], "fix": ["odd"]}, "odd is fixed and others are not"),
     ],
@@ -517,7 +517,7 @@ def test_useless_features_of_forests(run: Make) -> None:
 
 
 def test_nan_is_an_error_and_not_saved(run: Make, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"iteration 2: tuner scripted .* no number"):
+    with pytest.raises(InputError, match=r"iteration 2: tuner scripted .* not finite"):
         run(tuner=_Nan(answers=[GOOD, {}]))
     directory = tmp_path / "run"
     assert sorted(path.name for path in (directory / "iterations").iterdir()) == [
@@ -541,8 +541,8 @@ def test_weights_of_zero_end_a_run_and_are_said(run: Make) -> None:
         tuner=Scripted(answers=[nothing, GOOD]), warn=said.append, start=Weights({"likely": 1.0})
     )
     assert (report["stopped"], report["iterations"]) == ("weights are nearly 0", 1)
-    assert any("nearly so" in text for text in said)
-    assert json.dumps(report["warnings"]).count("nearly so") == 1
+    assert any("nearly 0" in text for text in said)
+    assert json.dumps(report["warnings"]).count("nearly 0") == 1
 
 
 def test_from_weights_of_zero_a_run_goes_on(run: Make) -> None:
@@ -550,7 +550,7 @@ def test_from_weights_of_zero_a_run_goes_on(run: Make) -> None:
     start = Weights(dict.fromkeys(("likely", "right"), 0.0))
     report, _ = run(tuner=Scripted(answers=[GOOD]), iterations=1, warn=said.append, start=start)
     assert (report["iterations"], report["stopped"]) == (1, "iterations")
-    assert sum("all weights to start from are 0" in text for text in said) == 1
+    assert sum("all initial weights are 0" in text for text in said) == 1
 
 
 def test_a_run_that_gained_nothing_says_so(run: Make) -> None:

@@ -345,7 +345,7 @@ class NoForce(ToyDecoder):
             Mira,
             {"training_options": TrainingOptions(max_states=5)},
             OptionError,
-            "--max-states: mira does not decode by force",
+            "--max-states: mira does not use forced decoding",
         ),
         (
             MaxForce,
