@@ -1,4 +1,4 @@
-"""MERT and batch MIRA on forests: a toy that they must solve, and lines against brute force."""
+"""MERT and batch MIRA on forests: a toy problem, and line search against brute force."""
 
 from __future__ import annotations
 

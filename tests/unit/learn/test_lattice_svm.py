@@ -1,4 +1,4 @@
-"""lattice-svm: updates by hand, chance, state, memory, what it says of itself."""
+"""lattice-svm: updates by hand, randomness, state, memory, signature."""
 
 from __future__ import annotations
 

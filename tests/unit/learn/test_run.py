@@ -1,4 +1,4 @@
-"""The run directory: checkpoints, resuming after a kill, and what resuming refuses."""
+"""The run directory: checkpoints, resuming after a kill, and errors of resuming."""
 
 from __future__ import annotations
 

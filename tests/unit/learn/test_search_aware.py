@@ -1,4 +1,4 @@
-"""Search-aware tuning: what the pool holds, that tuners learn from it, what is refused."""
+"""Search-aware tuning: the pool, learning from it, and errors."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ class Matrix:
 
     @classmethod
     def of(cls, table: FeatureTable) -> Matrix:
+        """Return the matrix of a feature table."""
         # Converted to double precision once, since every product with a vector would convert it
         # again. A very large table, perhaps on disk, is converted in pieces each time instead.
         sparse = None if table.sparse is None else table.sparse.astype(np.float64)
@@ -148,10 +149,12 @@ class Problem:
 
     @property
     def groups(self) -> int:
+        """The number of groups."""
         return len(self.begin)
 
     @property
     def rows(self) -> int:
+        """The number of candidates."""
         return self.candidates.features.rows
 
     @cached_property
@@ -169,6 +172,7 @@ class Problem:
 
     @cached_property
     def matrix(self) -> Matrix:
+        """The features of all candidates."""
         return Matrix.of(self.candidates.features)
 
     def blocks(self) -> list[Block]:

@@ -55,7 +55,7 @@ class Judge:
 
 
 def by_chance(sentences: int) -> float:
-    """Return the difference in points (of BLEU, TER …) that chance explains on so many sentences.
+    """Return the difference in points (of BLEU, TER …) that chance explains on a sample.
 
     This is two standard deviations: with 250 sentences the difference in BLEU of two equally good
     weight vectors has a standard deviation of about 0.5 (Multi30k fr-en, bootstrap).

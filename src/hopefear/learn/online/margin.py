@@ -87,6 +87,7 @@ class LinearLoss:
 
     @property
     def xi(self) -> list[float]:
+        """The constants Xi_0, Xi_1, …"""
         return self.metric.xi
 
     def lattice(
@@ -160,17 +161,20 @@ class LatticeCache:
         self._kept: OrderedDict[int, MarginLattice] = OrderedDict()
 
     def get(self, sentence: int) -> MarginLattice | None:
+        """Return the lattice of a sentence if it is in the cache."""
         lattice = self._kept.get(sentence)
         if lattice is not None:
             self._kept.move_to_end(sentence)
         return lattice
 
     def put(self, sentence: int, lattice: MarginLattice) -> None:
+        """Add a lattice, and remove the least recently used ones beyond the size."""
         self._kept[sentence] = lattice
         self._bytes += lattice.bytes
         while self._bytes > self._most and len(self._kept) > 1:
             self._bytes -= self._kept.popitem(last=False)[1].bytes
 
     def clear(self) -> None:
+        """Remove all lattices."""
         self._kept.clear()
         self._bytes = 0

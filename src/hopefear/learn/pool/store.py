@@ -73,6 +73,7 @@ class KbestStore(Store):
 
     @cached_property
     def builder(self) -> CandidateBuilder:
+        """The builder that holds all candidates."""
         mapped = self.directory / "mapped"
         in_files = self._rows() > IN_MEMORY or mapped.exists()  # resumed runs keep their files
         return CandidateBuilder(
@@ -179,6 +180,7 @@ class ForestStore(Store):
 
     @cached_property
     def files(self) -> list[ForestFile]:
+        """The files of forests, one for each decoding."""
         return []
 
     def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:

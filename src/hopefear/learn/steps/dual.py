@@ -52,6 +52,7 @@ class Dual:
 
     @property
     def multipliers(self) -> FloatArray:
+        """The multiplier of each constraint."""
         return self._multipliers[: len(self)]
 
     @property

@@ -88,6 +88,7 @@ class _Bounds:
         self._added: set[tuple[int, float]] = set()  # hypothesis, and 1 (upper) or -1 (lower)
 
     def add_most_violated(self, dual: Dual, tolerance: float) -> bool:
+        """Add the most violated bounds under the current weights; return whether any was added."""
         problem = self.problem
         scores = problem.scores_after(dual.change)
         distance = scores[problem.towards] - scores  # G(y)
