@@ -517,7 +517,7 @@ def test_useless_features_of_forests(run: Make) -> None:
 
 
 def test_nan_is_an_error_and_not_saved(run: Make, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"iteration 2: tuner scripted .* not finite"):
+    with pytest.raises(InputError, match=r"iteration 2: tuner scripted .* not a number"):
         run(tuner=_Nan(answers=[GOOD, {}]))
     directory = tmp_path / "run"
     assert sorted(path.name for path in (directory / "iterations").iterdir()) == [
