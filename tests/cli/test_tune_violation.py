@@ -155,4 +155,4 @@ def test_hierarchical_models_are_refused(tmp_path: Path, hopefear: Run) -> None:
     for more in ((), ("--decoder", "cat {weights}", "--weights", world / "model" / "weights.tsv")):
         done = hopefear(*words[:at], *words[at + 2 :], *more)
         assert done.returncode == 2
-        assert "take a phrase-based model" in done.stderr
+        assert "use a phrase-based model" in done.stderr
