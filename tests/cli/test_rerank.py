@@ -196,7 +196,7 @@ BAD = {
     ),
     "too large": ("0 ||| x ||| LM0= 1e50 ||| 0\n", [], "list:1: feature 'LM0' is 1e+50"),
     "weights and report on stdout": (moses(), ["-o", "-", "--json"], "belongs to the report"),
-    "refs and given": (moses(), ["--metric", "given", "--refs", "refs"], "--refs: has no meaning"),
+    "refs and given": (moses(), ["--metric", "given", "--refs", "refs"], "--refs: has no effect"),
     "uneven references": (moses(), ["--refs", "refs", "short"], "short has 1 line"),
     "unknown tuner": (moses(), ["--tuner", "mrt"], "unknown tuner 'mrt'"),
     "unknown metric": (moses(), ["--metric", "blue"], "unknown metric 'blue'"),

@@ -135,7 +135,7 @@ def test_resuming_with_something_else_is_refused(world: Path, tmp_path: Path, in
     again = inside(*command(world, run, "--iterations", "1", "--resume", "--threads", "1"))
     assert again.returncode == 0, again.stderr
     cases = (
-        (("--iterations", "1"), "has a run already; --resume goes on with it"),
+        (("--iterations", "1"), "has a run already; --resume continues it"),
         (("--iterations", "1", "--resume", "--seed", "2"), "loop.seed = 1, now it is 2"),
         (("--iterations", "1", "--resume", "--set", "restarts=3"), "tuner.restarts = 2, now"),
         (("--iterations", "1", "--resume", "--beam", "5"), "system.decoder.beam = not given"),
@@ -258,7 +258,7 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
         (("--set", "restarts"), "expected key=value"),
         (
             ("--tuner", "batch-mira", "--set", "space=forest", "--metric", "ter"),
-            "space forest: ter is no BLEU, which alone can be searched for in forests",
+            "space forest: supports only BLEU, and the metric is ter",
         ),
         (
             ("--tuner", "pro", "--set", "smooth_brevity=true", "--metric", "ter"),

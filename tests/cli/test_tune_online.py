@@ -81,7 +81,7 @@ def test_mira_and_rm(world: Path, tmp_path: Path, hopefear: Run) -> None:
 
     refused = hopefear(*command(world, tmp_path / "no", "--tuner", "rm", "--tie", "words lm"))
     assert refused.returncode == 2
-    assert refused.stderr == "hopefear: --tie: rm cannot tie weights; take a batch tuner\n"
+    assert refused.stderr == "hopefear: --tie: rm cannot tie weights; use a batch tuner\n"
     refused = hopefear(*command(world, tmp_path / "no", "--tuner", "mira", "--set", "B=2"))
     assert refused.returncode == 2
-    assert "B: belongs to step rm-pa or rm-cp" in refused.stderr
+    assert "B: applies to step rm-pa or rm-cp" in refused.stderr

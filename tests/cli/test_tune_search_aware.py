@@ -75,7 +75,7 @@ def test_with_sparse_features(tuner: str, world: Path, tmp_path: Path, hopefear:
     ("tuner", "options", "more", "message"),
     [
         ("mert", ["search_aware=all"], [], "off, partial, potential"),
-        ("pro", ["future=true"], [], "future: belongs to search_aware"),
+        ("pro", ["future=true"], [], "future: applies to search_aware"),
         ("batch-mira", ["search_aware=potential", "space=forest"], [], "set space=kbest"),
         ("mira", ["search_aware=partial"], ["--metric", "ter"], "set search_aware=potential"),
     ],

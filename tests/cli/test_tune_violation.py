@@ -135,7 +135,7 @@ def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopef
         (("--tuner", "violation", "--set", "update=late"), "give one of early, max-violation"),
         (("--tuner", "mert", "--leave-out"), "--train: mert learns from"),
         (("--tuner", "maxforce", "--align", "x"), "--align: only with --train and --prefixes"),
-        (("--tuner", "mira", "--prefixes", "5"), "--prefixes: mira does not decode by force"),
+        (("--tuner", "mira", "--prefixes", "5"), "--prefixes: mira does not use forced decoding"),
     ],
 )
 def test_refusals(
@@ -155,4 +155,4 @@ def test_hierarchical_models_are_refused(tmp_path: Path, hopefear: Run) -> None:
     for more in ((), ("--decoder", "cat {weights}", "--weights", world / "model" / "weights.tsv")):
         done = hopefear(*words[:at], *words[at + 2 :], *more)
         assert done.returncode == 2
-        assert "take a phrase-based model" in done.stderr
+        assert "use a phrase-based model" in done.stderr

@@ -1,4 +1,4 @@
-"""What every registered tuner must do. A new one is tested here without a line of change."""
+"""The contract of tuners, tested for every registered one; new tuners need no change here."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def bleu_rows(quality: Any) -> Any:
 def make_pool(
     *, sentences: int = 25, size: int = 10, sparse: int = 0, bins: bool = False, seed: int = 3
 ) -> Pool:
-    """The feature `good` grows with quality, `bad` falls with it, `noise` does neither."""
+    """Return a pool in which `good` grows with quality, `bad` falls, and `noise` is independent."""
     random = np.random.default_rng(seed)
     rows = sentences * size
     quality = random.uniform(0.1, 1.0, rows)
@@ -117,10 +117,10 @@ def corpus(pool: Pool, weights: Weights) -> float:
     return pool.candidates.corpus_score(pool.metric, pool.candidates.vector(weights))
 
 
-def check(found: Optimized) -> None:
-    assert np.isfinite(found.objective)
-    assert all(np.isfinite(value) for _, value in found.weights.items())
-    json.dumps(dict(found.notes))  # they go into a log
+def check(result: Optimized) -> None:
+    assert np.isfinite(result.objective)
+    assert all(np.isfinite(value) for _, value in result.weights.items())
+    json.dumps(dict(result.notes))  # notes are logged as JSON
 
 
 @pytest.fixture(params=BATCH)
@@ -150,14 +150,14 @@ def test_it_describes_itself(name: str) -> None:
 
 def test_improves_a_toy_problem(tuner: BatchTuner) -> None:
     pool, start = make_pool(), Weights(START)
-    found = tuner.optimize(pool, start, task())
-    check(found)
-    assert corpus(pool, found.weights) > corpus(pool, start) + 0.02
-    moved = found.weights["good"] - found.weights["bad"]
-    assert moved > START["good"] - START["bad"]  # all the way or, with short steps, a part of it
+    result = tuner.optimize(pool, start, task())
+    check(result)
+    assert corpus(pool, result.weights) > corpus(pool, start) + 0.02
+    moved = result.weights["good"] - result.weights["bad"]
+    assert moved > START["good"] - START["bad"]  # short steps move only part of the way
 
 
-def test_leaves_what_it_was_given_alone(tuner: BatchTuner) -> None:
+def test_does_not_change_its_arguments(tuner: BatchTuner) -> None:
     pool, start = make_pool(), Weights(START)
     assert pool.candidates is not None
     dense, counts = pool.candidates.features.dense.copy(), pool.candidates.statistics.copy()
@@ -177,7 +177,7 @@ def test_same_seed_same_bytes_on_any_number_of_threads(tuner: BatchTuner) -> Non
     assert one == two == three
 
 
-def test_goes_on_from_a_saved_state(tuner: BatchTuner) -> None:
+def test_continues_from_a_saved_state(tuner: BatchTuner) -> None:
     pool, other = make_pool(), make_pool(seed=4)
     first = tuner.optimize(pool, Weights(START), task(1)).weights
     state = pickle.loads(pickle.dumps(dict(tuner.state())))
@@ -188,7 +188,7 @@ def test_goes_on_from_a_saved_state(tuner: BatchTuner) -> None:
     assert ends[0].objective == ends[1].objective
 
 
-def test_refuses_a_state_of_something_else(tuner: BatchTuner) -> None:
+def test_refuses_an_unknown_state(tuner: BatchTuner) -> None:
     if type(tuner).restore is not Tuner.restore:
         pytest.skip("has a state")
     with pytest.raises(ValueError, match="has no state"):
@@ -203,39 +203,39 @@ def test_little_to_learn_from(tuner: BatchTuner, case: str) -> None:
         "one sentence": rows_of(make_pool(), [4]),
         "empty group": with_empty_group(make_pool()),
     }[case]
-    found = tuner.optimize(pool, Weights(START), task())
-    check(found)
-    assert corpus(pool, found.weights) >= corpus(pool, Weights(START)) - 1e-9
-    assert "elsewhere" in found.weights
+    result = tuner.optimize(pool, Weights(START), task())
+    check(result)
+    assert corpus(pool, result.weights) >= corpus(pool, Weights(START)) - 1e-9
+    assert "elsewhere" in result.weights
     if case in ("nothing", "one candidate"):
-        ratio = [found.weights[name] / START[name] for name in ("good", "bad", "noise")]
-        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)  # there is no reason to prefer one
+        ratio = [result.weights[name] / START[name] for name in ("good", "bad", "noise")]
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)  # nothing distinguishes the features
 
 
-def test_an_empty_group_changes_nothing_much(tuner: BatchTuner) -> None:
+def test_improves_with_an_empty_group(tuner: BatchTuner) -> None:
     pool, start = with_empty_group(make_pool()), Weights(START)
-    found = tuner.optimize(pool, start, task()).weights
-    assert corpus(pool, found) > corpus(pool, start) + 0.02
+    result = tuner.optimize(pool, start, task()).weights
+    assert corpus(pool, result) > corpus(pool, start) + 0.02
 
 
 @pytest.mark.parametrize("names", [("noise", "elsewhere"), ("constant",)])
 def test_fixed_features_stay(tuner: BatchTuner, names: tuple[str, ...]) -> None:
     pool, start = make_pool(), Weights(START)
     ids = {name: start._id(name) for name in names}
-    found = tuner.optimize(pool, start, task(fixed=frozenset(ids.values())))
-    check(found)
+    result = tuner.optimize(pool, start, task(fixed=frozenset(ids.values())))
+    check(result)
     for name in ids:
-        assert found.weights[name] == np.float32(START[name])
-    assert found.weights["good"] != np.float32(START["good"])
-    assert corpus(pool, found.weights) > corpus(pool, start)
+        assert result.weights[name] == np.float32(START[name])
+    assert result.weights["good"] != np.float32(START["good"])
+    assert corpus(pool, result.weights) > corpus(pool, start)
 
 
 def test_everything_fixed(tuner: BatchTuner) -> None:
     pool, start = make_pool(), Weights(START)
     every = frozenset(start._id(name) for name in START)
-    found = tuner.optimize(pool, start, task(fixed=every))
-    check(found)
-    assert dict(found.weights.items()) == dict(start.items())
+    result = tuner.optimize(pool, start, task(fixed=every))
+    check(result)
+    assert dict(result.weights.items()) == dict(start.items())
 
 
 def test_all_candidates_equal(tuner: BatchTuner) -> None:
@@ -246,20 +246,20 @@ def test_all_candidates_equal(tuner: BatchTuner) -> None:
     check(tuner.optimize(Pool(metric=create("bleu"), candidates=candidates), Weights(), task()))
 
 
-def test_starts_from_nothing(tuner: BatchTuner) -> None:
+def test_starts_from_weights_of_zero(tuner: BatchTuner) -> None:
     pool = make_pool()
-    found = tuner.optimize(pool, Weights(), task())
-    check(found)
-    assert corpus(pool, found.weights) > corpus(pool, Weights()) + 0.02
+    result = tuner.optimize(pool, Weights(), task())
+    check(result)
+    assert corpus(pool, result.weights) > corpus(pool, Weights()) + 0.02
 
 
 @pytest.mark.parametrize("kind", ["sparse", "bins"])
 def test_sparse_features_and_several_groups_of_a_sentence(tuner: BatchTuner, kind: str) -> None:
     pool = make_pool(sparse=30) if kind == "sparse" else make_pool(bins=True)
     start = Weights(START)
-    found = tuner.optimize(pool, start, task())
-    check(found)
-    assert corpus(pool, found.weights) > corpus(pool, start) + 0.02
+    result = tuner.optimize(pool, start, task())
+    check(result)
+    assert corpus(pool, result.weights) > corpus(pool, start) + 0.02
 
 
 @pytest.mark.parametrize("name", ["ter", "given"])
@@ -277,13 +277,13 @@ def test_other_metrics(tuner: BatchTuner, name: str) -> None:
         rows = np.stack([edits, np.full_like(edits, 20 * 840)], axis=1)
     pool = Pool(metric=metric, candidates=replace(old, statistics=rows))
     start = Weights(START)
-    found = tuner.optimize(pool, start, task())
-    check(found)
-    assert corpus(pool, found.weights) > corpus(pool, start) + 0.02
+    result = tuner.optimize(pool, start, task())
+    check(result)
+    assert corpus(pool, result.weights) > corpus(pool, start) + 0.02
 
 
 def test_refuses_nan(tuner: BatchTuner) -> None:
-    """No tuner ever sees a NaN: candidates cannot be made with one."""
+    """Candidates with NaN features raise an error, so that tuners never see them."""
     with pytest.raises(InputError, match="expected a finite number"):
         tuner.optimize(
             Pool(
@@ -316,7 +316,7 @@ def learner(request: pytest.FixtureRequest) -> OnlineTuner:
 
 
 def begun(learner: OnlineTuner, metric: str = "bleu") -> OnlineTuner:
-    """With a share of the toy: sentences 2 to 7."""
+    """Return the learner after `begin` with sentences 2 to 7 of the toy set."""
     references = toy_set().references[2:8]
     learner.begin(Share(range(2, 8), references, create(metric), 30))
     return learner
@@ -343,34 +343,34 @@ def learn(
     learner: OnlineTuner, weights: Weights, *, batch: int = 1, iterations: tuple[int, ...] = (0,),
     **more: Any,
 ) -> Weights:  # fmt: skip
-    """Passes over the share, as the loop makes them."""
+    """Make passes over the share, as the loop does, and return the weights."""
     decoder = ToyDecoder(sparse=True)
     weights = Weights(weights.vector(), names=decoder.names)
     for iteration in iterations:
         for first in range(2, 8, batch):
             numbers = list(range(first, min(8, first + batch)))
-            found = learner.update(
+            result = learner.update(
                 weights, examples(numbers, weights, decoder), task(iteration=iteration, **more)
             )
-            check_update(found, len(numbers))
-            weights.add(found.step)
+            check_update(result, len(numbers))
+            weights.add(result.step)
     return weights
 
 
-def check_update(found: Update, most: int) -> None:
-    assert np.isfinite(found.step.values).all()
-    assert 0 <= found.updates <= most
-    assert len(found.sentences) <= most
-    for values in (*found.measures.values(), *found.texts.values()):
-        assert len(values) == len(found.sentences)
-    json.dumps({key: list(values) for key, values in found.measures.items()})
+def check_update(result: Update, most: int) -> None:
+    assert np.isfinite(result.step.values).all()
+    assert 0 <= result.updates <= most
+    assert len(result.sentences) <= most
+    for values in (*result.measures.values(), *result.texts.values()):
+        assert len(values) == len(result.sentences)
+    json.dumps({key: list(values) for key, values in result.measures.items()})
 
 
 def test_online_learns_the_toy(learner: OnlineTuner) -> None:
     start = Weights(NEAR)
-    found = learn(learner, start, iterations=tuple(range(8)))
-    assert found["right"] - found["likely"] > start["right"] - start["likely"] + 0.05
-    assert found["always"] == np.float32(NEAR["always"])
+    result = learn(learner, start, iterations=tuple(range(8)))
+    assert result["right"] - result["likely"] > start["right"] - start["likely"] + 0.05
+    assert result["always"] == np.float32(NEAR["always"])
 
 
 @pytest.mark.parametrize("batch", [1, 4])
@@ -382,44 +382,44 @@ def test_online_is_the_same_on_any_number_of_threads(learner: OnlineTuner, batch
     assert ends[0] == ends[1]
 
 
-def test_online_leaves_weights_alone(learner: OnlineTuner) -> None:
+def test_online_does_not_change_weights(learner: OnlineTuner) -> None:
     weights, decoder = Weights(NEAR), ToyDecoder()
     before = saved(weights)
-    found = learner.update(weights, examples([3, 4], weights, decoder), task())
-    assert len(found.step) > 0
+    result = learner.update(weights, examples([3, 4], weights, decoder), task())
+    assert len(result.step) > 0
     assert saved(weights) == before
 
 
-def test_online_goes_on_from_a_saved_state(learner: OnlineTuner) -> None:
+def test_online_continues_from_a_saved_state(learner: OnlineTuner) -> None:
     middle = learn(learner, Weights(NEAR), iterations=(0, 1))
     state = pickle.loads(pickle.dumps(dict(learner.state())))
     resumed = twin(learner)
     resumed.restore(state)
-    ends = [saved(learn(one, middle, iterations=(2, 3))) for one in (learner, resumed)]
+    ends = [saved(learn(tuner, middle, iterations=(2, 3))) for tuner in (learner, resumed)]
     assert ends[0] == ends[1]
 
 
 def test_online_fixed_features_get_no_step(learner: OnlineTuner) -> None:
     weights, decoder = Weights(NEAR), ToyDecoder(sparse=True)
     fixed = frozenset(weights._id(name) for name in ("likely", "words", "word:R3"))
-    found = learner.update(weights, examples([2, 3, 4], weights, decoder), task(fixed=fixed))
-    assert len(found.step) > 0
-    assert not fixed & set(found.step.ids.tolist())
+    result = learner.update(weights, examples([2, 3, 4], weights, decoder), task(fixed=fixed))
+    assert len(result.step) > 0
+    assert not fixed & set(result.step.ids.tolist())
 
 
 def test_online_with_nothing_to_learn_from(learner: OnlineTuner) -> None:
     empty = Example(2, ForestBuilder().finish(), ["R1"])
     for batch in ([], [empty]):
-        found = learner.update(Weights(NEAR), batch, task())
-        check_update(found, len(batch))
-        assert len(found.step) == found.updates == 0
+        result = learner.update(Weights(NEAR), batch, task())
+        check_update(result, len(batch))
+        assert len(result.step) == result.updates == 0
 
 
 @pytest.mark.parametrize("metric", ["ter", "chrf", "ter-bleu"])
 def test_online_other_metrics(learner: OnlineTuner, metric: str) -> None:
     other = config.from_mapping(type(learner), config.to_mapping(learner))
-    found = learn(begun(other, metric), Weights(NEAR), iterations=tuple(range(6)))
-    assert found["right"] - found["likely"] > NEAR["right"] - NEAR["likely"] + 0.02
+    result = learn(begun(other, metric), Weights(NEAR), iterations=tuple(range(6)))
+    assert result["right"] - result["likely"] > NEAR["right"] - NEAR["likely"] + 0.02
 
 
 def test_there_are_online_tuners() -> None:

@@ -442,7 +442,7 @@ def test_given_scores_and_warnings() -> None:
     ("options", "message"),
     [
         ({"tuner": "mira"}, "--tuner mira: learns while decoding"),
-        ({"tuner": "lattice-svm"}, "--tuner lattice-svm: works on forests"),
+        ({"tuner": "lattice-svm"}, "--tuner lattice-svm: learns from forests"),
         ({"fold": 3}, "unknown key 'fold'; did you mean 'folds'?"),
         ({"refs": []}, "--refs is missing"),
         ({"refs": [["one"]]}, "<nbest>: id 1, but the references have 1 lines"),

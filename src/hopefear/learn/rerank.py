@@ -1,7 +1,7 @@
-"""Rerankers: weights for the n-best lists of any system, what they are worth, and their choice.
+"""Rerankers: weights that choose among the candidates of any system's n-best lists.
 
-Takes `RerankOptions`; returns a `Reranker`, which chooses among the candidates of other lists. The
-commands `hopefear rerank tune` and `apply`, and `hopefear.rerank` in Python, are this module.
+Takes `RerankOptions` and returns a `Reranker`, which chooses among the candidates of other lists.
+The commands `hopefear rerank tune` and `apply`, and `hopefear.rerank` in Python, call this module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hopefear.metrics.metric import Metric
 from hopefear.text.lines import read_parallel
 
 Tell = Callable[[str], None]
-Entries = Sequence[Mapping[str, Any]]  # candidates in memory, as JSON lines have them
+Entries = Sequence[Mapping[str, Any]]  # candidates in memory, with the keys of JSON lines
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +40,7 @@ class Reranker:
     """Weights that choose among the candidates of n-best lists."""
 
     weights: Weights
-    report: Mapping[str, Any]  # what `hopefear rerank tune --json` says; empty of a loaded one
+    report: Mapping[str, Any]  # as in `hopefear rerank tune --json`; empty for a loaded reranker
 
     @property
     def first_best(self) -> float:
@@ -49,17 +49,17 @@ class Reranker:
 
     @property
     def tuned(self) -> float:
-        """The score of the chosen candidates; with folds, of lists not seen in tuning."""
+        """The score of the chosen candidates; with folds, on lists not used in tuning."""
         return float(self.report["tuned"])
 
     @property
     def oracle(self) -> float:
-        """The score of the best candidates there are."""
+        """The score of the best candidates."""
         return float(self.report["oracle"])
 
     @property
     def p_value(self) -> float:
-        """Of the difference between `tuned` and `first_best`."""
+        """The p-value of the difference between `tuned` and `first_best`."""
         return float(self.report["p_value"])
 
     def apply(
@@ -69,10 +69,10 @@ class Reranker:
         format: Format | None = None,
         ids: bool = False,
     ) -> list[str]:
-        """The chosen candidate of each list, in the order of the sentences.
+        """Return the chosen candidate of each list, in the order of the sentences.
 
         Takes a file of lists, or its entries in memory: `{"id": 0, "text": …, "features": {…}}`.
-        `ids`: each begins with the list's id and a tab, and the order is that of the lists.
+        With `ids`, each line begins with the list's id and a tab, in the order of the lists.
         """
         choice = Choice(Path("<nbest>"), self.weights, format, ids)
         if isinstance(nbest, str | os.PathLike):
@@ -90,7 +90,7 @@ class Reranker:
 
     @classmethod
     def load(cls, path: PathLike) -> Reranker:
-        """The reranker of saved weights; it has no scores."""
+        """Return a reranker with saved weights; it has no scores."""
         return cls(Weights.load(path), {})
 
     def __repr__(self) -> str:
@@ -135,19 +135,19 @@ def rerank(
     tell: Tell = lambda text: None,
     warn: Tell = lambda text: None,
 ) -> Reranker:
-    """Tune a reranker on the lists that the options name.
+    """Tune a reranker on the lists that the options name, and return it.
 
-    In memory, instead of what the options name: `entries` of the lists, `weights` to start from,
-    `texts` by the names that the options have for them (`text.lines.Texts`).
+    Instead of files, data may be given in memory: the `entries` of the lists, the initial
+    `weights`, and `texts` by their names in the options (`text.lines.Texts`).
     """
     display = display or Display()
     metric = _metric(options, metric_options or {})
-    given = [options.weights] if options.weights is not None else []
-    check_one_stdin(options.nbest, *options.refs, *given)
+    weight_files = [options.weights] if options.weights is not None else []
+    check_one_stdin(options.nbest, *options.refs, *weight_files)
 
     def make_tuner() -> BatchTuner:
-        made: BatchTuner = registry.create("tuner", options.tuner, tuner_options)
-        return made
+        tuner: BatchTuner = registry.create("tuner", options.tuner, tuner_options)
+        return tuner
 
     _check_tuner(options.tuner, make_tuner())
     if weights is None:
@@ -182,8 +182,8 @@ def rerank(
     rare = tuned.optimized.notes.get("sparse_features", 0)
     if options.tuner == "mert" and rare:
         warn(
-            f"{rare:,} features are rare; mert leaves their weights as they are, "
-            "batch-mira learns them too"
+            f"{rare:,} features are sparse, and mert does not tune them; use batch-mira, which "
+            "tunes all features"
         )
     return Reranker(
         learned,
@@ -208,16 +208,14 @@ def rerank(
 
 
 def _metric(options: RerankOptions, metric_options: Mapping[str, Any]) -> Metric | None:
-    """None: the mean of given scores."""
+    """Return the metric of the options; None is the mean of given scores."""
     if options.metric == "given":
         if options.refs:
-            raise OptionError("--refs: has no meaning with --metric given; leave it out")
+            raise OptionError("--refs: has no effect with --metric given; omit it")
         if metric_options:
-            raise OptionError("--metric-set: given scores have no options; leave it out")
+            raise OptionError("--metric-set: given scores have no options; omit it")
         if options.skip_missing:
-            raise OptionError(
-                "--skip-missing: without references no sentence is missing; leave it out"
-            )
+            raise OptionError("--skip-missing: has no effect with --metric given; omit it")
         return None
     metric: Metric = registry.create("metric", options.metric, metric_options)
     if not options.refs:
@@ -230,11 +228,11 @@ def _check_tuner(name: str, tuner: Any) -> None:
         raise OptionError(f"--tuner {name}: learns while decoding; choose a batch tuner")
     if "kbest" not in tuner.spaces:
         raise OptionError(
-            f"--tuner {name}: works on forests; take 'hopefear tune --lattices', which "
-            "reads n-best lists too"
+            f"--tuner {name}: learns from forests; use 'hopefear tune --lattices', which also "
+            "reads n-best lists"
         )
     if tuner.pool_space != "kbest":
-        raise OptionError(f"--tuner {name}: works on forests; see --set space=kbest")
+        raise OptionError(f"--tuner {name}: learns from forests; give --set space=kbest")
 
 
 def _references(
@@ -276,13 +274,13 @@ def _fixed(options: RerankOptions, lists: Lists, start: Weights) -> frozenset[in
 
 @dataclass
 class Choice:
-    """The best candidates of n-best lists by given weights, read as they are asked for."""
+    """The best candidates of n-best lists under given weights, read one list at a time."""
 
     nbest: Path
     weights: Weights
     format: Format | None = None
     ids: bool = False  # lines begin with the list's id and a tab
-    entries: Entries | None = None  # in memory instead of in the file
+    entries: Entries | None = None  # candidates in memory instead of the file
     lists: int = 0
     candidates: int = 0
     changed: int = 0  # lists whose best candidate is not the first one
@@ -290,7 +288,7 @@ class Choice:
     matched: bool = False  # whether some feature has a weight
 
     def texts(self, advance: Callable[[], None] = lambda: None) -> Iterator[str]:
-        """The best candidate of each list; of equal ones the first."""
+        """Yield the best candidate of each list, the first in a tie."""
         places = _Places(self.nbest, self.ids)
         for list_ in read_nbest(self.nbest, self.format, entries=self.entries):
             best = int(np.argmax(edge_scores(list_.forest, self.weights)))
@@ -305,7 +303,7 @@ class Choice:
         self.missing = places.missing
 
     def remarks(self, place: str) -> Iterator[str]:
-        """What a person should know when all is read; `place` is where the weights are from."""
+        """Yield warnings after all lists are read; `place` names the source of the weights."""
         if self.lists and not self.matched:
             yield f"no feature of the lists has a weight in {place}; are these its lists?"
         if self.missing:
@@ -318,12 +316,12 @@ class _Places:
     def __init__(self, nbest: Path, ids: bool) -> None:
         self.nbest, self.ids = nbest, ids
         self.lists = self.missing = 0
-        self._next = 0  # the number whose turn it is
+        self._next = 0  # the number of the next sentence to write
         self._waiting: dict[int, str] = {}
         self._seen: set[str] = set()
 
     def take(self, list_: NbestList, text: str) -> Iterator[str]:
-        """The translation of a list, and the lines that may be written now."""
+        """Take the translation of a list and yield the lines that can be written now."""
         id = list_.id
         self.lists += 1
         if self.ids or not (id.isascii() and id.isdigit()):
@@ -346,7 +344,7 @@ class _Places:
             self._next += 1
 
     def rest(self) -> Iterator[str]:
-        """What waits at the end, with empty lines for sentences that have no list."""
+        """Yield the remaining lines, with empty lines for sentences without a list."""
         for number in sorted(self._waiting):
             for _ in range(number - self._next):
                 self.missing += 1

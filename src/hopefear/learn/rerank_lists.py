@@ -1,9 +1,9 @@
-"""N-best lists for tuning a reranker, and a batch tuner run on them.
+"""Tuning of rerankers on n-best lists with a batch tuner.
 
-Goes in: a file of n-best lists (`forest.io.nbest`), references or given scores, a batch tuner.
-Comes out: weights, and an honest account of them: the score of the first candidates (what the
-system itself would say), of the tuned ones, of the best there are, and whether the gain is more
-than chance. With folds every sentence is reranked by weights that were tuned on other sentences.
+Takes a file of n-best lists (`forest.io.nbest`), references or given scores, and a batch tuner.
+Returns weights and the scores of the first candidates (the system's own choice), of the tuned
+choice and of the oracle, with a significance test. With folds, every sentence is reranked by
+weights tuned on other sentences.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Lists:
     metric: Metric
     candidates: Candidates
     ids: Sequence[str]  # of the groups
-    repeated: int  # candidates that were there already
+    repeated: int  # number of duplicate candidates left out
     missing: Sequence[int] = ()  # sentences with references but without candidates
 
     @property
@@ -58,10 +58,10 @@ def read_lists(
     threads: int = 1,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Lists:
-    """Lists with the statistics of a metric; `None`: the mean of the scores in the file.
+    """Read lists and return them with the statistics of a metric (None: mean of given scores).
 
-    `entries`: candidates in memory instead of in the file, as JSON lines have them. With references
-    ids are numbers of sentences, from 0, in any order; lists of one id are joined.
+    `entries` are candidates in memory instead of the file, with the keys of JSON lines. With
+    references, ids are numbers of sentences, from 0, in any order; lists of the same id are merged.
     """
     names = FeatureNames()
     if metric is None:
@@ -70,21 +70,21 @@ def read_lists(
     builder = CandidateBuilder(
         metric, references, names=names, directory=directory, threads=threads
     )
-    found: dict[int, str] = {}
+    id_of: dict[int, str] = {}  # the id of each sentence's list
     total = 0
     for list_ in read_nbest(path, format, names=names, entries=entries):
         sentence = sentence_number(list_.id, len(references), path)
-        found.setdefault(sentence, list_.id)
+        id_of.setdefault(sentence, list_.id)
         total += list_.forest.edges
         try:
             builder.add_list(sentence, list_.forest)
         except InputError as error:
             raise InputError(f"{display_name(path)}: id {list_.id}: {error}") from None
         advance(1)
-    _check_some(found, path)
+    _check_not_empty(id_of, path)
     candidates = builder.candidates()
-    missing = sorted(set(range(len(references))) - found.keys())
-    ids = [found[int(number)] for number in candidates.sentences]
+    missing = sorted(set(range(len(references))) - id_of.keys())
+    ids = [id_of[int(number)] for number in candidates.sentences]
     return Lists(metric, candidates, ids, total - len(builder), missing)
 
 
@@ -95,7 +95,7 @@ def _read_scored(
     directory: PathLike | None,
     advance: Callable[[int], None],
 ) -> Lists:
-    """Two readings: the scale of the scores must be known before they are counted."""
+    """Read lists with given scores; the scale of all scores is needed before they are added."""
     lists: list[NbestList] = []
     for list_ in read:
         absent = np.flatnonzero(np.isnan(list_.scores))
@@ -112,7 +112,7 @@ def _read_scored(
             )
         lists.append(list_)
         advance(1)
-    _check_some(lists, path)
+    _check_not_empty(lists, path)
     metric = GivenScore.of(np.concatenate([list_.scores for list_ in lists]))
     builder = CandidateBuilder(metric, names=names, directory=directory)
     numbers: dict[str, int] = {}
@@ -124,13 +124,13 @@ def _read_scored(
     return Lists(metric, builder.candidates(), list(numbers), total - len(builder))
 
 
-def _check_some(found: Any, path: PathLike) -> None:
-    if not found:
+def _check_not_empty(lists: Any, path: PathLike) -> None:
+    if not lists:
         raise InputError(f"{display_name(path)}: no list in it; expected at least one candidate")
 
 
 def sentence_number(id: str, sentences: int, path: PathLike) -> int:
-    """The sentence that an id stands for."""
+    """Return the number of the sentence that an id denotes."""
     if not (id.isascii() and id.isdigit()):
         raise InputError(
             f"{display_name(path)}: id {id!r} is no number; with references, ids are the numbers "
@@ -146,11 +146,11 @@ def sentence_number(id: str, sentences: int, path: PathLike) -> int:
 
 @dataclass(frozen=True)
 class Reranked:
-    """Weights and what they are worth, on the scale that is shown."""
+    """Tuned weights and corpus scores as displayed."""
 
     optimized: Optimized  # on all lists
     first_best: float
-    tuned: float  # with folds: of lists that the weights were not tuned on
+    tuned: float  # with folds: of lists not used to tune the weights
     tuned_on_all: float
     oracle: float
     p_value: float
@@ -178,24 +178,24 @@ def tune_reranker(
 
     def tuned_on(part: Candidates, number: int) -> Optimized:
         task = Task(random=np.random.default_rng([seed, number]), threads=threads, fixed=fixed)
-        found = make_tuner().optimize(Pool(metric=metric, candidates=part), start, task)
+        optimized = make_tuner().optimize(Pool(metric=metric, candidates=part), start, task)
         advance(1)
-        return found
+        return optimized
 
-    whole = tuned_on(candidates, 0)
-    chosen = candidates.best(candidates.scores(candidates.vector(whole.weights)))
+    on_all = tuned_on(candidates, 0)
+    chosen = candidates.best(candidates.scores(candidates.vector(on_all.weights)))
     held_out = chosen.copy()
     if folds > 1:
         for number, (learned, tested) in enumerate(split(candidates, folds, seed), 1):
-            found = tuned_on(candidates.part(learned), number).weights
+            weights = tuned_on(candidates.part(learned), number).weights
             part = candidates.part(tested)
-            rows = part.best(part.scores(part.vector(found)))
+            rows = part.best(part.scores(part.vector(weights)))
             held_out[tested] = rows - part.begin[:-1] + candidates.begin[:-1][tested]
 
-    one, two = candidates.statistics[held_out], candidates.statistics[lists.first]
-    outcome = paired_bootstrap(metric, [one], [two])
+    tuned, first = candidates.statistics[held_out], candidates.statistics[lists.first]
+    outcome = paired_bootstrap(metric, [tuned], [first])
     return Reranked(
-        optimized=whole,
+        optimized=on_all,
         first_best=float(metric.shown(candidates.total(lists.first))),
         tuned=float(metric.shown(candidates.total(held_out))),
         tuned_on_all=float(metric.shown(candidates.total(chosen))),
@@ -208,7 +208,7 @@ def tune_reranker(
 def split(
     candidates: Candidates, folds: int, seed: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Groups to learn from and groups to test on; those of one sentence stay together."""
+    """Yield the training and test groups of each fold; a sentence's groups stay together."""
     sentences = np.unique(candidates.sentences)
     order = np.random.default_rng([seed, folds]).permutation(sentences)
     for part in np.array_split(order, folds):
@@ -217,9 +217,9 @@ def split(
 
 
 def oracle_of(metric: Metric, candidates: Candidates) -> float:
-    """The score of the best candidates, as shown."""
+    """Return the displayed score of the best candidates."""
     by_sentence: Metric | None = None
-    if type(metric) is Bleu:  # whose sentence score is 0 too often
+    if type(metric) is Bleu:  # BLEU of single sentences is 0 too often
         by_sentence = BleuPlusOne(order=metric.order, reference_length=metric.reference_length)
     groups = np.repeat(np.arange(candidates.groups), np.diff(candidates.begin))
     best = oracle(candidates.statistics, groups, metric=metric, by_sentence=by_sentence)

@@ -1,9 +1,10 @@
 """The contract of tuners.
 
-A batch tuner is handed everything decoded so far and returns new weights. An online tuner is
-handed a minibatch of examples and changes the weights. Both are dataclasses whose fields are their
-options; both keep what they must remember between calls in `state()`, which is part of the
-checkpoint of a run. `loop.py` owns decoding, pools, shuffling, averaging, stopping and progress.
+A batch tuner takes the pool of all candidates decoded so far and returns new weights. An online
+tuner takes a minibatch of examples and returns a step to add to the weights. Both are dataclasses
+whose fields are their options, and `state()` returns what they keep between calls, which is stored
+in the checkpoints of a run. The loops (`loop/`) own decoding, pools, shuffling, averaging, stopping
+and progress.
 
     @register("tuner", "mert")
     @dataclass(kw_only=True)
@@ -36,37 +37,37 @@ Space = Literal["kbest", "forest"]
 
 @dataclass(frozen=True)
 class Pool:
-    """What was decoded so far. Which of the two parts is filled is the tuner's `space`."""
+    """Everything decoded so far: candidates or forests, depending on the tuner's `space`."""
 
     metric: Metric
-    candidates: Candidates | None = None  # all iterations, merged, without repetitions
-    # Per sentence its forests, oldest first; `references` as in metrics.References.
+    candidates: Candidates | None = None  # of all iterations, merged, without duplicates
+    # The forests of each sentence, oldest first; `references` as in metrics.References.
     forests: Sequence[Sequence[Forest]] | None = None
     references: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
 class Task:
-    """What the loop hands to a tuner besides data."""
+    """The circumstances of a call of a tuner: everything but the data."""
 
-    random: np.random.Generator  # the tuner's only source of chance
+    random: np.random.Generator  # the tuner's only source of randomness
     threads: int = 1
     iteration: int = 0  # of the outer loop, from 0
-    fixed: frozenset[int] = frozenset()  # ids of features whose weights must stay
-    # Online: ids, ascending, of the only features whose weights may move; None: all but the fixed.
-    # The loop drops the rest of a step in any case; a tuner that knows can do better.
+    fixed: frozenset[int] = frozenset()  # ids of features whose weights must not change
+    # Online: ids, ascending, of the features whose weights may change; None: all but the fixed
+    # ones. The loop drops other features from a step; a tuner may use this to choose a better step.
     learnable: NDArray[np.uint64] | None = None
-    # Whether a decoder goes on with the new weights: then they must hold outside the pool too.
+    # Whether a decoder uses the new weights next, so that they must generalise beyond the pool.
     searching: bool = False
-    # Whether sparse features are collapsed into one score, whose weight of 1 must stay: no tuner
-    # may rescale the weights.
+    # Whether sparse features are collapsed into one score. Its weight stays 1, so the tuner must
+    # not rescale the weights.
     collapsed: bool = False
-    progress: Callable[[int], None] | None = None
+    progress: Callable[[int], None] | None = None  # takes the number of finished units of work
 
 
 @dataclass(frozen=True)
 class Optimized:
-    """New weights, the objective they reach (higher is better), and what else belongs in a log."""
+    """The result of a batch tuner: weights, their objective (higher is better), notes to log."""
 
     weights: Weights
     objective: float
@@ -74,46 +75,45 @@ class Optimized:
 
 
 class Tuner(ABC):
-    """Base of all tuners."""
+    """The base class of all tuners."""
 
     name: ClassVar[str]
-    loop: ClassVar[str]  # the registered name of the loop that runs it
-    # The result is the mean of so many last iterations, unless the loop is told otherwise; 0: the
-    # best one.
+    loop: ClassVar[str]  # the registered name of the loop that runs the tuner
+    # Default number of last iterations whose mean is the result; 0: the result is the best one.
     average_last: ClassVar[int] = 0
-    # Moves a few features only: of templates none, unless there are few of them.
+    # Tunes dense features only; the features of templates keep their weights unless they are few.
     dense_only: ClassVar[bool] = False
 
     @property
     def needs_spans(self) -> bool:
-        """Whether it looks at the best translations of spans (`Request.spans`)."""
+        """Whether the tuner needs the best translations of spans (`Request.spans`)."""
         return False
 
     @property
     def takes_lists(self) -> bool:
-        """Whether it learns from k-best lists, so that their size says something."""
+        """Whether the tuner learns from k-best lists, so that the option `kbest` has an effect."""
         return True
 
     def state(self) -> Mapping[str, Any]:
-        """What must be remembered between calls; JSON-able, arrays as numpy arrays."""
+        """Return the state to keep between calls: values for JSON, and numpy arrays."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up a state again."""
+        """Take a state that `state` returned and continue from it."""
         if state:
             raise ValueError(f"{type(self).__name__} has no state, but was given {sorted(state)}")
 
 
 class BatchTuner(Tuner):
-    """Optimises on a pool; the loop decodes again and repeats."""
+    """A tuner that optimises the weights on a pool, between two decodings of the tuning set."""
 
     loop: ClassVar[str] = "batch"
     spaces: ClassVar[tuple[Space, ...]] = ("kbest",)  # the first is the default
-    kbest: ClassVar[int] = 100  # candidates a sentence and decoding, unless the loop is told others
+    kbest: ClassVar[int] = 100  # default number of candidates per sentence and decoding
 
     @property
     def pool_space(self) -> Space:
-        """Which part of the pool this tuner wants; those with a choice have an option `space`."""
+        """The part of the pool to learn from; tuners that support both have an option `space`."""
         return getattr(self, "space", self.spaces[0])
 
     @property
@@ -121,81 +121,80 @@ class BatchTuner(Tuner):
         return self.pool_space == "kbest"
 
     def check(self, metric: Metric) -> None:
-        """Refuse a metric that this tuner cannot learn for; called before anything is decoded."""
+        """Raise an error for a metric that the tuner cannot optimise; called before decoding."""
 
     @abstractmethod
-    def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized: ...
+    def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
+        """Take the pool and the last weights and return new weights; `weights` do not change."""
 
 
-def check_space(tuner: BatchTuner, **only: Sequence[str]) -> None:
-    """Refuse options, by the space that they are for, if the tuner works in the other one."""
-    for space, names in only.items():
+def check_space(tuner: BatchTuner, **options: Sequence[str]) -> None:
+    """Take the names of the options of each space and refuse those of an unused space."""
+    for space, names in options.items():
         field = changed(tuner, names) if space != tuner.pool_space else None
         if field is not None:
             raise OptionError(
-                f"{field.name}: is for space {space}; leave it out, or set space={space}"
+                f"{field.name}: applies to space {space} only; omit it or set space={space}"
             )
 
 
 def bleu_in_forests(metric: Metric) -> Bleu:
-    """The metric, if it is one whose matches can be followed through a forest."""
+    """Take a metric and return it if it is BLEU over words; no other can be searched in forests."""
     if not isinstance(metric, Bleu):
         raise OptionError(
-            f"space forest: {metric.name} is no BLEU, which alone can be searched for in forests; "
-            "use space kbest"
+            f"space forest: supports only BLEU, and the metric is {metric.name}; use space kbest"
         )
     if metric.unit != "word":
         raise OptionError(
-            "space forest: n-grams of characters cannot be searched for in forests; use space "
-            "kbest, or unit word"
+            "space forest: does not support n-grams of characters; use space kbest or unit word"
         )
     return metric
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence of a minibatch, decoded with the weights that are handed over with it."""
+    """A sentence of a minibatch, decoded with the weights that `update` gets."""
 
-    sentence: int  # its number in the set
-    forest: Forest  # everything search kept, bins too
+    sentence: int  # the number of the sentence in the training set
+    forest: Forest  # everything the search kept, with its bins
     references: Sequence[str]
-    gold: Forest | None = None  # the derivations of the reference, where a tuner asks for them
-    complete: bool = True  # False: both sides are the beginning of a sentence that goes on
-    spans: BestSpans | None = None  # of the same weights, where it `needs_spans`
+    gold: Forest | None = None  # the derivations of the reference, if the tuner `wants_gold`
+    complete: bool = True  # False: a prefix of a sentence pair
+    spans: BestSpans | None = None  # under the same weights, if the tuner `needs_spans`
 
 
 @dataclass(frozen=True)
 class Update:
-    """What a minibatch teaches: a vector to add to the weights, and what belongs in a log."""
+    """The result of an online tuner for a minibatch: a vector to add to the weights, and notes."""
 
     step: SparseVector
-    updates: int = 0  # examples that led to it; the others were right already, or of no use
-    # Numbers with one entry for each example that had a translation: losses, spreads. The log has
-    # their means and deviations over an iteration.
+    updates: int = 0  # examples that contribute to the step; the others needed no update
+    # One number for each example with a translation, such as its loss; the log has the mean and
+    # the deviation over an iteration.
     measures: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    # Strings likewise, as `best`, `towards`, `away`, with the examples' sentences: the log has
-    # their corpus scores.
+    # One string for each example with a translation, such as `best`, `towards` or `away`; the log
+    # has the corpus scores. `sentences` has the numbers of these examples.
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sentences: Sequence[int] = ()
-    # What the step is the difference of, with the examples' sentences: a loop whose decoder leaves
-    # features without names asks it for those that were learned.
+    # The derivations whose features the step is made of, each with its sentence; a decoder that
+    # names features lazily needs them to name the features that were learned.
     derivations: Sequence[tuple[int, Derivation]] = ()
-    # Numbers, or arrays of them, that the log has the sums of.
+    # Numbers or arrays; the log has their sums over an iteration.
     counts: Mapping[str, int | NDArray[np.int64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a learner is told before its first update: its sentences, and what counts."""
+    """A learner's part of the training set, and the settings of the run."""
 
-    sentences: Sequence[int]  # their numbers in the set, ascending
-    references: Sequence[Sequence[str]]  # of these
-    metric: Metric  # what is to rise
-    kbest: int  # translations of a sentence to look at
-    distinct: bool = True  # different strings only
-    # Ids of the features that count words left as they are (`Decoder.untranslated`).
+    sentences: Sequence[int]  # numbers in the training set, ascending
+    references: Sequence[Sequence[str]]  # of each of these sentences
+    metric: Metric  # the metric to optimise
+    kbest: int  # size of k-best lists
+    distinct: bool = True  # whether the strings of a list are distinct
+    # Ids of the features that count untranslated (copied) words (`Decoder.untranslated`).
     untranslated: frozenset[int] = frozenset()
-    dense: frozenset[int] = frozenset()  # ids of the decoder's own features, not of templates
+    dense: frozenset[int] = frozenset()  # ids of the decoder's own features, without templates
 
 
 Mixing = Literal["iterative", "end"]
@@ -204,57 +203,59 @@ Average = Literal["updates", "iterations", "learners", "none"]
 
 @dataclass(kw_only=True)
 class OnlineTuner(Tuner):
-    """Learns from a minibatch at a time, decoded with the weights of that moment.
+    """A tuner that learns from one minibatch at a time, decoded with the current weights.
 
-    The object is one *learner*: it has its weights, its share of the sentences and its state, and
-    does not know how many others there are or where they run. The loop (`online.py`) owns all
-    that: with `learners` = n it makes n objects with equal options, deals the sentences out to them
-    once, by the seed and never by thread, so that threads change no result, and mixes their weights
-    by the sizes of the shares. Averaging is the loop's too; a tuner never averages. A batch of one
-    is ordinary online learning. State (AdaGrad sums, background BLEU) comes from `state()` at each
-    checkpoint, per learner; weights and averages are saved by the loop.
+    An object is one *learner*, with its weights, its share of the sentences and its state; it does
+    not know of other learners. The loop (`loop/online.py`) makes `learners` objects with equal
+    options, divides the sentences among them once, by the seed and independently of threads, and
+    mixes their weights in proportion to the sizes of the shares. The loop also averages the
+    weights and saves weights and averages; a tuner keeps only its own state (AdaGrad sums,
+    background BLEU). A minibatch of one sentence is ordinary online learning.
     """
 
     loop: ClassVar[str] = "online"
-    kbest: ClassVar[int] = 500  # translations looked at, unless the loop is told others
-    wants_gold: ClassVar[bool] = False  # learns from examples with `gold` only (forced decoding)
+    kbest: ClassVar[int] = 500  # default size of k-best lists
+    wants_gold: ClassVar[bool] = False  # learns only from examples with `gold` (forced decoding)
 
     learners: int = option(
-        1, min=1, max=1000, help="learners, each with its share of the sentences; not threads"
+        1,
+        min=1,
+        max=1000,
+        help="number of learners, each with its share of the sentences; independent of threads",
     )
     mixing: Mixing = option(
-        "iterative", help="learners' weights become one after each iteration, or only in the result"
+        "iterative", help="mix the learners' weights after each iteration, or only at the end"
     )
     minibatch: int = option(
-        1, min=1, help="sentences of an update, all decoded with the same weights"
+        1, min=1, help="sentences per update, all decoded with the same weights"
     )
     top: int = option(
         0,
         min=0,
-        help="features that stay after each iteration, the strongest over all learners; those of "
-        "the model itself stay too; 0: all",
+        help="number of sparse features kept after each iteration, those with the largest weights "
+        "over all learners (0: all); dense features are always kept",
     )
     average: Average = option(
         "updates",
-        help="the result is the mean of the weights after all updates, after iterations, of all "
-        "learners after iterations (unweighted), or the last ones",
+        help="mean that is the result: of the weights after all updates, after iterations, of all "
+        "learners after iterations (unweighted); none: the last weights",
     )
 
     @property
     def names_later(self) -> bool:
-        """Whether updates have all `derivations` that their steps are made of."""
+        """Whether updates list all derivations of their steps, so that features get names later."""
         return False
 
     def begin(self, share: Share) -> None:
-        """Called once, before `restore` and the first update."""
+        """Take the learner's share; called once, before `restore` and the first update."""
 
     def describe(self) -> str:
-        """What a person should know before the first iteration, after `begin`; may be empty."""
+        """Return a line to print before the first iteration, or an empty string."""
         return ""
 
     @abstractmethod
     def update(self, weights: Weights, examples: Sequence[Example], task: Task) -> Update:
-        """The step for these examples; `weights` are not changed. Order is that of the shuffle.
+        """Take the current weights and examples and return a step; `weights` do not change.
 
-        `task.iteration` says when a new pass over the share begins.
+        Examples come in shuffled order; a new `task.iteration` is a new pass over the share.
         """

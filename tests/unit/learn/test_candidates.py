@@ -1,4 +1,4 @@
-"""Candidates: groups of rows, made from derivations or arrays, growing without repetitions."""
+"""Candidates: groups of rows from derivations or arrays, merged without duplicates."""
 
 from __future__ import annotations
 

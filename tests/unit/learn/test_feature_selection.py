@@ -1,4 +1,4 @@
-"""Selection of features: counted and ranked as by hand, in both loops, through interruptions."""
+"""Feature selection: counts and ranks by hand, both loops, resumed runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MERT and batch MIRA on forests: a toy that they must solve, and lines against brute force."""
+"""MERT and batch MIRA on forests: a toy problem, and line search against brute force."""
 
 from __future__ import annotations
 
@@ -163,12 +163,12 @@ def test_what_forests_cannot() -> None:
         tuner.check(create("bleu"))
     BatchMira().check(create("ter"))
     for make, message in (
-        (lambda: BatchMira(space="forest", safe_hope=True), "safe_hope: is for space kbest"),
-        (lambda: BatchMira(forest_beam=3), "forest_beam: is for space forest"),
-        (lambda: Mert(space="forest", restarts=3), "restarts: is for space kbest"),
-        (lambda: Mert(forest_rounds=2), "forest_rounds: is for space forest"),
-        (lambda: Risk(space="forest", gain="sentence"), "gain: is for space kbest"),
-        (lambda: Risk(density=3.0), "density: is for space forest"),
+        (lambda: BatchMira(space="forest", safe_hope=True), "safe_hope: applies to space kbest"),
+        (lambda: BatchMira(forest_beam=3), "forest_beam: applies to space forest"),
+        (lambda: Mert(space="forest", restarts=3), "restarts: applies to space kbest"),
+        (lambda: Mert(forest_rounds=2), "forest_rounds: applies to space forest"),
+        (lambda: Risk(space="forest", gain="sentence"), "gain: applies to space kbest"),
+        (lambda: Risk(density=3.0), "density: applies to space forest"),
     ):
         with pytest.raises(OptionError, match=message):
             make()

@@ -1,4 +1,4 @@
-"""The loop of lattice-svm: what is decoded and when, what is chosen, going on after a kill."""
+"""The loop of lattice-svm: decodings, the chosen iteration, resuming after a kill."""
 
 from __future__ import annotations
 
@@ -246,9 +246,9 @@ def test_error_rates_and_empty_lines(run: Run) -> None:
 
 
 def test_it_says_what_it_does(run: Run) -> None:
-    said: list[str] = []
-    run(tell=said.append)
-    assert any(text.startswith("lattice-svm|order:4|xi:0.191") for text in said)
+    messages: list[str] = []
+    run(tell=messages.append)
+    assert any(text.startswith("lattice-svm|order:4|xi:0.191") for text in messages)
 
 
 def test_weights_cannot_be_tied(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""lattice-svm: updates by hand, chance, state, memory, what it says of itself."""
+"""lattice-svm: updates by hand, randomness, state, memory, signature."""
 
 from __future__ import annotations
 
@@ -174,5 +174,5 @@ def test_wrong_constants() -> None:
 @pytest.mark.parametrize("options", [{"rate": 1e30}, {"rate": 1e300}, {"l2": 1e300}])
 def test_steps_that_are_too_large(options: dict[str, float]) -> None:
     """Also where a rate is looked for: none is small enough."""
-    with pytest.raises(InputError, match="updates the weights are too large"):
+    with pytest.raises(InputError, match="updates the weights exceed single precision"):
         LatticeSvm(**options).optimize(pool(), Weights(NEAR), task())

@@ -1,4 +1,4 @@
-"""The loop: what it records, when it stops, what it chooses, and that chance has a seed."""
+"""The loop of batch tuners: records, stopping, the chosen weights, and seeds."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def test_one_iteration_has_no_mean(run: Make) -> None:
 
 def test_a_mean_that_failed_is_not_taken(run: Make) -> None:
     """One gets the even words right, the other the odd ones, and their mean neither."""
-    said: list[str] = []
+    messages: list[str] = []
     start = Weights({"right": 1.0, "likely": 0.0, "words": -3.0, "odd": -4.0, "always": -1.0})
     even = {"right": 0.0, "likely": 0.0, "words": -5.0, "odd": -4.0}
     odd = {"right": -4.0, "likely": -3.0, "words": -5.0, "odd": 3.0}
@@ -313,14 +313,14 @@ def test_a_mean_that_failed_is_not_taken(run: Make) -> None:
         average_last=2,
         tolerance=0,
         kbest=20,
-        warn=said.append,
+        warn=messages.append,
     )
     records = read_metrics(directory / "metrics.jsonl")
     assert records[4]["mean_of"] == [2, 3]
     assert records[4]["score"] < records[0]["score"] < records[2]["score"]
     assert (report["best_iteration"], report["dev_bleu"]) == (2, records[2]["score"])
-    assert "mean of iterations 2 to 3: scored lower than the start" in said[-1]
-    assert records[4]["warnings"] == said[-1:]
+    assert "mean of iterations 2 to 3: scored lower than the start" in messages[-1]
+    assert records[4]["warnings"] == messages[-1:]
 
 
 def test_on_a_held_out_set_the_mean_is_one_among_others(run: Make) -> None:
@@ -480,7 +480,7 @@ def test_tied_weights_are_one(run: Make, sparse: bool) -> None:
     ("options", "message"),
     [
         ({"fix": ["rihgt"]}, "--fix: the model has no feature 'rihgt'; did you mean 'right'?"),
-        ({"tie": ["right"]}, "--tie 'right': give two names or more"),
+        ({"tie": ["right"]}, "--tie 'right': give at least two names"),
         ({"tie": ["right odd", "odd words"]}, "odd is tied in 'right odd' too"),
         ({"tie": ["right odd"], "fix": ["odd"]}, "odd is fixed and others are not"),
     ],
@@ -500,10 +500,10 @@ def test_forests_cannot_be_tied(run: Make) -> None:
 
 
 def test_useless_features_are_named_and_left_alone(run: Make) -> None:
-    said: list[str] = []
-    _, directory = run(warn=said.append)
-    assert any("never fired" in text and text.endswith(": never") for text in said)
-    assert any("constant within every sentence" in text and "always" in text for text in said)
+    messages: list[str] = []
+    _, directory = run(warn=messages.append)
+    assert any("never fired" in text and text.endswith(": never") for text in messages)
+    assert any("constant within every sentence" in text and "always" in text for text in messages)
     records = read_metrics(directory / "metrics.jsonl")
     assert len(records[1]["warnings"]) == 2
     for path in (directory / "iterations").iterdir():
@@ -511,13 +511,13 @@ def test_useless_features_are_named_and_left_alone(run: Make) -> None:
 
 
 def test_useless_features_of_forests(run: Make) -> None:
-    said: list[str] = []
-    run(tuner=_Forests(answers=[GOOD]), iterations=1, warn=said.append)
-    assert [text.rpartition(": ")[2] for text in said] == ["never", "always"]
+    messages: list[str] = []
+    run(tuner=_Forests(answers=[GOOD]), iterations=1, warn=messages.append)
+    assert [text.rpartition(": ")[2] for text in messages] == ["never", "always"]
 
 
 def test_nan_is_an_error_and_not_saved(run: Make, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"iteration 2: tuner scripted .* no number"):
+    with pytest.raises(InputError, match=r"iteration 2: tuner scripted .* not a number"):
         run(tuner=_Nan(answers=[GOOD, {}]))
     directory = tmp_path / "run"
     assert sorted(path.name for path in (directory / "iterations").iterdir()) == [
@@ -534,32 +534,37 @@ class _Nan(Scripted):
         return Optimized(found.weights, float("nan")) if task.iteration else found
 
 
-def test_weights_of_zero_end_a_run_and_are_said(run: Make) -> None:
+def test_weights_of_zero_end_a_run_and_are_reported(run: Make) -> None:
     nothing = dict.fromkeys(("likely", "right", "words", "odd"), 1e-12)
-    said: list[str] = []
+    messages: list[str] = []
     report, _ = run(
-        tuner=Scripted(answers=[nothing, GOOD]), warn=said.append, start=Weights({"likely": 1.0})
+        tuner=Scripted(answers=[nothing, GOOD]),
+        warn=messages.append,
+        start=Weights({"likely": 1.0}),
     )
     assert (report["stopped"], report["iterations"]) == ("weights are nearly 0", 1)
-    assert any("nearly so" in text for text in said)
-    assert json.dumps(report["warnings"]).count("nearly so") == 1
+    assert any("nearly 0" in text for text in messages)
+    assert json.dumps(report["warnings"]).count("nearly 0") == 1
 
 
 def test_from_weights_of_zero_a_run_goes_on(run: Make) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     start = Weights(dict.fromkeys(("likely", "right"), 0.0))
-    report, _ = run(tuner=Scripted(answers=[GOOD]), iterations=1, warn=said.append, start=start)
+    report, _ = run(tuner=Scripted(answers=[GOOD]), iterations=1, warn=messages.append, start=start)
     assert (report["iterations"], report["stopped"]) == (1, "iterations")
-    assert sum("all weights to start from are 0" in text for text in said) == 1
+    assert sum("all initial weights are 0" in text for text in messages) == 1
 
 
 def test_a_run_that_gained_nothing_says_so(run: Make) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     report, _ = run(
-        tuner=Scripted(answers=[BAD, WORSE]), start=Weights(GOOD), iterations=2, warn=said.append
+        tuner=Scripted(answers=[BAD, WORSE]),
+        start=Weights(GOOD),
+        iterations=2,
+        warn=messages.append,
     )
     assert report["best_iteration"] == 0
-    assert any("start weights, which were chosen" in text for text in said)
+    assert any("start weights, which were chosen" in text for text in messages)
 
 
 def test_sets_must_be_parallel_and_not_empty() -> None:

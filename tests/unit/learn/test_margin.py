@@ -1,4 +1,4 @@
-"""Large margins in lattices: oracles, pruning, sizes."""
+"""Margins in lattices: oracles, pruning, sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mean of weights: directions count, not lengths, unless a fixed weight gives a scale."""
+"""The mean of weights: independent of lengths unless a fixed weight determines the scale."""
 
 from __future__ import annotations
 

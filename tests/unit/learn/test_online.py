@@ -1,4 +1,4 @@
-"""The online loop and its tuners: learners, mixing, averages, threads, kills, what is recorded."""
+"""The loop of online tuners: learners, mixing, averages, threads, resuming, records."""
 
 from __future__ import annotations
 
@@ -209,12 +209,12 @@ def test_every_selection_goes_with_a_step(options: Any, tmp_path: Path) -> None:
     ids=str,
 )
 def test_costs(metric: str, options: Any, tmp_path: Path) -> None:
-    said: list[str] = []
-    report = run(tmp_path / "run", lambda: Mira(**options), metric=metric, tell=said.append)
+    messages: list[str] = []
+    report = run(tmp_path / "run", lambda: Mira(**options), metric=metric, tell=messages.append)
     assert report["dev_bleu"] > 20
-    assert said[0].startswith("cost 10 * (")
+    assert messages[0].startswith("cost 10 * (")
     for name in options.get("cost", [metric if metric != "bleu" else "bleu-context"]):
-        assert name in said[0]
+        assert name in messages[0]
 
 
 def test_what_is_recorded(tmp_path: Path) -> None:
@@ -335,16 +335,20 @@ def test_fixed_weights_stay(tmp_path: Path) -> None:
         (lambda: Mira(learners=99), {}, "learners: 99 for 12 sentences"),
         (Mira, {"tie": ["words odd"]}, "--tie: mira cannot tie"),
         (Mira, {"keep_pool": True}, "--keep-pool: mira has no pool"),
-        (lambda: Mira(towards="model-best", away="model-best"), {}, "both are the model best"),
-        (lambda: Mira(B=2.0), {}, "B: belongs to step rm-pa or rm-cp"),
-        (lambda: Mira(arow_r=2.0), {}, "arow_r: belongs to rate arow"),
+        (lambda: Mira(towards="model-best", away="model-best"), {}, "both are the model's best"),
+        (lambda: Mira(B=2.0), {}, "B: applies to step rm-pa or rm-cp"),
+        (lambda: Mira(arow_r=2.0), {}, "arow_r: applies to rate arow"),
         (lambda: Mira(rate="adagrad", adagrad_lambda=0.0), {}, "adagrad_lambda: 0 is out of"),
-        (lambda: Mira(beam=5), {}, "beam: belongs to space forest"),
-        (lambda: Mira(cost_weights=[1.0]), {}, "give 'cost' too"),
+        (lambda: Mira(beam=5), {}, "beam: applies to space forest"),
+        (lambda: Mira(cost_weights=[1.0]), {}, "set 'cost' too"),
         (lambda: Mira(cost=["ter"], cost_weights=[1.0, 2.0]), {}, "cost_weights: 2 for 1"),
         (lambda: Mira(cost=["tre"]), {}, "unknown metric 'tre'"),
         (lambda: Mira(cost=["ter"], cost_options=["bleu.order=2"]), {}, "PART.KEY=VALUE"),
-        (lambda: Mira(cost=["ter"], space="forest"), {}, "only BLEU can be searched for"),
+        (
+            lambda: Mira(cost=["ter"], space="forest"),
+            {},
+            "supports a single cost that can be searched",
+        ),
     ],
 )
 def test_refusals(make: Any, options: Any, message: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""PRO: which pairs it learns from, what it minimises, how it mixes."""
+"""PRO: sampled pairs, the objective, and interpolation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tuners on k-best pools share."""
+"""The arrays that batch tuners on k-best pools share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RAMPION: its losses, its steps, its memory of the first weights."""
+"""RAMPION: losses, steps, and the stored initial weights."""
 
 from __future__ import annotations
 

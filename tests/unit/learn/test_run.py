@@ -1,4 +1,4 @@
-"""The run directory: checkpoints, resuming after a kill, and what resuming refuses."""
+"""The run directory: checkpoints, resuming after a kill, and errors of resuming."""
 
 from __future__ import annotations
 
@@ -111,12 +111,12 @@ def test_another_configuration_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     opened(tmp_path / "run", CONFIG, resume=False)
-    with pytest.raises(OptionError, match="has a run already; --resume goes on"):
+    with pytest.raises(OptionError, match="has a run already; --resume continues"):
         opened(tmp_path / "run", CONFIG, resume=False)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").write_text("mine")
     for resume in (False, True):
-        with pytest.raises(OptionError, match="is not empty and no run"):
+        with pytest.raises(OptionError, match="is neither empty nor a run"):
             opened(tmp_path / "other", CONFIG, resume=resume)
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="Not a directory"):

@@ -1,4 +1,4 @@
-"""Search-aware tuning: what the pool holds, that tuners learn from it, what is refused."""
+"""Search-aware tuning: the pool, learning from it, and errors."""
 
 from __future__ import annotations
 
@@ -347,5 +347,5 @@ def test_decoders_without_bins(name: str, model: SmallModel, tmp_path: Path) -> 
 def test_options_that_do_not_go_together(model: SmallModel, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="space=kbest"):
         run(tmp_path / "a", model, "mert", search_aware="potential", space="forest")
-    with pytest.raises(OptionError, match="future: belongs to search_aware"):
+    with pytest.raises(OptionError, match="future: applies to search_aware"):
         run(tmp_path / "b", model, "pro", future=True)

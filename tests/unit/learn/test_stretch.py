@@ -1,4 +1,4 @@
-"""Start weights at another length: what differs how much, and what must stay."""
+"""The scale of initial weights: spreads of scores and gains, and fixed weights."""
 
 from __future__ import annotations
 

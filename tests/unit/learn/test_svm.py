@@ -1,4 +1,4 @@
-"""The structured SVM against a quadratic programme, and its certificate."""
+"""The structured SVM against a quadratic programme, and its duality gap."""
 
 from __future__ import annotations
 

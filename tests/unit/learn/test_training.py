@@ -1,4 +1,4 @@
-"""Pairs that are taken up from the folder of a run: what can be wrong with the file."""
+"""Training examples loaded from the folder of a run: errors for damaged files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The violation-fixing perceptron: rules on forests by hand, its loop, prefixes, kills."""
+"""The violation-fixing perceptron: rules on forests by hand, its loop, prefixes, resuming."""
 
 from __future__ import annotations
 
@@ -252,16 +252,16 @@ def test_every_update_learns_the_toy(update: Any, tmp_path: Path) -> None:
 
 
 def test_what_is_recorded(tmp_path: Path) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     bitext = toy_set(30, seed=4)
     references = [list(texts) for texts in bitext.references]
     references[3] = ["R9 R9"]  # nobody derives this
     references[4] = [references[4][0] + " Z"]  # nor this, but for the last word
     training = TuningSet(bitext.sentences, references)
     options = TrainingOptions(prefixes=2)
-    run(tmp_path / "run", training=training, training_options=options, tell=said.append)
+    run(tmp_path / "run", training=training, training_options=options, tell=messages.append)
     words = [len(sentence.split()) for sentence in bitext.sentences]
-    assert said[0] == (
+    assert messages[0] == (
         f"learns from 29 of 30 sentence pairs, {sum(words) - words[3]} of {sum(words)} source "
         "words; 1 are prefixes"
     )
@@ -277,9 +277,9 @@ def test_what_is_recorded(tmp_path: Path) -> None:
 
 
 def test_a_sample_of_the_pairs(tmp_path: Path) -> None:
-    said: list[str] = []
-    run(tmp_path / "run", training_options=TrainingOptions(max_examples=5), tell=said.append)
-    assert said[0].startswith("learns from 5 of 5 sentence pairs")
+    messages: list[str] = []
+    run(tmp_path / "run", training_options=TrainingOptions(max_examples=5), tell=messages.append)
+    assert messages[0].startswith("learns from 5 of 5 sentence pairs")
     make = lambda: Mira(learners=6)  # noqa: E731
     with pytest.raises(OptionError, match="learners: 6 for 5 sentences"):
         run(tmp_path / "mira", make, training_options=TrainingOptions(max_examples=5))
@@ -336,16 +336,16 @@ class NoForce(ToyDecoder):
 @pytest.mark.parametrize(
     ("make", "more", "error", "message"),
     [
-        (lambda: Violation(update_="standard", phrase_limit=3), {}, OptionError, "belongs to upda"),
+        (lambda: Violation(update_="standard", phrase_limit=3), {}, OptionError, "applies to upda"),
         (lambda: Violation(update_="local", future=True), {}, OptionError, "future: update local"),
-        (lambda: MaxForce(sparse_rate=0.1), {}, OptionError, "belongs to rate adagrad"),
+        (lambda: MaxForce(sparse_rate=0.1), {}, OptionError, "applies to rate adagrad"),
         (MaxForce, {"decoder": NoForce}, OptionError, "needs forced decoding of sentence pairs"),
         (Mira, {"training_options": TrainingOptions(prefixes=5)}, OptionError, "--prefixes: mira"),
         (
             Mira,
             {"training_options": TrainingOptions(max_states=5)},
             OptionError,
-            "--max-states: mira does not decode by force",
+            "--max-states: mira does not use forced decoding",
         ),
         (
             MaxForce,

@@ -1,21 +1,22 @@
 """Batch MIRA: hope and fear of k-best lists, a passive-aggressive step.  [cherry2012]
 
-Many passes over the candidates, groups in random order; for each group
+Takes a pool and the last weights and returns new weights. In each of many passes over the
+candidates the groups are visited in random order, and for each group
 
     hope = argmax w.f + B        fear = argmax w.f - B
     loss = B(hope) - B(fear) - w.(f(hope) - f(fear))
     w   += min(C, loss / |f(hope) - f(fear)|^2) (f(hope) - f(fear))        if loss > 0
 
-where B is BLEU in the context of a decaying background of what was hoped for, whole translations
-only, times the summed reference length. After each pass the average of the weights over all steps
-so far is scored on the candidates, and the best pass's average is the result. Dense and sparse
-features alike.
+where B is BLEU in the context of a decaying background, the summed statistics of earlier hopes
+(whole translations only), times the summed reference length. After each pass the average of the
+weights over all steps so far is scored on the candidates; the result is the average of the best
+pass. Dense and sparse features are treated alike.
 
-Of a metric that is not BLEU, B is the sentence score times `scale`.
+For metrics other than BLEU, B is the sentence score times `scale`.
 
-Differs: the weights that a run starts from are stretched before the first step (`stretch.py`). And
-k-best MIRA in Moses takes most rows of a list for repetitions of each other and trains on
-the rest; here all rows count.
+Differs: the initial weights of a run are lengthened before the first step (`initial_scale.py`).
+K-best MIRA in Moses takes most rows of a list for duplicates and trains on the rest; here all rows
+count.
 """
 
 from __future__ import annotations
@@ -56,28 +57,30 @@ class BatchMira(SearchAware, BatchTuner):
     name: ClassVar[str] = "batch-mira"
     spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 
-    space: Space = option("kbest", help="hope and fear of k-best lists, or of whole forests")
-    forest_passes: int = option(10, min=1, help="on forests: passes over the sentences")
+    space: Space = option("kbest", help="take hope and fear from k-best lists, or whole forests")
+    forest_passes: int = option(10, min=1, help="passes over the sentences on forests")
     forest_beam: int = option(
-        20, min=0, help="on forests: derivations looked at per node in search of hope and fear"
+        20, min=0, help="derivations considered per node in the search for hope and fear on forests"
     )
-    C: float = option(0.01, min=0, help="largest step")
-    passes: int = option(60, min=1, help="passes over the candidates")
-    decay: float = option(0.999, min=0, max=1, help="of the background at each sentence")
+    C: float = option(0.01, min=0, help="maximum step size")
+    passes: int = option(60, min=1, help="passes over the candidates on k-best lists")
+    decay: float = option(
+        0.999, min=0, max=1, help="factor that the background is multiplied by at each sentence"
+    )
     background: Literal["hope", "model"] = option(
-        "hope", help="what the background grows by: the hope or the model's best"
+        "hope", help="translation that is added to the background: the hope or the model's best"
     )
     safe_hope: bool = option(
-        False, help="in the choice of the hope the model counts at most 5 times as much as B"
+        False, help="limit the model's influence on the choice of the hope to 5 times that of B"
     )
     stretch: float = option(
         4.0,
         min=0,
-        help="start weights of a run are brought to the length at which model scores in a list "
-        "differ so many times as much as B does; 0: as they are",
+        help="rescale the initial weights of a run so that the model scores of a list vary this "
+        "many times as much as B (0: do not rescale)",
     )
     scale: float = option(
-        10.0, min=0, help="what sentence scores of other metrics than BLEU are multiplied with"
+        10.0, min=0, help="factor of the sentence scores of metrics other than BLEU"
     )
 
     def __post_init__(self) -> None:
@@ -92,15 +95,15 @@ class BatchMira(SearchAware, BatchTuner):
             bleu_in_forests(metric)
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
-        if self.space == "forest":  # whose derivations are not much alike: nothing is stretched
+        if self.space == "forest":  # forests are diverse: initial weights need no rescaling
             return self._learn_forests(pool, weights, task)
         if task.searching and task.iteration == 0 and self.stretch > 0:
             longer, factor = stretched(pool, weights, task, self.stretch, self.C, self.scale)
             if factor != 1:
-                found = self._learn_lists(pool, longer, task)
-                if found.objective > found.notes["before"]:
-                    return replace(found, notes={**found.notes, "stretched": factor})
-                # Bad weights that are so long may keep hope and fear from ever being two.
+                optimized = self._learn_lists(pool, longer, task)
+                if optimized.objective > optimized.notes["before"]:
+                    return replace(optimized, notes={**optimized.notes, "stretched": factor})
+                # Under bad weights of this length hope and fear may always be the same.
         return self._learn_lists(pool, weights, task)
 
     def _learn_lists(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
@@ -114,7 +117,7 @@ class BatchMira(SearchAware, BatchTuner):
             order = task.random.permutation(candidates.groups).astype(np.int32)
             taken, loss = mira.run(order)
             steps += taken
-            # What is written has 32 bits, so that is what is scored.
+            # Weights are stored in single precision, so the rounded vector is scored.
             average = mira.average.astype(np.float32).astype(np.float64)
             score = candidates.corpus_score(pool.metric, average, task.threads)
             if score > reached:

@@ -1,23 +1,24 @@
 """MERT on forests: line search over all derivations that search kept.  [macherey2008, kumar2009]
 
-Goes in: the forests of each sentence (all iterations'), references, weights. Along a line in weight
-space the best derivation of a forest changes at the corners of its envelope. `harvest` follows the
-lines through given weights along every feature, and keeps the derivations that are best somewhere
-on them (`forest.best_on_lines`). On these derivations line search from the given weights is exact:
-it is that of the forests. Elsewhere they are the most of what can be best, and `mert.py` searches
-them as it searches k-best lists, which takes microseconds a line where forests take milliseconds.
-Where it ends the forests are asked again, until they have nothing better to say.
+Takes the forests of each sentence (of all iterations), references and weights, and returns the
+derivations that can be best near the weights, as candidates. Along a line in weight space the best
+derivation of a forest changes at the corners of its envelope. `Harvest.add` follows the lines
+through given weights along every feature and keeps the derivations that are best somewhere on them
+(`forest.best_on_lines`). On these derivations line search from the given weights gives the same
+result as on the forests. Elsewhere they are most of the derivations that can be best, and `mert.py`
+searches them like k-best lists, in microseconds per line instead of milliseconds. At the end point
+more derivations are extracted from the forests, until there is no further gain.
 
-Differs: the papers merge envelopes at every node for every line that is tried. Here most lines are
-tried on the derivations known so far. Unless the rounds are over before, the result is the same in
-kind: no line along a feature through it gains anything, over all derivations that pruning left.
+Differs: the papers merge envelopes at every node for every line. Here most lines are searched on
+the derivations known so far. Unless the number of rounds ends the search, the result has the same
+property: no line along a feature through it gains, over all derivations of the pruned forests.
 
-Forests are pruned first, under the given weights: the newest of a sentence to its best edges for
-every word (`density`), and all older ones together to as many, so that time does not grow with
-their number as fast.
+Forests are first pruned under the given weights: the newest of a sentence to its best edges
+(`density` for each word), and all older ones together to the same number, which limits the growth
+of time over iterations.
 
-The features that move are those that nearly every rule or edge of a forest has; all if there are
-few.
+The moving features are those that nearly every rule or edge of a forest has, or all features if
+there are at most FEW.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from hopefear.learn.pool.candidate_builder import CandidateBuilder
 from hopefear.learn.pool.candidates import Candidates
 from hopefear.metrics.metric import Metric, References
 
-FEW = 64  # features; as many columns k-best lists may have
+FEW = 64  # features; also the limit of dense columns in k-best lists
 _ONE = np.ones(1, np.float32)
 REACH = 10.0  # how far a line is followed, for weights of norm 1
 
 
 class Harvest:
-    """The derivations found so far, as candidates."""
+    """A growing set of derivations extracted from forests, as candidates."""
 
     def __init__(
         self,
@@ -55,14 +56,14 @@ class Harvest:
     ) -> None:
         self.metric, self.threads = metric, threads
 
-        def thin(several: Sequence[Forest]) -> list[Forest]:
+        def pruned(versions: Sequence[Forest]) -> list[Forest]:
             if not density:
-                return list(several)
-            share = density / max(1, len(several) - 1)
-            older = [prune(forest, weights, density=share) for forest in several[:-1]]
-            return older + [prune(forest, weights, density=density) for forest in several[-1:]]
+                return list(versions)
+            share = density / max(1, len(versions) - 1)
+            older = [prune(forest, weights, density=share) for forest in versions[:-1]]
+            return older + [prune(forest, weights, density=density) for forest in versions[-1:]]
 
-        self.forests = forests = list(in_order(thin, forests, threads))
+        self.forests = forests = list(in_order(pruned, forests, threads))
         dense, names = features_of(forests)
         self.moving = sorted(dense - fixed)
         self._prepared = metric.prepare(references)
@@ -71,7 +72,10 @@ class Harvest:
         )
 
     def add(self, weights: Weights) -> float:
-        """Follow the lines through these weights; returns the forests' score at them."""
+        """Add the derivations that are best on the lines through these weights.
+
+        Returns the corpus score of the forests' best derivations under the weights.
+        """
         axes = [Weights(SparseVector(np.array([id], np.uint64), _ONE)) for id in self.moving]
         reach = REACH * (sum(abs(weights[id]) for id in self.moving) or 1.0)
 
@@ -79,16 +83,16 @@ class Harvest:
             return [best_on_lines(forest, weights, axes, reach=reach) for forest in forests]
 
         texts: list[str] = []
-        for sentence, found in enumerate(in_order(follow, self.forests, self.threads)):
-            there = [derivations for derivations in found if derivations]
-            self._builder.add(sentence, [one for derivations in there for one in derivations])
-            # The first one of a forest is its best at the weights themselves.
-            best = max((derivations[0] for derivations in there), key=_score, default=None)
+        for sentence, by_forest in enumerate(in_order(follow, self.forests, self.threads)):
+            extracted = [derivations for derivations in by_forest if derivations]
+            self._builder.add(sentence, [d for derivations in extracted for d in derivations])
+            # The first derivation of a forest is the best under the weights themselves.
+            best = max((derivations[0] for derivations in extracted), key=_score, default=None)
             texts.append("" if best is None else best.text)
         return self.metric.corpus_score(self._prepared.statistics(texts, threads=self.threads))
 
     def candidates(self) -> Candidates:
-        """All that was found."""
+        """Return all derivations extracted so far."""
         return self._builder.candidates()
 
 
@@ -97,13 +101,13 @@ def _score(derivation: Derivation) -> float:
 
 
 def features_of(forests: Sequence[Sequence[Forest]]) -> tuple[set[int], FeatureNames]:
-    """The features that may move, and the names of all."""
+    """Take forests and return the ids of the features to move, and the names of all features."""
     every: set[int] = set()
     dense: set[int] = set()
     names = FeatureNames()
     known: dict[int, FeatureNames] = {}
-    for several in forests:
-        for forest in several:
+    for versions in forests:
+        for forest in versions:
             every.update(forest.feature_ids.tolist())
             columns = np.concatenate([forest.row_columns, forest.edge_columns])
             dense.update(forest.feature_ids[columns].tolist())

@@ -1,10 +1,10 @@
-"""Batch MIRA on forests: hope and fear of everything that search kept.  [cherry2012, eidelman2013]
+"""Batch MIRA on forests: hope and fear over all derivations.  [cherry2012, eidelman2013]
 
-Goes in: the forests of each sentence (all iterations'), references, weights. Comes out: new
-weights. The steps are those of batch MIRA on k-best lists (`batch_mira.py`); hope and fear are
-searched for in the forests (`forest.hope_fear`), the best of all forests of a sentence, with BLEU
-in the context of a decaying document of what was hoped for. After each pass the average of all
-weights so far is scored by the best derivations that the forests have under it.
+Takes the forests of each sentence (of all iterations), references and weights, and returns new
+weights. The steps are those of batch MIRA on k-best lists (`batch_mira.py`); hope and fear are the
+best over all forests of a sentence (`forest.hope_fear`), with BLEU in the context of a decaying
+background of earlier hopes. After each pass the average of all weights so far is scored by the
+forests' best derivations under it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hopefear.metrics.metric import Metric, References
 
 @dataclass
 class ForestMira:
-    """The state of learning: weights, their average, the document."""
+    """The state of learning: weights, their average, the background."""
 
     metric: Metric
     forests: Sequence[Sequence[Forest]]  # of each sentence
@@ -53,7 +53,7 @@ class ForestMira:
         self._late = Weights(names=self.weights.names)  # the sum of step number * change
 
     def run(self, order: Sequence[int]) -> float:
-        """A pass over sentences in this order; returns the mean loss."""
+        """Make a pass over the sentences in this order and return the mean loss."""
         total = 0.0
         for sentence in order:
             total += self._step(sentence)
@@ -61,19 +61,19 @@ class ForestMira:
 
     def _step(self, sentence: int) -> float:
         objective = Objective.in_context(self._context, self._prepared, sentence)
-        found: list[Choice] = []
-        best: Choice | None = None  # of the model
+        choices: list[Choice] = []
+        best: Choice | None = None  # the model's best
         for forest in self.forests[sentence]:
             candidates = find_candidates(forest, self.weights, objective, search=self.search)
             pair = candidates.best(1.0), candidates.best(-1.0)
-            found += [choice for choice in pair if choice is not None]
+            choices += [choice for choice in pair if choice is not None]
             model = candidates.best(0.0)
             if model is not None and (best is None or value(model, 0) > value(best, 0)):
                 best = model
         if best is None:
             return 0.0
-        hope = max(found, key=lambda choice: value(choice, 1))
-        fear = max(found, key=lambda choice: value(choice, -1))
+        hope = max(choices, key=lambda choice: value(choice, 1))
+        fear = max(choices, key=lambda choice: value(choice, -1))
         self._context.record((hope if self.background == "hope" else best).statistics, sentence)
         self.steps += 1
         change = self._difference(hope.derivation, fear.derivation)
@@ -99,31 +99,30 @@ class ForestMira:
         return delta.vector()
 
     def average(self) -> Weights:
-        """Of the weights after each step: w_T - sum_t (t - 1) change_t / T."""
+        """Return the mean of the weights after each step: w_T - sum_t (t - 1) change_t / T."""
         mean = self.weights.copy()
         if self.steps:
             mean.add(self._late.vector(), -1.0 / self.steps)
         return mean
 
     def corpus_score(self, weights: Weights, threads: int = 1) -> float:
-        """The gain of the forests' best derivations under these weights."""
+        """Return the corpus score of the forests' best derivations under these weights."""
 
         def best(forests: Sequence[Forest]) -> list[str]:
-            found = [viterbi(forest, weights) for forest in forests]
-            there = [derivation for derivation in found if derivation is not None]
-            return max(there, key=lambda d: d.score).words if there else []
+            derivations = [d for d in (viterbi(forest, weights) for forest in forests) if d]
+            return max(derivations, key=lambda d: d.score).words if derivations else []
 
         texts = list(in_order(best, self.forests, threads))
         return self.metric.corpus_score(self._prepared.statistics(texts, threads=threads))
 
 
 def value(choice: Choice, sign: float) -> float:
-    """What is compared: hope 1, fear -1, the model's best 0."""
+    """Return the objective that a choice maximises: `sign` is 1 for hope, -1 for fear, else 0."""
     return choice.derivation.score + sign * choice.gain
 
 
 def remember_names(weights: Weights, derivation: Derivation, of: Weights) -> None:
-    """Names of features that the weights see for the first time."""
+    """Give the weights the names of new features, `of` some vector, from a derivation."""
     names = derivation.forest.names
     if names is None or weights.names is None or names is weights.names:
         return

@@ -1,14 +1,15 @@
 """Expected linear n-gram gain over forests, and its gradient: minimum risk's objective on forests.
 [li2009, wisniewski2013]
 
-Goes in: per sentence the newest forest and its references. A forest is pruned to its best edges
-(`density`) and split by the n-grams that its derivations end and begin with (`expand`), so that the
-linear n-gram gain, unclipped, is a sum over edges; the second-order expectation semiring then gives
-E[gain] and its gradient, which is the covariance of gain and features (`cpp/learn/forest_gain`).
-The gain of the set is their sum by the sum of reference lengths.
+Takes the newest forest of each sentence and its references, and returns the objective as a function
+of the weights. A forest is pruned to its best edges (`density`) and its nodes are split by the
+n-grams that their derivations begin and end with (`expand`), so that the linear n-gram gain,
+unclipped, is a sum over edges. The second-order expectation semiring then gives E[gain] and its
+gradient, which is the covariance of gain and features (`cpp/learn/forest_gain`). The gain of the
+set is the sum of these divided by the sum of reference lengths.
 
-Only the newest forest of a sentence is used: a union of several would count a derivation as often
-as it was found.
+Only the newest forest of a sentence is used: a union of several would count a derivation once for
+each forest that has it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from hopefear.learn.pool.candidates import FloatArray
 from hopefear.metrics.linear_ngram import LinearNgram
 from hopefear.metrics.metric import References
 
-GAIN = "(linear n-gram gain)"  # the feature that the split forest has more
+GAIN = "(linear n-gram gain)"  # the additional feature of split forests
 
 
 class Values(NamedTuple):
-    """An expected gain and the mean entropy in nats, each with its gradient by the vector."""
+    """An expected gain and the mean entropy in nats, with their gradients."""
 
     gain: float
     gain_gradient: FloatArray
@@ -42,20 +43,21 @@ class Values(NamedTuple):
 
 
 class Expected(Protocol):
-    """Of the distribution p ~ exp(gamma w.f) over candidates or derivations."""
+    """Expectations under the distribution p ~ exp(gamma w.f) over candidates or derivations."""
 
-    def __call__(self, vector: FloatArray, gamma: float) -> Values: ...
+    def __call__(self, vector: FloatArray, gamma: float) -> Values:
+        """Take a weight vector and a sharpness and return gain, entropy and gradients."""
 
     def spread(self, vector: FloatArray) -> float:
-        """The standard deviation of w.f where all are equally probable, over all sentences."""
+        """Return the standard deviation of w.f under the uniform distribution."""
 
 
 class ForestGain:
-    """Expected gain and entropy on forests; a vector has the order of `ids`."""
+    """Expected gain and entropy on forests; weight vectors are in the order of `ids`."""
 
     def __init__(self, splits: Sequence[Forest], gain: int, words: float, threads: int) -> None:
         self.splits, self.threads = splits, threads
-        self.words = words  # of the references, summed
+        self.words = words  # sum of reference lengths
         self._engine = _engine.ForestGain(list(splits), gain)
         self.ids: NDArray[np.uint64] = self._engine.ids
 
@@ -72,7 +74,10 @@ class ForestGain:
         density: float = 0.0,
         threads: int = 1,
     ) -> ForestGain:
-        """Splits every forest that has a derivation; under a beam, by these weights."""
+        """Take forests and references; split every forest that has a derivation.
+
+        `weights` rank derivations where a beam prunes.
+        """
         metric = LinearNgram(order=order, clip=False, lowercase=lowercase)
         prepared = metric.prepare(references)
         counted = prepared.references
@@ -89,26 +94,27 @@ class ForestGain:
             scorer = _engine.LinearScorer(forest, counted, number, metric.xi, gain, lowercase)
             return expand(forest, scorer, weights, beam=beam).forest
 
-        made = in_order(split, enumerate(forests), threads)
-        splits = [one for one in made if one is not None]
+        results = in_order(split, enumerate(forests), threads)
+        splits = [forest for forest in results if forest is not None]
         return cls(splits, gain, float(prepared.mean_reference_lengths().sum()), threads)
 
     def __call__(self, vector: FloatArray, gamma: float) -> Values:
-        at = np.ascontiguousarray(vector, np.float64)
-        gain, gain_slope, entropy, entropy_slope = self._engine.evaluate(at, gamma, self.threads)
+        point = np.ascontiguousarray(vector, np.float64)
+        gain, gain_slope, entropy, entropy_slope = self._engine.evaluate(point, gamma, self.threads)
         words, count = max(self.words, 1.0), max(len(self.splits), 1)
         return Values(gain / words, gain_slope / words, entropy / count, entropy_slope / count)
 
     def spread(self, vector: FloatArray) -> float:
-        at = np.ascontiguousarray(vector, np.float64)
-        return float(np.sqrt(self._engine.variance(at, self.threads) / max(len(self.splits), 1)))
+        point = np.ascontiguousarray(vector, np.float64)
+        return float(np.sqrt(self._engine.variance(point, self.threads) / max(len(self.splits), 1)))
 
     def vector(self, weights: Weights) -> FloatArray:
+        """Return the weights as a vector in the order of `ids`."""
         return np.array([weights[int(id)] for id in self.ids], np.float64)
 
 
 def best_texts(forests: Sequence[Forest], weights: Weights, threads: int = 1) -> list[str]:
-    """The model's best translation of each forest; nothing where there is none."""
+    """Return the best translation of each forest; an empty string if it has no derivation."""
 
     def text(forest: Forest) -> str:
         best = viterbi(forest, weights)
@@ -118,7 +124,7 @@ def best_texts(forests: Sequence[Forest], weights: Weights, threads: int = 1) ->
 
 
 def remember_names(weights: Weights, forests: Sequence[Forest]) -> None:
-    """Give the weights the names that the forests know of their features."""
+    """Give the weights' features their names from the forests."""
     known = {id(forest.names): forest.names for forest in forests if forest.names is not None}
     if weights.names is None or set(known) == {id(weights.names)}:
         return

@@ -1,12 +1,13 @@
-"""Start weights at the length at which they have a say beside gains.
+"""The scale of initial weights, so that model scores count beside gains.
 
-A decoder sees the direction of weights only, but a learner that compares model scores with gains
-sees their length too. Beside short start weights the first k-best lists alone decide, and these are
-much alike: where all of their translations are too short, everything that goes with length is
-learned for it, a negative weight of the language model too: `experiments/tune_stretch.py` shows it.
+A decoder depends only on the direction of the weights, but a learner that compares model scores
+with gains depends on their length too. If the initial weights are short, the first k-best lists
+determine everything, and their candidates are very similar: if all of them are too short, the
+learner rewards every feature that grows with length, and may give the language model a negative
+weight (`experiments/tune_stretch.py`).
 
-Goes in: a pool, the weights a run starts from. Comes out: the same direction, at the length at
-which the model scores of a list differ a given number of times as much as the gains.
+Takes a pool and the initial weights of a run and returns weights of the same direction, at the
+length at which model scores vary a given number of times as much as gains.
 """
 
 from __future__ import annotations
@@ -24,24 +25,24 @@ from hopefear.metrics.metric import Metric
 def stretched(
     pool: Pool, weights: Weights, task: Task, times: float, C: float, scale: float
 ) -> tuple[Weights, float]:
-    """The weights with those that may move multiplied by a factor, and this factor.
+    """Return the weights with their free part multiplied by a factor, and this factor.
 
-    `times`: what the deviation of model scores becomes, in deviations of the gain. `C`: of the
-    largest step; half a pass of such steps must lead as far as the weights become long, for they
-    may be bad. `scale`: of the gains of metrics other than BLEU. The factor is 1 where there is
-    nothing to stretch: fixed weights give the length, or scores or gains do not differ.
+    `times` is the new standard deviation of model scores in units of the gains' deviation. `C` is
+    the maximum step size: the new weights are no longer than half a pass of such steps, so that
+    learning can leave bad initial weights. `scale` is the factor of the gains of metrics other than
+    BLEU. The factor is 1 if fixed weights determine the length, or scores or gains do not vary.
     """
     candidates = pool.candidates
-    assert candidates is not None, "only lists are narrow"
+    assert candidates is not None, "the scale is computed on k-best lists"
     vector, fixed = candidates.vector(weights), candidates.fixed(task.fixed)
     scores = candidates.scores(vector)
     held = candidates.scores(np.where(fixed, vector, 0.0))
     spread = candidates.spread(scores)
-    wanted = times * candidates.spread(_gains(pool.metric, candidates, scores, scale))
-    if spread == 0 or wanted == 0 or candidates.spread(held) > 1e-6 * spread:
+    target = times * candidates.spread(_gains(pool.metric, candidates, scores, scale))
+    if spread == 0 or target == 0 or candidates.spread(held) > 1e-6 * spread:
         return weights, 1.0
     limit = C * _distance(candidates, fixed) * candidates.groups / 2
-    factor = min(wanted / spread, max(1.0, limit / float(np.linalg.norm(vector[~fixed]))))
+    factor = min(target / spread, max(1.0, limit / float(np.linalg.norm(vector[~fixed]))))
     longer = weights.copy()
     longer.scale(factor)
     for id in task.fixed:
@@ -51,7 +52,7 @@ def stretched(
 
 
 def _distance(candidates: Candidates, fixed: NDArray[np.bool_]) -> float:
-    """How far apart two candidates of a group are, by the dense features that may move."""
+    """Return the typical distance of two candidates of a group in the free dense features."""
     table = candidates.features
     free = np.flatnonzero(~fixed[: table.columns])
     spreads = [candidates.spread(table.dense[:, column]) for column in free]
@@ -59,7 +60,10 @@ def _distance(candidates: Candidates, fixed: NDArray[np.bool_]) -> float:
 
 
 def _gains(metric: Metric, candidates: Candidates, scores: FloatArray, scale: float) -> FloatArray:
-    """Of each row; of BLEU beside what the scores choose, times the summed reference length."""
+    """Return the gain of each row.
+
+    For BLEU, in the context of the best candidates, times the summed reference length.
+    """
     if not isinstance(metric, Bleu):
         return scale * metric.sentence_scores(candidates.statistics)
     rows = candidates.statistics + candidates.total(candidates.best(scores))

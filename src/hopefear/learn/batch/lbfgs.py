@@ -1,7 +1,7 @@
 """L-BFGS of SciPy, with BLAS on one thread.
 
-SciPy's steps call LAPACK on matrices of a dozen rows. With several threads each such call wakes
-them all up, and a step costs 7 ms of CPU instead of 0.03 on two cores, more on more.
+SciPy's steps call LAPACK on matrices of a dozen rows. With several threads each such call wakes all
+of them, and a step costs 7 ms of CPU on two cores instead of 0.03 ms, and even more on more cores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hopefear.learn.pool.candidates import FloatArray
 
 
 class Minimum(NamedTuple):
-    """Where it ended."""
+    """The end point of a minimisation, its value and the number of steps."""
 
     vector: FloatArray
     value: float
@@ -25,12 +25,12 @@ class Minimum(NamedTuple):
 def minimize(
     loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, max_steps: int
 ) -> Minimum:
-    """A local minimum of a function that returns its value and its gradient."""
+    """Take a function that returns value and gradient, and return a local minimum near `start`."""
     from scipy import optimize
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):
-        found = optimize.minimize(
+        result = optimize.minimize(
             loss, start, jac=True, method="L-BFGS-B", options={"maxiter": max_steps}
         )
-    return Minimum(np.asarray(found.x, np.float64), float(found.fun), int(found.nit))
+    return Minimum(np.asarray(result.x, np.float64), float(result.fun), int(result.nit))

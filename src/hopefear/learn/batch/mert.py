@@ -1,23 +1,24 @@
 """MERT: coordinate ascent with exact line search on the corpus score.  [och2003mert]
 
-Along a line w + x d in weight space every candidate's score is a line in x, so the best candidate
-of a group changes only at the corners of an upper envelope, and the corpus score of any metric with
-additive statistics is constant between corners: the line's best interval is found exactly
+Takes a pool and the last weights and returns the weights of the highest corpus score found. Along a
+line w + x d in weight space the score of every candidate is linear in x, so the best candidate of a
+group changes only at the corners of an upper envelope. Between corners the corpus score of any
+metric with additive statistics is constant, and the best interval of the line is found exactly
 (`cpp/learn/line_search`).
 
-1. From the given weights and from random ones (`restarts`), in parallel: go through the features in
-   random order, move along each to the middle of its best interval, until none gains any more.
-2. The best ends (`kept`) are shaken: every weight times a random factor, and again 1., keeping what
-   is better; `kicks` times.
-3. From the best one, random directions; whenever one gains, coordinates again.
+1. Climb from the given weights and from random ones (`restarts`), in parallel: visit the features
+   in random order and move along each to the middle of its best interval, until no feature gains.
+2. Perturb the best end points (`kept`), multiplying every weight by a random factor, and climb
+   again; keep the better point; repeat `kicks` times.
+3. From the best point try random directions; after each gain climb again.
 
-Only the dense features (`FeatureTable`) move; sparse ones keep their weights and enter as a
-constant part of the scores. Features that are equal for all candidates of every group cannot change
-anything and keep their weights too.
+Only the dense features (`FeatureTable`) move; sparse features keep their weights and contribute a
+constant to the scores. Features with equal values for all candidates of every group have no effect
+and keep their weights too.
 
-Differs: Och takes the best of all coordinates in each step; taking each one's gain at once, in
-random order, finds as good an end of many starts for 0.4 of the line searches
-(docs/reference/tuners/mert.md).
+Differs: Och moves along the best of all coordinates in each step; moving along each coordinate that
+gains, in random order, finds an equally good end point with 0.4 of the line searches
+(docs/tuners.md).
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Space, Task, check
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.metric import Metric
 
-NARROW = 1e-7  # intervals narrower than this (for weights of norm 1) are corners at one place
-# If no direction gains more, this is the end. With 2e-4 a search-aware climb takes a third fewer
+NARROW = 1e-7  # narrower intervals (for weights of norm 1) are rounding errors at one corner
+# The smallest gain that continues a climb. With 2e-4 a search-aware climb takes a third fewer
 # line searches, but without bins one seed of five ends below Moses on its pool (50.76 BLEU).
 GAIN = 1e-5
-MARGIN = 0.1  # how far behind a corner at most, for weights of norm 1
+MARGIN = 0.1  # largest distance of a new point from its corner, for weights of norm 1
 
 
 @register("tuner", "mert")
@@ -55,25 +56,30 @@ class Mert(SearchAware, BatchTuner):
 
     name: ClassVar[str] = "mert"
     dense_only: ClassVar[bool] = True
-    average_last: ClassVar[int] = 5  # docs/concepts/tuning.md has what that does
+    average_last: ClassVar[int] = 5  # its effect is in docs/tuning.md
     spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 
-    space: Space = option("kbest", help="k-best lists, or all derivations of forests")
+    space: Space = option("kbest", help="search k-best lists, or all derivations of forests")
     forest_restarts: int = option(
-        2, min=0, help="on forests: starting points of a round besides the best weights so far"
+        2, min=0, help="random starting points per round on forests, besides the best weights"
     )
     forest_rounds: int = option(
-        5, min=1, help="on forests: how often to ask them for what is best near the new weights"
+        5,
+        min=1,
+        help="maximum number of rounds on forests: extract derivations near the best weights, then "
+        "search them",
     )
     forest_density: float = option(
-        50.0, min=0, help="on forests: edges kept for every word of the best translation; 0: all"
+        50.0, min=0, help="edges kept in a forest per word of its best translation (0: all)"
     )
     restarts: int = option(20, min=0, help="random starting points besides the given weights")
-    kept: int = option(4, min=1, help="how many of the best ends are improved further")
-    kicks: int = option(10, min=0, help="how often each of these is shaken and climbed again")
-    shake: float = option(0.3, min=0, help="deviation of the logarithm of the factors of a shake")
+    kept: int = option(4, min=1, help="number of best end points to perturb")
+    kicks: int = option(10, min=0, help="perturbations of each of these end points")
+    shake: float = option(
+        0.3, min=0, help="standard deviation of the logarithms of a perturbation's random factors"
+    )
     directions: int = option(
-        20, min=0, help="random directions tried at the end, until so many in a row gain nothing"
+        20, min=0, help="random directions in a row without a gain that end the search"
     )
 
     def __post_init__(self) -> None:
@@ -106,7 +112,7 @@ class Mert(SearchAware, BatchTuner):
         if not len(problem.moving) or candidates.rows == 0:
             return Optimized(weights.copy(), before, notes)
 
-        # One seed for every piece of work, drawn here: threads and their order change nothing.
+        # One seed for each job, drawn here, so that the result does not depend on threads.
         seeds = iter(task.random.integers(2**63, size=1 + self.restarts + self.kept + 1).tolist())
         starts = [problem.start, *(None for _ in range(self.restarts))]
         jobs = [
@@ -121,12 +127,12 @@ class Mert(SearchAware, BatchTuner):
         best = max(ends, key=lambda end: end.score)
         best = self._explore(problem, best, np.random.default_rng(next(seeds)))
 
-        found = problem.whole(best.weights)
-        # What is written has 32 bits: this is its score, not that of the 64 bits we searched with.
-        after = candidates.corpus_score(metric, found.astype(np.float32).astype(np.float64))
+        vector = problem.full_vector(best.weights)
+        # Weights are stored in single precision, so the score is that of the rounded vector.
+        after = candidates.corpus_score(metric, vector.astype(np.float32).astype(np.float64))
         if after <= before:
             return Optimized(weights.copy(), before, notes)
-        new = candidates.weights(found, problem.rescaled(weights, task.fixed))
+        new = candidates.weights(vector, problem.rescaled(weights, task.fixed))
         return Optimized(new, after, notes)
 
     def _optimize_forests(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
@@ -136,7 +142,7 @@ class Mert(SearchAware, BatchTuner):
             pool.metric, pool.forests, pool.references, weights,
             fixed=task.fixed, density=self.forest_density, threads=task.threads,
         )  # fmt: skip
-        # Rounds are many, and each begins anew: shaking would take long and change little.
+        # No perturbations: there are several rounds, and in each they would cost much for little.
         search = Mert(restarts=self.forest_restarts, kept=1, kicks=0, directions=self.directions)
         quiet = replace(task, progress=None)
         before = reached = harvest.add(weights)
@@ -145,15 +151,15 @@ class Mert(SearchAware, BatchTuner):
         while rounds < self.forest_rounds:
             rounds += 1
             candidates = harvest.candidates()
-            found = search._optimize_lists(pool.metric, candidates, best, quiet)
-            notes = {**found.notes, "candidates": candidates.rows}
+            optimized = search._optimize_lists(pool.metric, candidates, best, quiet)
+            notes = {**optimized.notes, "candidates": candidates.rows}
             if task.progress is not None:
                 task.progress(rounds)
-            if not gains_enough(found.objective, reached):
-                break  # and the lines through the best weights are those of the forests
-            score = harvest.add(found.weights)
+            if not gains_enough(optimized.objective, reached):
+                break  # on the lines through the best weights the candidates are exact
+            score = harvest.add(optimized.weights)
             if score > reached:
-                best, reached = found.weights, score
+                best, reached = optimized.weights, score
         return Optimized(best, reached, {**notes, "before": before, "rounds": rounds})
 
     def _shake(self, problem: LineSearchProblem, end: End, random: np.random.Generator) -> End:
@@ -167,7 +173,7 @@ class Mert(SearchAware, BatchTuner):
     def _explore(self, problem: LineSearchProblem, end: End, random: np.random.Generator) -> End:
         failures = 0
         while failures < self.directions:
-            # As far along each feature as its weight is large, but a little along all.
+            # Proportional to the size of each weight, with a minimum for small weights.
             size = np.abs(end.weights).sum() or 1.0
             scales = np.maximum(np.abs(end.weights), 0.005 * size)
             other = problem.along(end, scales * random.normal(size=len(scales)))
@@ -179,14 +185,14 @@ class Mert(SearchAware, BatchTuner):
 
 
 class End(NamedTuple):
-    """Where a climb ended."""
+    """The end point of a climb and its corpus score."""
 
     score: float
     weights: FloatArray  # of the moving features
 
 
 class LineSearchProblem:
-    """The candidates as a line search sees them: some columns move, the rest is constant."""
+    """The candidates prepared for line search: moving columns, and a constant for the others."""
 
     def __init__(
         self,
@@ -203,7 +209,7 @@ class LineSearchProblem:
         rest = vector.copy()
         rest[self.moving] = 0.0
         rest[:columns][self.constant] = 0.0
-        # Where nothing but the moving weights counts, their length is free, and set to 1.
+        # If only the moving weights affect the scores, their norm is arbitrary and set to 1.
         self.free = not collapsed and not rest.any()
         self._base = candidates.scores(rest) if not self.free else np.zeros(candidates.rows)
         self._line = Line(
@@ -216,17 +222,17 @@ class LineSearchProblem:
         self._length = 1.0 if self.free else self._norm
         self.start = vector[self.moving] / self._norm * self._length
 
-    def whole(self, moving: FloatArray) -> FloatArray:
-        """The weights of all features of the candidates."""
-        found = self._vector * (self._length / self._norm)
-        found[self._fixed] = self._vector[self._fixed]
-        found[self.moving] = moving
-        return found
+    def full_vector(self, moving: FloatArray) -> FloatArray:
+        """Take the weights of the moving features and return those of all features."""
+        vector = self._vector * (self._length / self._norm)
+        vector[self._fixed] = self._vector[self._fixed]
+        vector[self.moving] = moving
+        return vector
 
     def rescaled(self, weights: Weights, fixed: frozenset[int]) -> Weights:
-        """The given weights, those of features that are not in the candidates too, as `whole`.
+        """Return the given weights, also of features not in the candidates, at the new norm.
 
-        Fixed ones stay what they are; they are 0 here or there is nothing to rescale.
+        Fixed weights do not change; unless they are all 0, the norm does not change either.
         """
         new = weights.copy()
         kept = {id: weights[id] for id in fixed if id in weights}
@@ -236,7 +242,10 @@ class LineSearchProblem:
         return new
 
     def climb_from(self, start: FloatArray | None, random: np.random.Generator, number: int) -> End:
-        """From the given weights; in turn from anywhere and from them with random factors."""
+        """Climb from `start`, or (None) from a random point.
+
+        Odd numbers start from the given weights times random factors, even ones anywhere.
+        """
         if start is None:
             size = len(self.moving)
             start = random.uniform(-1, 1, size=size)
@@ -248,19 +257,19 @@ class LineSearchProblem:
     def climb(
         self, weights: FloatArray, random: np.random.Generator, *, worth: float = -np.inf
     ) -> End:
-        """Coordinate after coordinate, in random order, until none gains any more.
+        """Move along the coordinates in random order until none gains; return the end point.
 
-        Gives up where a round as good as the last one would not reach `worth`: rounds gain less
-        and less.
+        Stops early if another gain as large as the last round's would not reach `worth`, since
+        gains decrease from round to round.
         """
         search = self._line.search
         weights = self._normal(weights)
         reached, idle, last, known = 0.0, 0, -np.inf, -np.inf
         while True:
-            scores = search.scores(self._base, weights)  # anew: rounding adds up
+            scores = search.scores(self._base, weights)  # recomputed: rounding errors accumulate
             for column in random.permutation(len(weights)).tolist():
-                x, reached, here = self._line.best(scores, self._scale(weights), column=column)
-                if reached > here:
+                x, reached, current = self._line.best(scores, self._scale(weights), column=column)
+                if reached > current:
                     weights = weights.copy()
                     weights[column] += x
                     size = float(np.abs(weights).sum()) if self.free else 1.0
@@ -275,7 +284,7 @@ class LineSearchProblem:
             last = reached
 
     def along(self, end: End, direction: FloatArray) -> End:
-        """The best place on one line."""
+        """Take an end point and a direction and return the best point on the line."""
         scores = self._line.search.scores(self._base, end.weights)
         slopes = self._line.search.slopes(direction)
         x, reached, _ = self._line.best(scores, self._scale(end.weights), slopes=slopes)
@@ -290,13 +299,13 @@ class LineSearchProblem:
 
 
 class Line:
-    """The best place on a line, for any metric; BLEU's is found in the engine."""
+    """Line search for any metric; for BLEU the engine also scores the intervals."""
 
     def __init__(self, metric: Metric, search: LineSearch) -> None:
         self.metric, self.search = metric, search
         self._none = np.zeros(0)
         self._bleu: tuple[int, float] | None = None
-        # Metrics that differ from BLEU in their sentence scores only are BLEU here.
+        # Metrics that differ from BLEU only in their sentence scores count as BLEU.
         if isinstance(metric, Bleu) and type(metric).score is Bleu.score and metric.smooth == "exp":
             self._bleu = metric.order, float(metric.length_unit)
 
@@ -308,7 +317,7 @@ class Line:
         column: int = -1,
         slopes: FloatArray | None = None,
     ) -> tuple[float, float, float]:
-        """The place, the corpus score there, and the one at 0; `scale` is the weights' norm."""
+        """Return the best x, its corpus score, and the score at 0; `scale`: the weights' norm."""
         along = self._none if slopes is None else slopes
         narrow, margin = NARROW * scale, MARGIN * scale
         if self._bleu is not None:
@@ -319,36 +328,37 @@ class Line:
 
 
 def gains_enough(reached: float, known: float) -> bool:
-    """Whether to go on; scores may be so large that GAIN is nothing to them."""
+    """Whether a score exceeds the known one by GAIN; GAIN may vanish beside large scores."""
     return reached > known and reached >= known + GAIN
 
 
 def best_interval(
     corners: FloatArray, gains: FloatArray, narrow: float, margin: float
 ) -> tuple[float, float, float]:
-    """As the engine's: the middle of the first best interval that is not too narrow.
+    """Take corners and the gains between them; return the best x, its gain, and the gain at 0.
 
-    But no further than `margin` from its end that is nearer to 0; and 0 where nothing is better
-    than the interval around it. On a corner the gain at 0 is -inf: which of equally good candidates
-    is first decides there, and it is left in any case.
+    As in the engine, x is the middle of the first best interval that is not `narrow`, but at most
+    `margin` away from the end of the interval nearer to 0; it is 0 if no interval is better than
+    the one around 0. If 0 is a corner, its gain is -inf: it depends on the order of tied
+    candidates, so the search always leaves it.
     """
     edges = np.concatenate([[-np.inf], corners, [np.inf]])
     around = int(np.searchsorted(corners, 0.0, side="right"))
-    here = float(gains[around])
+    current = float(gains[around])
     if min(-edges[around], edges[around + 1]) < narrow / 2:
-        here = -np.inf
+        current = -np.inf
     wide = edges[1:] - edges[:-1] >= narrow
     best = int(np.argmax(np.where(wide, gains, -np.inf)))
-    if gains[best] <= here or not wide[best]:
-        return 0.0, here, here
+    if gains[best] <= current or not wide[best]:
+        return 0.0, current, current
     low, high = float(edges[best]), float(edges[best + 1])
     half = min((high - low) / 2, margin)
     x = high - half if abs(high) < abs(low) else low + half
-    return x, float(gains[best]), here
+    return x, float(gains[best]), current
 
 
 def constant_columns(candidates: Candidates) -> NDArray[np.bool_]:
-    """Which dense features are equal for all candidates of every group."""
+    """Return a mask of the dense features that are equal for all candidates of every group."""
     dense = candidates.features.dense
     if candidates.rows == 0:
         return np.ones(dense.shape[1], dtype=bool)
@@ -367,20 +377,21 @@ Job = TypeVar("Job")
 
 
 class Workers:
-    """Work on the task's threads, results in order; reports how many pieces are done."""
+    """A pool of the task's threads; reports the number of finished jobs as progress."""
 
     def __init__(self, task: Task) -> None:
         self._task, self._done = task, 0
 
     def map(self, work: Callable[[Job], End], jobs: Sequence[Job]) -> list[End]:
+        """Take a function and its arguments and return the results in order."""
         threads = ThreadPoolExecutor(max(1, self._task.threads))
-        found = []
+        ends = []
         try:
             for end in threads.map(work, jobs):
-                found.append(end)
+                ends.append(end)
                 self._done += 1
                 if self._task.progress is not None:
                     self._task.progress(self._done)
-        finally:  # after an interrupt nobody waits for what has not begun
+        finally:  # after an interrupt the jobs that have not begun are cancelled
             threads.shutdown(wait=True, cancel_futures=True)
-        return found
+        return ends

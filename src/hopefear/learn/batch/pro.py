@@ -1,28 +1,29 @@
-"""PRO: tuning as ranking: pairs of candidates are examples of a linear classifier.  [hopkins2011]
+"""Pairwise ranking optimisation: a linear classifier of pairs of candidates.  [hopkins2011]
 
-Per group (the candidates of a sentence) `samples` pairs are drawn with replacement; those whose
-gains differ by at least `threshold` are left, and of these the `kept` with the largest difference.
-A pair gives the examples +(f1 - f2) and -(f1 - f2); logistic loss without a bias plus
-(precision / 2) |w|^2 is minimised by L-BFGS. The result is `interpolation` times the new weights
-plus the rest of the last ones.
+Takes a pool and the last weights and returns new weights. For each group (the candidates of a
+sentence) `samples` pairs are drawn with replacement. Of the pairs whose gains differ by at least
+`threshold`, the `kept` pairs with the largest difference are used. A pair gives the examples
++(f1 - f2) and -(f1 - f2); L-BFGS minimises the logistic loss without a bias plus
+(precision / 2) |w|^2. The result is `interpolation` times the new weights plus
+(1 - `interpolation`) times the last ones.
 
-Options against what goes wrong with it: `smooth_brevity` adds one to the reference length in the
-brevity penalty of BLEU+1, as the counts of n-grams have one added [nakov2012]; `max_difference` and
-`max_length_difference` are the cut-offs against pairs with a "monster", and `accept=random` takes
-any `kept` of the pairs that are left instead of the most different [nakov2013].
+Options against known problems of PRO: `smooth_brevity` adds one to the reference length in the
+brevity penalty of BLEU+1, as one is added to the counts of n-grams [nakov2012]; `max_difference`
+and `max_length_difference` exclude pairs with a "monster", and `accept=random` keeps any `kept` of
+the remaining pairs instead of those with the largest difference [nakov2013].
 
-Differs: where bins are groups, [liu2014] has all pairs of each (eq. 9). Here the bins of a sentence
-share its `samples`, though each draws at least `kept`, and each keeps its own `kept`: |x| times as
-many examples as without bins, from about as many draws.
+Differs: where bins are groups, [liu2014] uses all pairs of each (eq. 9). Here the bins of a
+sentence share its `samples`, but each draws at least `kept` pairs and keeps its own `kept`: |x|
+times as many examples as without bins, from about as many draws.
 
-Differs: new and last weights are brought to one length (L2, of the free features) before they are
-mixed, since the classifier's scale says nothing about the direction; unless a fixed feature with a
-weight gives the scale. The first iteration mixes with the start, too, if a decoder goes on with the
-result; the candidates of one decoding say little about weights far from those that made them. Taken
-alone (interpolation 1), the first weights made translations of the Bible (zh-en) one and a half
-times too long with hierarchical rules, and twice too long with the bins of phrases, as [liu2014]
-met too: BLEU fell from 34 to 10. For lists that nobody decodes again the new weights are taken
-alone.
+Differs: new and last weights are scaled to equal norm (L2, of the free features) before they are
+mixed, since the classifier's scale does not affect the direction; unless a fixed feature with a
+weight determines the scale. The first iteration also mixes with the initial weights if a decoder
+uses the result, because the candidates of one decoding carry little information about weights far
+from those that produced them. Without mixing (interpolation 1), the first weights made translations
+of the Bible (zh-en) one and a half times too long with hierarchical rules, and twice too long with
+the bins of phrase search, which [liu2014] also report: BLEU fell from 34 to 10. For lists that are
+not decoded again the new weights are not mixed.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ from hopefear.learn.pool.search_aware import SearchAware
 from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
 from hopefear.metrics.metric import Metric
 
-_PAIRS_AT_ONCE = 250_000  # what a cache holds; all at once takes half as long again
+_PAIRS_AT_ONCE = 250_000  # these fit into a cache; all pairs at once take 1.5 times as long
 
 
 class Pairs(NamedTuple):
-    """Rows of candidates: the better one and the worse one of each pair."""
+    """The rows of the better and of the worse candidate of each pair."""
 
     better: IntArray
     worse: IntArray
@@ -68,26 +69,34 @@ class Pro(SearchAware, BatchTuner):
     kbest: ClassVar[int] = 1500
 
     samples: int = option(
-        5000, min=1, help="pairs drawn for each sentence (Gamma), shared by its bins if there are"
+        5000, min=1, help="pairs drawn per sentence (Gamma); the bins of a sentence share them"
     )
-    kept: int = option(50, min=1, help="pairs kept of these, at most, in each bin (Xi)")
-    threshold: float = option(0.05, min=0, help="smallest difference of gains of a pair (alpha)")
+    kept: int = option(50, min=1, help="maximum number of pairs kept per sentence or bin (Xi)")
+    threshold: float = option(0.05, min=0, help="minimum difference of gains of a pair (alpha)")
     interpolation: float = option(
         0.1,
         min=0,
         max=1,
-        help="share of the new weights, the rest are those of before (Psi)",
+        help="weight of the new weights in the mean with the last ones (Psi)",
     )
-    precision: float = option(1.0, min=0, help="of the prior: precision / 2 times |w| squared")
-    max_steps: int = option(100, min=1, help="steps of L-BFGS, at most")
+    precision: float = option(
+        1.0, min=0, help="precision of the prior, which adds precision / 2 times |w| squared"
+    )
+    max_steps: int = option(100, min=1, help="maximum number of L-BFGS steps")
     accept: Literal["largest", "random"] = option(
-        "largest", help="which pairs are kept: those of largest difference, or any (Nakov 2013)"
+        "largest", help="pairs to keep: those of largest difference, or random ones (Nakov 2013)"
     )
     max_difference: float | None = option(
-        None, min=0, help="largest difference of gains of a pair, such as 0.1 (Nakov 2013)"
+        None,
+        min=0,
+        help="maximum difference of gains of a pair, such as 0.1 (Nakov 2013); if not given, "
+        "unlimited",
     )
     max_length_difference: int | None = option(
-        None, min=0, help="largest difference of a pair's lengths in words (Nakov 2013)"
+        None,
+        min=0,
+        help="maximum difference of lengths of a pair in words (Nakov 2013); if not given, "
+        "unlimited",
     )
     smooth_brevity: bool = option(
         False, help="add one to the reference length in BLEU+1's brevity penalty (Nakov 2012)"
@@ -115,31 +124,31 @@ class Pro(SearchAware, BatchTuner):
         return Optimized(problem.weights(vector), problem.corpus_score(vector), notes)
 
     def sample(self, problem: Problem, random: np.random.Generator) -> Pairs:
-        """The pairs that are learned from, in the order of their groups."""
+        """Draw the pairs to learn from and return them in the order of their groups."""
         counts = self.shares(problem)
-        found = []
-        # Groups that draw equally many, one after the other, are a rectangle of pairs.
+        samples = []
+        # Consecutive groups with equal numbers of draws are sampled as a rectangular array.
         changes = np.flatnonzero(np.diff(counts)) + 1
         for same in np.split(np.arange(problem.groups), changes):
             count = int(counts[same[0]]) if len(same) else 0
             at_once = max(1, _PAIRS_AT_ONCE // max(1, count))
             for first in range(0, len(same), at_once):
-                found.append(self._sample(problem, random, same[first : first + at_once], count))
+                samples.append(self._sample(problem, random, same[first : first + at_once], count))
         none = np.zeros(0, np.int64)
         return Pairs(
-            np.concatenate([none, *(pairs.better for pairs in found)]),
-            np.concatenate([none, *(pairs.worse for pairs in found)]),
+            np.concatenate([none, *(pairs.better for pairs in samples)]),
+            np.concatenate([none, *(pairs.worse for pairs in samples)]),
         )
 
     def shares(self, problem: Problem) -> IntArray:
-        """How many pairs each group draws: the bins of a sentence share what it may."""
+        """Return the number of pairs to draw from each group; the bins of a sentence share."""
         _, which, bins = np.unique(problem.sentences, return_inverse=True, return_counts=True)
         return np.maximum(self.samples // bins[which], min(self.samples, self.kept))
 
     def _sample(
         self, problem: Problem, random: np.random.Generator, groups: IntArray, count: int
     ) -> Pairs:
-        # Everything at once for many groups: one by one costs as much again as learning.
+        # Vectorised over groups: sampling them one by one takes as long as learning.
         drawn = random.random((2, len(groups), count))
         drawn *= problem.sizes[groups, None]
         first, second = drawn.astype(np.int64) + problem.begin[groups, None]
@@ -152,7 +161,7 @@ class Pro(SearchAware, BatchTuner):
             lengths = problem.lengths
             good &= np.abs(lengths[first] - lengths[second]) <= self.max_length_difference
         if self.accept == "largest" and self.kept < count:
-            # Drawn at random, so equal differences are in no order that would matter.
+            # Pairs are in random order, so it does not matter how ties are broken.
             ranked = np.argpartition(np.where(good, -size, 1.0), self.kept - 1, axis=1)
             kept = np.zeros_like(good)
             np.put_along_axis(kept, ranked[:, : self.kept], True, axis=1)
@@ -163,23 +172,23 @@ class Pro(SearchAware, BatchTuner):
         return Pairs(np.where(swap, second, first), np.where(swap, first, second))
 
     def classify(self, examples: Matrix, problem: Problem) -> tuple[FloatArray, int]:
-        """Weights that rank the pairs, and the number of steps; fixed features stay."""
+        """Return weights that rank the pairs, and the number of steps; fixed weights stay."""
         free = problem.free
         start = np.where(free, 0.0, problem.start)
 
         def loss(vector: FloatArray) -> tuple[float, FloatArray]:
             return self.loss(vector, examples, free)
 
-        found = minimize(loss, start, self.max_steps)
-        return found.vector, found.steps
+        minimum = minimize(loss, start, self.max_steps)
+        return minimum.vector, minimum.steps
 
     def loss(
         self, vector: FloatArray, examples: Matrix, free: BoolArray
     ) -> tuple[float, FloatArray]:
-        """The logistic loss with its prior, and its gradient, 0 for what is fixed."""
+        """Return the logistic loss with its prior and the gradient, 0 for fixed features."""
         margin = examples.dot(vector)
         prior = np.where(free, vector, 0.0)
-        # Both examples of a pair have the same loss, hence 2.
+        # Factor 2: both examples of a pair have the same loss.
         value = 2.0 * np.logaddexp(0.0, -margin).sum() + 0.5 * self.precision * (prior @ prior)
         # 1 / (1 + exp(m)) without overflow.
         slope = -np.exp(-np.logaddexp(0.0, margin))
@@ -188,7 +197,7 @@ class Pro(SearchAware, BatchTuner):
 
 
 def mixed(learned: FloatArray, problem: Problem, share: float) -> FloatArray:
-    """`share` of the learned weights and the rest of the last ones, at one length."""
+    """Return `share` of the learned plus 1 - `share` of the last weights, at equal norm."""
     last, free = problem.start, problem.free
     if not last[free].any():
         return learned

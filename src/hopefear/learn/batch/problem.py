@@ -1,8 +1,8 @@
-"""What batch tuners on k-best pools share: gains, features as matrices, the way back to weights.
+"""The arrays that batch tuners on k-best pools share: gains, feature matrices, free features.
 
-Goes in: a pool, the last weights, the task. Comes out: vectors in the order of
-`candidates.features.ids`, which features may move, per row its gain, the corpus score of the rows
-that a vector chooses, and new `Weights` in which everything that may not move stayed.
+Takes a pool, the last weights and the task. Provides weight vectors in the order of
+`candidates.features.ids`, the mask of features that may change, the gain of each row, the corpus
+score of the rows that a vector ranks first, and new `Weights` in which fixed weights are unchanged.
 """
 
 from __future__ import annotations
@@ -27,28 +27,29 @@ from hopefear.metrics.ngram_metric import NgramMetric
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-_MOST_IN_DOUBLE = 1 << 27  # numbers: 1 GB
-_ROWS_AT_ONCE = 1 << 17  # when gains are counted
+_MOST_IN_DOUBLE = 1 << 27  # largest table that is converted to double precision: 1 GB
+_ROWS_AT_ONCE = 1 << 17  # for which gains are computed
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Rows of features: the first columns dense, the others sparse (CSR) or none."""
+    """A matrix of features: dense columns first, then sparse ones (CSR), if any."""
 
     dense: FloatArray | NDArray[np.float32]  # (rows, D)
     sparse: Any = None  # scipy.sparse.csr_array, (rows, F - D), or None
 
     @classmethod
     def of(cls, table: FeatureTable) -> Matrix:
-        # Once here: every product with a vector of doubles would convert it again. A very large
-        # table stays as it is, perhaps on disk, and is converted piece by piece each time.
+        """Return the matrix of a feature table."""
+        # Converted to double precision once, since every product with a vector would convert it
+        # again. A very large table, perhaps on disk, is converted in pieces each time instead.
         sparse = None if table.sparse is None else table.sparse.astype(np.float64)
         small = table.dense.size <= _MOST_IN_DOUBLE
         return cls(table.dense.astype(np.float64) if small else table.dense, sparse)
 
     @classmethod
     def of_differences(cls, table: FeatureTable, first: IntArray, second: IntArray) -> Matrix:
-        """Rows `first` minus rows `second` of a table."""
+        """Return rows `first` minus rows `second` of a table."""
         dense = table.dense[first].astype(np.float64) - table.dense[second]
         if table.sparse is None:
             return cls(dense)
@@ -60,44 +61,44 @@ class Matrix:
         return int(self.dense.shape[0]), int(self.dense.shape[1]) + more
 
     def dot(self, vector: FloatArray) -> FloatArray:
-        """X v."""
+        """Return X v."""
         width = self.dense.shape[1]
-        found = times(self.dense, vector[:width])
-        return found if self.sparse is None else found + self.sparse @ vector[width:]
+        product = times(self.dense, vector[:width])
+        return product if self.sparse is None else product + self.sparse @ vector[width:]
 
     def adjoint(self, vector: FloatArray) -> FloatArray:
-        """X' v."""
-        found = times_transposed(self.dense, vector)
-        return found if self.sparse is None else np.concatenate([found, self.sparse.T @ vector])
+        """Return X' v."""
+        product = times_transposed(self.dense, vector)
+        return product if self.sparse is None else np.concatenate([product, self.sparse.T @ vector])
 
 
-# Not by "@": on tall matrices with a dozen columns BLAS's threads burn ten times the work waiting
-# for each other, and on wide ones it is no faster, since memory is what it waits for.
+# einsum instead of "@": on tall matrices with a dozen columns the threads of BLAS spend ten times
+# the work waiting for each other, and on wide ones, limited by memory, BLAS is no faster.
 
 
 def times(matrix: NDArray[Any], vector: FloatArray) -> FloatArray:
-    """X v."""
-    found: FloatArray = np.einsum("ij,j->i", matrix, vector)
-    return found
+    """Return X v."""
+    product: FloatArray = np.einsum("ij,j->i", matrix, vector)
+    return product
 
 
 def times_transposed(matrix: NDArray[Any], vector: FloatArray) -> FloatArray:
-    """X' v."""
-    found: FloatArray = np.einsum("i,ij->j", vector, matrix)
-    return found
+    """Return X' v."""
+    product: FloatArray = np.einsum("i,ij->j", vector, matrix)
+    return product
 
 
 class Block:
-    """The rows of one group with only the columns that are not 0 there.
+    """The rows of one group, with only the columns that are not 0 in them.
 
-    For learners that go from sentence to sentence: what a step costs depends on the sentence, not
-    on the number of all features.
+    For learners that visit one sentence at a time: the cost of a step depends on the sentence, not
+    on the total number of features.
     """
 
     def __init__(self, matrix: Matrix, begin: int, end: int, free: BoolArray) -> None:
         dense = matrix.dense[begin:end].astype(np.float64, copy=False)
         self.columns: IntArray = np.arange(dense.shape[1])
-        self.features: Any = dense  # (rows, columns): an array, or a CSR array if that is smaller
+        self.features: Any = dense  # (rows, columns): an array, or a CSR array if that is faster
         if matrix.sparse is not None:
             from scipy.sparse import csr_array, hstack
 
@@ -106,7 +107,7 @@ class Block:
             shape = (end - begin, len(used))
             part = csr_array((part.data, local, part.indptr), shape=shape)
             self.columns = np.concatenate([self.columns, dense.shape[1] + used])
-            # An entry of a sparse row costs several times that of a dense one.
+            # An entry of a sparse row costs several times as much as one of a dense row.
             if 4 * part.nnz >= shape[0] * shape[1]:
                 self.features = np.hstack([dense, part.toarray()])
             else:
@@ -115,21 +116,21 @@ class Block:
         self._sparse = not isinstance(self.features, np.ndarray)
 
     def dot(self, vector: FloatArray) -> FloatArray:
-        """The product of each row with a vector of all features."""
-        found: FloatArray = self.features @ vector[self.columns]
-        return found
+        """Return the product of each row with a vector of all features."""
+        product: FloatArray = self.features @ vector[self.columns]
+        return product
 
     def difference(self, first: int, second: int) -> FloatArray:
-        """Row `first` minus row `second`, at `columns`, 0 for features that are fixed."""
+        """Return row `first` minus row `second`, at `columns`, 0 for fixed features."""
         if self._sparse:
-            found = (self.features[[first]] - self.features[[second]]).toarray()[0]
+            difference = (self.features[[first]] - self.features[[second]]).toarray()[0]
         else:
-            found = self.features[first] - self.features[second]
-        return np.where(self.free, found, 0.0)
+            difference = self.features[first] - self.features[second]
+        return np.where(self.free, difference, 0.0)
 
 
 class Problem:
-    """A pool of candidates as a tuner sees it. Groups without a candidate are left out."""
+    """A pool of candidates prepared for a tuner, without the empty groups."""
 
     def __init__(self, pool: Pool, weights: Weights, task: Task, *, smooth_brevity: bool = False):
         if pool.candidates is None:
@@ -148,89 +149,92 @@ class Problem:
 
     @property
     def groups(self) -> int:
+        """The number of groups."""
         return len(self.begin)
 
     @property
     def rows(self) -> int:
+        """The number of candidates."""
         return self.candidates.features.rows
 
     @cached_property
     def gains(self) -> FloatArray:
-        """Per row the gain of its sentence alone: BLEU+1 for BLEU, else the metric's own."""
+        """The sentence score of each row: BLEU+1 for BLEU, else the metric's own."""
         rows = self.candidates.statistics
         parts = (rows[i : i + _ROWS_AT_ONCE] for i in range(0, len(rows), _ROWS_AT_ONCE))
-        found = [np.asarray(self._gain.sentence_scores(part), np.float64) for part in parts]
-        return np.concatenate([np.zeros(0), *found])
+        gains = [np.asarray(self._gain.sentence_scores(part), np.float64) for part in parts]
+        return np.concatenate([np.zeros(0), *gains])
 
     @cached_property
     def lengths(self) -> FloatArray:
-        """Per row its number of words."""
+        """The number of words of each row."""
         return counts_words(self.metric).parts(self.candidates.statistics)[1][:, 0]
 
     @cached_property
     def matrix(self) -> Matrix:
+        """The features of all candidates."""
         return Matrix.of(self.candidates.features)
 
     def blocks(self) -> list[Block]:
-        """The groups one by one."""
+        """Return one block for each group."""
         ends = self.begin + self.sizes
         pairs = zip(self.begin.tolist(), ends.tolist(), strict=True)
         return [Block(self.matrix, begin, end, self.free) for begin, end in pairs]
 
     def per_group(self, function: np.ufunc, values: FloatArray) -> FloatArray:
-        """A ufunc reduced over each group's rows."""
+        """Reduce a ufunc over the rows of each group; return one value per group."""
         return np.asarray(function.reduceat(values, self.begin, axis=0), np.float64)
 
     def repeat(self, values: NDArray[Any]) -> NDArray[Any]:
-        """One value per group, given to each of its rows."""
+        """Take one value per group and return one per row."""
         return np.repeat(values, self.sizes, axis=0)
 
     def best(self, scores: FloatArray) -> IntArray:
-        """Per group the row of the largest score, the first of equal ones."""
-        found = self.candidates.best(scores)
-        return found[found >= 0]
+        """Return the first row of the largest score in each group."""
+        rows = self.candidates.best(scores)
+        return rows[rows >= 0]
 
     def corpus_score(self, vector: FloatArray) -> float:
-        """The metric's gain of the rows that a vector scores best."""
+        """Return the metric's score of the rows that a vector ranks first."""
         if self.groups == 0:
             return 0.0
         return self.candidates.corpus_score(self.metric, vector)
 
     def weights(self, vector: FloatArray) -> Weights:
-        """The last weights with the free features' new values."""
+        """Return the last weights with new values for the free features."""
         return self.candidates.weights(np.where(self.free, vector, self.start), self.last)
 
     @cached_property
     def scale_is_free(self) -> bool:
-        """Whether the length of the free part decides nothing.
+        """Whether the length of the free part has no effect on the ranking.
 
-        A fixed feature gives the scale if it has a weight and differs among a group's candidates.
+        A fixed feature determines the scale if it has a weight and varies within a group.
         """
         scores = self.candidates.scores(np.where(self.free, 0.0, self.start))
         spread = self.per_group(np.maximum, scores) - self.per_group(np.minimum, scores)
         return not (spread > 1e-9 * max(1.0, float(np.abs(scores).max(initial=0.0)))).any()
 
     def as_long_as_before(self, vector: FloatArray) -> FloatArray:
-        """The vector at the length of the last weights (L2, free features) if the scale is free."""
-        wanted = np.linalg.norm(self.start[self.free])
+        """Scale the vector to the norm of the last weights (L2, free features), if it is free."""
+        last_length = np.linalg.norm(self.start[self.free])
         length = np.linalg.norm(vector[self.free])
-        if length == 0 or wanted == 0 or not self.scale_is_free:
+        if length == 0 or last_length == 0 or not self.scale_is_free:
             return vector
-        return np.where(self.free, vector * (wanted / length), vector)
+        return np.where(self.free, vector * (last_length / length), vector)
 
 
 def counts_words(metric: Metric) -> NgramMetric:
-    """The metric, if its statistics have the lengths that `max_length_difference` asks for."""
+    """Return the metric if its statistics contain lengths, which `max_length_difference` needs."""
     if not isinstance(metric, NgramMetric):
         raise OptionError(
             f"max_length_difference: {metric.title} does not count words; "
-            "tune with a metric of n-grams or leave the option out"
+            "optimise an n-gram metric or omit the option"
         )
     return metric
 
 
 def sentence_metric(metric: Metric, smooth_brevity: bool) -> Metric:
-    """What a sentence's gain is counted by."""
+    """Return the metric of sentence gains: BLEU+1 for BLEU, else the metric itself."""
     if type(metric) is Bleu:
         return BleuPlusOne(smooth_brevity=smooth_brevity, **part_of(NgramMetric, metric))
     if not smooth_brevity:
@@ -240,5 +244,5 @@ def sentence_metric(metric: Metric, smooth_brevity: bool) -> Metric:
         return BleuPlusOne(smooth_brevity=True, **options)
     raise OptionError(
         f"smooth_brevity: {metric.title} has no brevity penalty to smooth; "
-        "tune with bleu or leave the option out"
+        "optimise bleu or omit the option"
     )

@@ -1,20 +1,21 @@
 """RAMPION: the structured ramp loss, minimised by the concave-convex procedure.  [gimpel2012]
 
-With score s = w.f and cost D = alpha (1 - gain), a sentence's loss is
+Takes a pool and the last weights and returns new weights. With score s = w.f and cost
+D = alpha (1 - gain), the loss of a sentence is
 
     ramp 1:  max (s + D) - max s           ramp 2:  max s - max (s - D)
     ramp 3:  max (s + D) - max (s - D)
 
-(eidelman2013, eq. 3.6, 3.5, 3.4), and the objective is their sum plus (C / 2) |w - w_0|^2, with w_0
-the weights the run began with. Outer passes fix the second maximum's candidate (the hope) of every
-sentence; inner passes go from sentence to sentence, find the first maximum's candidate (the fear),
-and make a step of length eta against the subgradient.
+(eidelman2013, eq. 3.6, 3.5, 3.4), and the ramp objective is their sum plus (C / 2) |w - w_0|^2,
+with w_0 the initial weights of the run. Outer passes fix the candidate of the second maximum (the
+hope) of every sentence; inner passes visit the sentences, find the candidate of the first maximum
+(the fear), and make a step of size eta against the subgradient.
 
-The gain is BLEU+1 for BLEU. The objective is the pool's corpus score; the sum of losses and the
-whole objective before and after are notes.
+The gain is BLEU+1 for BLEU. The tuner reports the corpus score of the pool as its objective; the
+sum of losses, and the ramp objective before and after, are notes.
 
-Differs: sentences are shuffled in each inner pass, so that their order in the file decides nothing;
-cdec's program goes through them in order, and pulls towards 0 where we pull towards w_0.
+Differs: sentences are shuffled in each inner pass, so that their order in the file has no effect;
+cdec's program visits them in order and regularises towards 0 instead of w_0.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from hopefear.learn.batch.problem import Block, IntArray, Problem
 from hopefear.learn.pool.candidates import FloatArray
 from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
 
-# Of each ramp loss how the cost enters in the choice of hope and of fear.
+# The factor of the cost in the choice of hope and fear, for each ramp loss.
 HOPE = {1: 0.0, 2: -1.0, 3: -1.0}
 FEAR = {1: 1.0, 2: 0.0, 3: 1.0}
 
@@ -45,11 +46,15 @@ class Rampion(BatchTuner):
     name: ClassVar[str] = "rampion"
     kbest: ClassVar[int] = 500
 
-    loss: Literal[1, 2, 3] = option(3, help="which ramp loss: cost in the fear, the hope, or both")
-    outer: int = option(10, min=1, help="passes that choose hopes")
-    inner: int = option(5, min=1, help="passes over the sentences for each of these")
-    eta: float = option(1e-4, min=0, help="length of a step")
-    C: float = option(1.0, min=0, help="pull towards the first weights")
+    loss: Literal[1, 2, 3] = option(
+        3, help="ramp loss: with the cost in the fear (1), in the hope (2), or in both (3)"
+    )
+    outer: int = option(10, min=1, help="outer passes, each of which chooses new hopes")
+    inner: int = option(5, min=1, help="passes over the sentences per outer pass")
+    eta: float = option(1e-4, min=0, help="step size")
+    C: float = option(
+        1.0, min=0, help="regularisation: C / 2 times the squared distance from the initial weights"
+    )
     alpha: float = option(10.0, min=0, help="cost of a candidate with gain 0")
 
     def __post_init__(self) -> None:
@@ -73,13 +78,13 @@ class Rampion(BatchTuner):
         return Optimized(problem.weights(vector), problem.corpus_score(vector), notes)
 
     def hopes(self, problem: Problem, vector: FloatArray, cost: FloatArray) -> IntArray:
-        """Per group the row of the second maximum."""
+        """Return the row of the second maximum in each group."""
         return problem.best(problem.matrix.dot(vector) + HOPE[self.loss] * cost)
 
     def ramp(
         self, problem: Problem, vector: FloatArray, cost: FloatArray, centre: FloatArray
     ) -> tuple[float, float]:
-        """The sum of losses, and with the pull towards the centre."""
+        """Return the sum of losses, and that sum with the regularisation towards the centre."""
         if problem.groups == 0:
             return 0.0, 0.0
         scores = problem.matrix.dot(vector)
@@ -92,11 +97,11 @@ class Rampion(BatchTuner):
     def descend(
         self, problem: Problem, cost: FloatArray, centre: FloatArray, task: Task
     ) -> FloatArray:
-        """Outer and inner passes (Gimpel & Smith 2012, figure 2)."""
+        """Make the outer and inner passes [gimpel2012, figure 2] and return the vector."""
         if problem.groups == 0:
             return problem.start
         blocks = problem.blocks()
-        first = problem.matrix.dot(centre) + FEAR[self.loss] * cost  # of the fear, at the centre
+        first = problem.matrix.dot(centre) + FEAR[self.loss] * cost  # fear's objective at `centre`
         parts = np.split(first, problem.begin[1:])
         moved = _Scaled(problem.start - centre)
         shrink = 1.0 - min(1.0, self.eta * self.C / problem.groups)
@@ -131,7 +136,7 @@ class Rampion(BatchTuner):
 
 
 class _Scaled:
-    """factor * values: shrinking all of a long vector costs one multiplication."""
+    """A vector stored as factor * values, so that scaling it costs one multiplication."""
 
     def __init__(self, values: FloatArray) -> None:
         self.factor, self.values = 1.0, values.copy()

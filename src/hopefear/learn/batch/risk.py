@@ -1,6 +1,7 @@
 """Minimum risk: the expected gain of a distribution over candidates, annealed.  [smith2006]
 
-p(y) is proportional to exp(gamma w.f(y)) among the candidates of a sentence. What is maximised is
+Takes a pool and the last weights and returns new weights. With p(y) proportional to
+exp(gamma w.f(y)) among the candidates of a sentence, it maximises
 
     G(w) + T H(w) - (l2 / 2) |w - w_0|^2
 
@@ -15,14 +16,14 @@ On forests (`space=forest`) BLEU does not decompose, and G is the expected linea
 (metrics/linear_ngram.py) by reference length on a forest that is split by its n-grams
 (learn/batch/forest_risk.py).  [li2009]
 
-Annealing: first `temperatures` T, one after the other, at the first gamma, then T = 0 and the
-`gammas`; each stage begins at the last one's weights. A larger gamma is a sharper distribution, and
-with l2 > 0 a weaker pull to w_0. From flat distributions the search finds far better weights than
-from the start: on the golden pool BLEU 51.80 instead of 50.80.
+Annealing: one stage for each of the `temperatures` T at the first gamma, then T = 0 and one stage
+for each of the `gammas`; each stage starts from the weights of the one before. A larger gamma gives
+a sharper distribution and, with l2 > 0, weaker regularisation. Flat distributions lead to much
+better weights than a sharp start: on the golden pool BLEU 51.80 instead of 50.80.
 
-The distribution ends up sharp, that is, w long. Unless a fixed feature gives the scale, it is no
-matter of the result: the search begins at a scale where scores differ by about 1 (with l2 = 0), and
-the result has the length of the last weights again.
+The final distribution is sharp, so w is long. Unless a fixed feature determines the scale, it does
+not matter for the result: the search starts at a scale where scores differ by about 1 (with
+l2 = 0), and the result is rescaled to the length of the last weights.
 """
 
 from __future__ import annotations
@@ -70,18 +71,31 @@ class Risk(BatchTuner):
 
     space: Space = option("kbest", help="learn from k-best lists, or from the newest forests")
     gain: Literal["corpus", "sentence"] = option(
-        "corpus", help="on k-best lists: metric of the expected statistics, or expected metric"
+        "corpus",
+        help="gain on k-best lists: corpus metric of the expected statistics, or mean expected "
+        "sentence score",
     )
-    gammas: list[float] = option([1.0, 2.0, 4.0, 8.0], min=0, help="sharpness of each stage")
+    gammas: list[float] = option(
+        [1.0, 2.0, 4.0, 8.0], min=0, help="sharpness gamma of the distribution in each stage"
+    )
     temperatures: list[float] = option(
-        [0.1, 0.03, 0.01], may_be_empty=True, min=0, help="entropy's weight in stages before these"
+        [0.1, 0.03, 0.01],
+        may_be_empty=True,
+        min=0,
+        help="weight of the entropy in each of the stages at the first gamma, before the others",
     )
-    l2: float = option(0.0, min=0, help="pull towards the last weights: l2 / 2 times the square")
-    max_steps: int = option(100, min=1, help="steps of L-BFGS in a stage, at most")
-    order: int = option(2, min=1, max=4, help="on forests: longest n-gram of the linear gain")
-    beam: int = option(200, min=0, help="on forests: pops of a node when n-grams split it; 0: all")
+    l2: float = option(
+        0.0,
+        min=0,
+        help="regularisation: l2 / 2 times the squared distance from the last weights",
+    )
+    max_steps: int = option(100, min=1, help="maximum number of L-BFGS steps per stage")
+    order: int = option(2, min=1, max=4, help="longest n-gram of the linear gain on forests")
+    beam: int = option(
+        200, min=0, help="derivations considered per node when n-grams split a forest (0: all)"
+    )
     density: float = option(
-        50.0, min=0, help="on forests: edges kept for every word of the best translation; 0: all"
+        50.0, min=0, help="edges kept in a forest per word of its best translation (0: all)"
     )
 
     def __post_init__(self) -> None:
@@ -107,8 +121,8 @@ class Risk(BatchTuner):
     def _optimize_forests(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         if pool.forests is None:
             raise ValueError("space=forest learns from forests, but the pool has none")
-        # Sentences without any forest have nothing to say, but their references count.
-        newest = [found[-1] if found else Forest() for found in pool.forests]
+        # Sentences without a forest contribute no gain, but their references count.
+        newest = [forests[-1] if forests else Forest() for forests in pool.forests]
         expected = ForestGain.of(
             newest,
             pool.references,
@@ -137,7 +151,7 @@ class Risk(BatchTuner):
     def anneal(
         self, expected: Expected, start: FloatArray, free: BoolArray, task: Task
     ) -> tuple[FloatArray, list[dict[str, float]]]:
-        """The vector after all stages, and what each of them reached."""
+        """Run all stages from `start`; return the vector and the log of each stage."""
         plan = [(t, self.gammas[0]) for t in self.temperatures] + [(0.0, g) for g in self.gammas]
         fixed = np.where(free, 0.0, start)
         scale_is_free = expected.spread(fixed) <= 1e-9 * max(
@@ -145,7 +159,7 @@ class Risk(BatchTuner):
         )
         vector, stages = start, []
         if scale_is_free and self.l2 == 0:
-            # A sharp distribution has no gradient: begin where scores differ by about 1.
+            # A sharp distribution has a gradient near 0: start where scores differ by about 1.
             spread = self.gammas[0] * expected.spread(start)
             vector = np.where(free, start / spread, start) if spread > 0 else start
         for number, (temperature, gamma) in enumerate(plan, 1):
@@ -155,8 +169,8 @@ class Risk(BatchTuner):
             ) -> tuple[float, FloatArray]:
                 return self.loss(expected, w, start, free, temperature, gamma)
 
-            found = minimize(loss, vector, self.max_steps)
-            vector = np.where(free, found.vector, start)
+            minimum = minimize(loss, vector, self.max_steps)
+            vector = np.where(free, minimum.vector, start)
             reached = expected(vector, gamma)
             stages.append(
                 {
@@ -164,14 +178,14 @@ class Risk(BatchTuner):
                     "temperature": temperature,
                     "gain": reached.gain,
                     "entropy": reached.entropy,
-                    "steps": found.steps,
+                    "steps": minimum.steps,
                 }
             )
             if task.progress is not None:
                 task.progress(number)
-        length, wanted = np.linalg.norm(vector[free]), np.linalg.norm(start[free])
-        if scale_is_free and length > 0 and wanted > 0:
-            vector = np.where(free, vector * (wanted / length), start)
+        length, start_length = np.linalg.norm(vector[free]), np.linalg.norm(start[free])
+        if scale_is_free and length > 0 and start_length > 0:
+            vector = np.where(free, vector * (start_length / length), start)
         return vector, stages
 
     def loss(
@@ -183,11 +197,11 @@ class Risk(BatchTuner):
         temperature: float,
         gamma: float,
     ) -> tuple[float, FloatArray]:
-        """What L-BFGS minimises, and its gradient, 0 for what is fixed."""
-        found = expected(vector, gamma)
+        """Return the loss that L-BFGS minimises and its gradient, 0 for fixed features."""
+        values = expected(vector, gamma)
         away = vector - centre
-        value = -found.gain - temperature * found.entropy + 0.5 * self.l2 * float(away @ away)
-        slope = -found.gain_gradient - temperature * found.entropy_gradient + self.l2 * away
+        value = -values.gain - temperature * values.entropy + 0.5 * self.l2 * float(away @ away)
+        slope = -values.gain_gradient - temperature * values.entropy_gradient + self.l2 * away
         return value, np.where(free, slope, 0.0)
 
 
@@ -210,7 +224,7 @@ class KbestGain:
         else:
             per_row = problem.gains / problem.groups
             gain = float(p @ per_row)
-        # p log p is 0 where p is.
+        # Where p is 0, p log p is 0 too.
         surprise = -log_p / problem.groups
         return Values(
             gain,
@@ -230,20 +244,20 @@ class KbestGain:
         problem = self.problem
         shifted = scores - problem.repeat(problem.per_group(np.maximum, scores))
         total = np.log(problem.per_group(np.add, np.exp(shifted)))
-        found: FloatArray = np.maximum(shifted - problem.repeat(total), -700.0)
-        return found
+        log_p: FloatArray = np.maximum(shifted - problem.repeat(total), -700.0)
+        return log_p
 
     def _covariance(self, p: FloatArray, values: FloatArray, gamma: float) -> FloatArray:
-        """The gradient of the sum of E[values]: gamma times the covariance with the features.
+        """Return the gradient of the sum of E[values]: gamma times the covariance with features.
 
-        For the surprise too: its own derivative has expectation 0.
+        This holds for the surprise too, whose own derivative has expectation 0.
         """
         means = self.problem.repeat(self.problem.per_group(np.add, p * values))
         return gamma * self.problem.matrix.adjoint(p * (values - means))
 
 
 def score_gradient(metric: Metric, total: FloatArray) -> tuple[float, FloatArray]:
-    """The metric of summed statistics, and its derivatives by them."""
+    """Return the metric of summed statistics and its derivatives with respect to them."""
     value = float(metric.score(total))
     if type(metric).score is Bleu.score and isinstance(metric, Bleu) and _plain(metric, total):
         matches, totals, reference = metric.parts(total)
@@ -255,7 +269,7 @@ def score_gradient(metric: Metric, total: FloatArray) -> tuple[float, FloatArray
             slope[1] += value * reference / totals[0] ** 2
             slope[width] -= value / (totals[0] * metric.length_unit)
         return value, slope
-    # Central differences; a column's unit is at least one.
+    # Central differences; the columns are counts, so steps are relative to at least 1.
     steps = 1e-5 * np.maximum(np.abs(total), 1.0)
     ahead = np.asarray(metric.score(total + np.diag(steps)), np.float64)
     back = np.asarray(metric.score(total - np.diag(steps)), np.float64)
@@ -263,6 +277,6 @@ def score_gradient(metric: Metric, total: FloatArray) -> tuple[float, FloatArray
 
 
 def _plain(metric: Bleu, total: FloatArray) -> bool:
-    """Whether no smoothing enters BLEU there."""
+    """Whether BLEU of these statistics involves no smoothing."""
     matches, totals, _ = metric.parts(total)
     return bool((matches > 0).all() and (totals > 0).all()) and metric.smooth != "add-k"

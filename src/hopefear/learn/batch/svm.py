@@ -1,18 +1,19 @@
-"""Structured SVM on the pool: margin-rescaled hinge loss, the hope as reference.
+"""Structured SVM on k-best pools: margin-rescaled hinge loss, the hope as reference.
 [tsochantaridis2005, cherry2012]
 
-The hope of a sentence is y+ = argmax s + alpha gain under the last weights, the cost of y is
+Takes a pool and the last weights and returns new weights. The hope of a sentence is
+y+ = argmax s + alpha gain under the last weights, the cost of y is
 D(y) = alpha (gain(y+) - gain(y)), and the loss is max H(y) with H(y) = D(y) - w.(f(y+) - f(y)),
 which is 0 at y+. The primal is P = |w|^2 / 2 + (C / N) sum of losses over N sentences. The dual has
-a mass a(y) for each candidate, summing to C / N in every sentence; w is the sum of
+a variable a(y) for each candidate, summing to C / N in every sentence; w is the sum of
 a (f(y+) - f(y)), and P minus the dual is the sum over sentences of (C / N) max H - sum a H.
 
-Dual coordinate ascent: for one sentence after the other, those with a large part of the gap more
-often, mass goes from the member of smallest H to the one of largest H, by the step that closes
-their difference. It stops when the gap is at most `gap` times P; gap and values are notes. Rounds
-after the first choose hopes anew (CCCP) and begin at zero again.
+Dual coordinate ascent visits one sentence after the other, more often those with a large part of
+the gap, and moves mass from the candidate of smallest H with a(y) > 0 to the one of largest H, by
+the step that makes their H equal. It stops when the duality gap is at most `gap` times P; gap and
+values are notes. Rounds after the first choose the hopes again (CCCP) and restart from zero.
 
-Differs: scores include what fixed features contribute; |w|^2 does not.
+Differs: scores include the fixed features; |w|^2 does not.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
 
 
 class Solution(NamedTuple):
-    """Where dual coordinate ascent ended."""
+    """The result of dual coordinate ascent."""
 
     vector: FloatArray
     primal: float
@@ -46,12 +47,14 @@ class Svm(BatchTuner):
 
     name: ClassVar[str] = "svm"
 
-    C: float = option(10.0, min=0, help="weight of the mean hinge loss against |w| squared / 2")
-    alpha: float = option(10.0, min=0, help="cost of losing a gain of 1")
-    rounds: int = option(1, min=1, help="how often the hopes are chosen")
-    gap: float = option(0.01, min=0, help="duality gap to reach, as a share of the primal")
-    epochs: int = option(200, min=1, help="passes over the sentences in a round, at most")
-    steps: int = option(10, min=1, help="steps at a sentence in a pass, at most")
+    C: float = option(10.0, min=0, help="weight of the mean hinge loss relative to |w| squared / 2")
+    alpha: float = option(10.0, min=0, help="cost per unit of lost gain")
+    rounds: int = option(1, min=1, help="rounds, each of which chooses new hopes")
+    gap: float = option(
+        0.01, min=0, help="duality gap at which to stop, as a fraction of the primal"
+    )
+    epochs: int = option(200, min=1, help="maximum number of passes over the sentences per round")
+    steps: int = option(10, min=1, help="maximum number of steps per sentence and pass")
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         problem = Problem(pool, weights, task)
@@ -63,19 +66,19 @@ class Svm(BatchTuner):
         epochs = 0
         for _ in range(self.rounds):
             hopes = problem.best(problem.matrix.dot(vector) + gains)
-            found = self.solve(problem, blocks, hopes, task)
-            vector, epochs = found.vector, epochs + found.epochs
+            solution = self.solve(problem, blocks, hopes, task)
+            vector, epochs = solution.vector, epochs + solution.epochs
         notes = {
-            "primal": found.primal,
-            "dual": found.dual,
-            "gap": found.primal - found.dual,
-            "reached": found.primal - found.dual <= self.gap * found.primal,
+            "primal": solution.primal,
+            "dual": solution.dual,
+            "gap": solution.primal - solution.dual,
+            "reached": solution.primal - solution.dual <= self.gap * solution.primal,
             "epochs": epochs,
         }
         return Optimized(problem.weights(vector), problem.corpus_score(vector), notes)
 
     def solve(self, problem: Problem, blocks: list[Block], hopes: IntArray, task: Task) -> Solution:
-        """The weights for these hopes (rows of the pool, one for each group)."""
+        """Take the hopes (a row of the pool for each group) and return the optimal weights."""
         costs = self.alpha * (problem.repeat(problem.gains[hopes]) - problem.gains)
         budget = self.C / problem.groups
         masses = np.zeros(problem.rows)
@@ -93,9 +96,9 @@ class Svm(BatchTuner):
             gap = max(0.0, float(gaps.sum()))
             if gap <= self.gap * primal or epoch == self.epochs:
                 break
-            # Those whose part is small already would not bring the sum down.
-            wanted = np.flatnonzero(gaps > 0.1 * self.gap * primal / problem.groups)
-            for group in task.random.permutation(wanted).tolist():
+            # Skip groups with a small part of the gap: steps there would hardly reduce the sum.
+            selected = np.flatnonzero(gaps > 0.1 * self.gap * primal / problem.groups)
+            for group in task.random.permutation(selected).tolist():
                 rows = slice(begin[group], end[group])
                 self._visit(vector, blocks[group], costs[rows], masses[rows])
             if task.progress is not None:
@@ -105,8 +108,8 @@ class Svm(BatchTuner):
     def _visit(
         self, vector: FloatArray, block: Block, costs: FloatArray, masses: FloatArray
     ) -> None:
-        """Steps at one sentence: changes the vector and the sentence's masses."""
-        # H up to a constant, that of the hope's score.
+        """Make steps at one sentence; changes the vector and the masses in place."""
+        # H without the constant score of the hope.
         hinges = costs + block.dot(vector)
         for step in range(self.steps):
             high = int(hinges.argmax())

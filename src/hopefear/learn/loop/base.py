@@ -1,17 +1,17 @@
-"""What the loops of batch and online tuners share: judging weights, stopping, choosing, reporting.
+"""The base class of the loops that run tuners: scoring, stopping, choosing weights, reporting.
 
-Goes in: a decoder, a tuner, a metric, a tuning set, weights to start from, a run directory. Comes
-out: the weights of each iteration and the best of them, in the run directory (`run.py`).
+Takes a decoder, a tuner, a metric, a tuning set, initial weights and a run directory, and writes
+the weights of each iteration and the best of them to the run directory (`run.py`).
 
-Iteration 0 has the start weights. The set is decoded with the weights of iteration i, which gives
-their score; then the weights of iteration i + 1 are learned, from what was decoded (`loop.py`) or
-by another pass over the sentences (`online.py`). So every weight vector is judged by a search with
-it, the last one too, and the best is chosen among them all. [och2003mert, cherry2012] Or the mean
-of the last ones is the result (`average_last`), judged in the same way and recorded as one more
-iteration. [cettolo2011]
+Iteration 0 has the initial weights. Decoding the set with the weights of iteration i gives their
+score; then the weights of iteration i + 1 are learned, from the decoded forests (`batch.py`) or by
+another pass over the sentences (`online.py`). So every weight vector, including the last one, is
+scored by a search with it, and the best of all is chosen. [och2003mert, cherry2012] Alternatively
+the result is the mean of the last ones (`average_last`), which is scored in the same way and
+recorded as one more iteration. [cettolo2011]
 
-Each of the two phases ends with a checkpoint. All chance comes from generators seeded by the seed
-and the number of the iteration, so nothing random has to be remembered.
+Each of the two phases ends with a checkpoint. Random generators are seeded by the seed and the
+number of the iteration, so that checkpoints need no random state.
 """
 
 from __future__ import annotations
@@ -47,21 +47,22 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a run."""
+    """The result of a run."""
 
     records: list[Record]
-    best: int  # the iteration whose weights were chosen; one after the last if it is the mean
-    quality: float  # what it was chosen by; higher is better
-    stopped: str  # why
+    best: int  # the chosen iteration; one after the last iteration if it is the mean
+    quality: float  # the score it was chosen by; higher is better
+    stopped: str  # the reason to stop
     weights: Weights
 
     @property
     def best_record(self) -> Record:
+        """The record of the chosen iteration."""
         return self.records[self.best]
 
 
 class BaseLoop(ABC):
-    """One run."""
+    """One tuning run."""
 
     def __init__(
         self,
@@ -83,10 +84,10 @@ class BaseLoop(ABC):
         self._tuner = tuner
         self.directory, self.options, self.threads = directory, options, threads
         self.display, self.tell, self.warn = display or Display(), tell, warn
-        # Names of millions of features take a while. An external decoder may not know its own
-        # before it has answered.
-        asked = options.fix or options.tie or not decoder.dense
-        named = [name for name, _ in start.items()] if asked else []
+        # Listing the names of millions of features is slow, so only if needed. An external decoder
+        # may not know its dense features before its first answer.
+        needs_names = options.fix or options.tie or not decoder.dense
+        named = [name for name, _ in start.items()] if needs_names else []
         self.dense = decoder.dense or named[:1000]
         self.restriction = Restriction.parse(options.fix, options.tie, [*self.dense, *named])
         for note in self.restriction.notes:
@@ -101,11 +102,11 @@ class BaseLoop(ABC):
         self.iteration = 0
         self.weights = self.start
         self.useless: dict[str, list[str]] = {"never_fired": [], "constant": []}
-        self._warnings: list[str] = []  # of the phase that runs
-        self._collapsed_weights: tuple[Weights, Weights] | None = None  # of which weights, they
+        self._warnings: list[str] = []  # of the current phase
+        self._collapsed_weights: tuple[Weights, Weights] | None = None  # full and collapsed ones
 
     def run(self) -> Outcome:
-        """Run to the end, from the beginning or from the last finished phase."""
+        """Run from the beginning or from the last finished phase, and return the outcome."""
         with self.directory.locked():
             state = self.directory.read_state()
             if state is None or state["phase"] != "finished":
@@ -129,7 +130,7 @@ class BaseLoop(ABC):
                 self._optimise()
                 decoded = False
 
-    # -- what differs between batch and online learning --
+    # -- differences between batch and online learning --
 
     @classmethod
     @abstractmethod
@@ -141,16 +142,16 @@ class BaseLoop(ABC):
         training_options: TrainingOptions,
         **shared: Any,
     ) -> BaseLoop:
-        """The loop of tuners like this one; `training`: what is learned from, if not `data`."""
+        """Return a loop; `training` is the set to learn from if it is not `data`."""
 
-    def _check(self) -> None:  # noqa: B027 (may be left as it is)
-        """Refuse what cannot be, before anything is said or written."""
+    def _check(self) -> None:  # noqa: B027 (optional)
+        """Raise an error for wrong options, before anything is printed or written."""
 
-    def _open(self) -> None:  # noqa: B027 (may be left as it is)
-        """What takes long and must be there before the first phase."""
+    def _open(self) -> None:  # noqa: B027 (optional)
+        """Prepare what the first phase needs and takes long, such as gold forests."""
 
     def _wants_collapsed(self) -> bool:
-        """Whether nobody looks at the sparse features of the sets' forests one by one."""
+        """Whether the loop does not need the individual sparse features of decoded forests."""
         return False
 
     @property
@@ -165,34 +166,34 @@ class BaseLoop(ABC):
 
     @abstractmethod
     def _state(self) -> Mapping[str, Any]:
-        """What the checkpoint keeps of tuners, beside the weights."""
+        """Return the state of tuners for the checkpoint, without the weights."""
 
     @abstractmethod
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
-        """Take up a state, after so many decodings."""
+        """Continue from a state after this number of decodings."""
 
     @abstractmethod
     def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
-        """What a decoding gave, and what there is to say about it."""
+        """Take the answers of a decoding; return what was added to the pool, and a record of it."""
 
     @abstractmethod
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
-        """The weights of the next iteration, what there is to say, and which had to stay."""
+        """Return the weights of the next iteration, a record, and the fixed features."""
 
     # -- the phases --
 
     def _begin(self) -> dict[str, Any]:
         if nearly_zero(self.start):
             self.warn(
-                "all weights to start from are 0, so the first translations are chosen by nothing; "
-                "better ones shorten the way"
+                "all initial weights are 0, so the first translations are arbitrary; better "
+                "initial weights need fewer iterations"
             )
         self.directory.save_weights(0, self.start)
         self.directory.save_tuner_state(0, self._state())
         return self._checkpoint("optimised")
 
     def _decode(self) -> None:
-        """Decode with the weights of this iteration: a record, and what is learned from."""
+        """Decode with the weights of this iteration; add to the pool and write a record."""
         record = self.records[self.iteration] if self.iteration < len(self.records) else {}
         clock = _Clock()
         label = f"iteration {self.iteration}: decode"
@@ -211,7 +212,7 @@ class BaseLoop(ABC):
         self._report(record)
 
     def _judged(self, clock: _Clock) -> Record:
-        """What a record has of all weights: scores on the held-out set, seconds, how many."""
+        """Return the part of a record that all weights have: held-out scores, seconds, size."""
         record: Record = {}
         if self.heldout is not None:
             label = f"iteration {self.iteration}: decode the held-out set"
@@ -220,7 +221,7 @@ class BaseLoop(ABC):
         return {**record, **clock.seconds("decode"), "active_features": self.weights.active}
 
     def _scores(self, judge: Judge, label: str) -> Record:
-        """Of a search with the present weights that adds nothing to what is learned from."""
+        """Decode a set with the current weights, without adding to the pool; return scores."""
         with self._step(label, len(judge.data.sentences)) as step:
             decoded = self._decoded(judge.data, step)
             return judge.scores(list(in_order(self._best_text, decoded, self.threads)))
@@ -231,13 +232,13 @@ class BaseLoop(ABC):
 
     @cached_property
     def _sparse(self) -> Literal["full", "collapsed"]:
-        """How the forests of the sets have sparse features."""
+        """The form of sparse features in the forests of the sets."""
         collapsed = self._wants_collapsed() and "collapse" in self.decoder.can
         return "collapsed" if collapsed else "full"
 
     @property
     def _forest_weights(self) -> Weights:
-        """The weights for the features of the sets' forests."""
+        """The current weights in the form of the features of the sets' forests."""
         if self._sparse == "full":
             return self.weights
         known = self._collapsed_weights
@@ -249,7 +250,7 @@ class BaseLoop(ABC):
     def _decoded(
         self, data: TuningSet, step: Progress, *, spans: bool = False
     ) -> Iterator[Decoded]:
-        """An answer for each sentence; those without words are not decoded."""
+        """Yield an answer for each sentence; empty sentences are not decoded."""
         full = [sentence for sentence in data.sentences if not is_empty(sentence)]
         requests = (
             Request(s, self.weights, sparse=self._sparse, named=self._named, spans=spans)
@@ -261,31 +262,31 @@ class BaseLoop(ABC):
             decoded = Decoded(ForestBuilder().finish()) if empty else next(answers, None)
             if decoded is None:
                 raise InputError(
-                    f"the decoder gave fewer than {len(full)} translations; run it by itself on "
-                    "the same text"
+                    f"the decoder gave fewer than {len(full)} translations; check it by running it "
+                    "alone on the same text"
                 )
             yield decoded
             step.advance()
-        # To its end, where a decoder says that nothing had a translation.
+        # Read to the end, where a decoder may report that no sentence had a translation.
         if next(answers, None) is not None:
             raise InputError(f"the decoder gave more than {len(full)} translations")
 
     def _optimise(self) -> None:
-        """Weights of the next iteration."""
+        """Learn the weights of the next iteration and write a checkpoint."""
         clock = _Clock()
         number = self.iteration + 1
         self._warnings = []
-        weights, said, held = self._learn()
-        check_finite(weights, float(said["objective"]), f"iteration {number}: {self._what}")
+        weights, learned, held = self._learn()
+        check_finite(weights, float(learned["objective"]), f"iteration {number}: {self._what}")
         weights = self.restriction.widen(weights.copy())
         check_held(held, self.weights, weights, self._tuner.name)
-        record: Record = {"iteration": number, "objective": said.pop("objective")}
+        record: Record = {"iteration": number, "objective": learned.pop("objective")}
         record["change"] = _change(self.weights, weights)
         record |= clock.seconds("optimise")
         if nearly_zero(weights):
-            self._warn("all weights are 0 or nearly so: they decide nothing")
+            self._warn("all weights are 0 or nearly 0, so all translations score the same")
         record["warnings"] = self._warnings
-        record |= said
+        record |= learned
         self.weights = self.directory.save_weights(number, weights)
         self.directory.save_tuner_state(number, self._state())
         self.records.append(record)
@@ -308,7 +309,7 @@ class BaseLoop(ABC):
 
     def _reason_to_stop(self) -> str | None:
         record = self.records[self.iteration]
-        if self.iteration > 0 and nearly_zero(self.weights):  # from 0 there is a way up
+        if self.iteration > 0 and nearly_zero(self.weights):  # initial weights may be 0
             return "weights are nearly 0"
         if self.iteration >= self.options.iterations:
             return "iterations"
@@ -322,24 +323,23 @@ class BaseLoop(ABC):
         return None
 
     def _add_mean(self) -> None:
-        """The mean of the last iterations as one more; nothing if it would be one of them.
+        """Add the mean of the last iterations as one more iteration, if there are at least two.
 
-        It has no checkpoint of its own: whoever is killed here finds all of them and comes again.
+        It needs no checkpoint: a run killed here computes the mean again.
         """
-        wanted = self.options.average_last
-        wanted = self._tuner.average_last if wanted is None else wanted
-        numbers = last_iterations(self.iteration, wanted)
-        found = {number: self._load(number) for number in numbers}
-        found = {number: weights for number, weights in found.items() if not nearly_zero(weights)}
-        if len(found) < 2:
+        count = self.options.average_last
+        count = self._tuner.average_last if count is None else count
+        loaded = {i: self._load(i) for i in last_iterations(self.iteration, count)}
+        averaged = {i: weights for i, weights in loaded.items() if not nearly_zero(weights)}
+        if len(averaged) < 2:
             return
         clock = _Clock()
         intern = FeatureNames().intern
         held = frozenset(intern(name) for names in self.useless.values() for name in names)
-        mean = mean_weights(list(found.values()), self.restriction.fixed, held)
+        mean = mean_weights(list(averaged.values()), self.restriction.fixed, held)
         number = len(self.records)
         self.weights = self.directory.save_weights(number, mean)
-        record: Record = {"iteration": number, "mean_of": list(found), "warnings": []}
+        record: Record = {"iteration": number, "mean_of": list(averaged), "warnings": []}
         if nearly_zero(self.weights):
             record["warnings"].append(f"{name_of(record)}: all weights are nearly 0")
         record |= self._scores(self.judge, f"{name_of(record)}: decode")
@@ -371,25 +371,25 @@ class BaseLoop(ABC):
         return outcome
 
     def _load(self, iteration: int) -> Weights:
-        """Weights of an iteration. Of millions the names are the most: all share the decoder's."""
+        """Return the weights of an iteration; they share the decoder's names to save memory."""
         return self.directory.load_weights(iteration, self.decoder.names)
 
     def _chosen(self) -> int:
-        """The mean, where there is one; without it, or if it failed, the best iteration.
+        """Return the index of the mean, if there is one, or of the best iteration.
 
-        It failed if it is worse than the start. On the set that was learned from it is worse than
-        what it is the mean of, as a rule, and says nothing so; on a held-out set it does, and the
-        mean is one among others.
+        On the tuning set the mean usually scores lower than the iterations it averages, which are
+        fitted to that set; it is chosen unless it scores lower than the start. On a held-out set it
+        competes with all iterations.
         """
         qualities = self._qualities()
         has_mean = "mean_of" in self.records[-1] and self.heldout is None
         return len(qualities) - 1 if has_mean and qualities[-1] >= qualities[0] else self._best()
 
     def _best(self) -> int:
-        return int(np.argmax(self._qualities()))  # the first of equal ones
+        return int(np.argmax(self._qualities()))  # the first in a tie
 
     def _qualities(self) -> list[float]:
-        """The score of each iteration, on the held-out set if there is one; higher is better."""
+        """Return the score of each iteration, on the held-out set if any; higher is better."""
         key = "score" if self.heldout is None else "heldout_score"
         return [self.metric.quality(record[key]) for record in self.records if key in record]
 
@@ -398,7 +398,7 @@ class BaseLoop(ABC):
         self.directory.write_state(state, self.records)
         return {**state, "records": self.records}
 
-    # -- what the person at the terminal sees --
+    # -- messages to the user --
 
     def _step(self, label: str, sentences: int | None) -> AbstractContextManager[Progress]:
         return self.display.step(label, total=sentences, unit="sentences" if sentences else "")
@@ -419,14 +419,14 @@ class BaseLoop(ABC):
         self.tell(f"{name_of(record)}: " + ", ".join(parts))
 
     def _seconds_each(self) -> float:
-        """Of the iterations to come; the last ones tell, since pools grow."""
+        """Return the expected seconds per iteration, from the last three, since pools grow."""
         keys = ("decode_seconds", "optimise_seconds")
         spent = [sum(r.get(key, 0.0) for key in keys) for r in self.records[-3:]]
         return float(sum(spent)) / len(spent)
 
 
 def name_of(record: Record) -> str:
-    """What a line of the metrics is about."""
+    """Return a description of the weights of a record."""
     parts = record.get("mean_of")
     if parts:
         return f"mean of iterations {parts[0]} to {parts[-1]}"
@@ -436,7 +436,8 @@ def name_of(record: Record) -> str:
 def without_rise(values: Sequence[float], patience: int) -> bool:
     """Whether none of the last `patience` values is higher than the one before them.
 
-    Not than the best: a run that first fell far behind the start and climbs again goes on.
+    They are not compared with the best value, so that a run continues that first fell far behind
+    the start and improves again.
     """
     if not 0 < patience < len(values):
         return False
@@ -444,10 +445,12 @@ def without_rise(values: Sequence[float], patience: int) -> bool:
 
 
 def word_count(sentence: Sentence | Tokens) -> int:
+    """Return the number of words of an input sentence."""
     return len(Sentence.of(sentence).words)
 
 
 def is_empty(sentence: Sentence | Tokens) -> bool:
+    """Whether an input sentence has no words."""
     return word_count(sentence) == 0
 
 
@@ -463,10 +466,10 @@ class _Clock:
 
 
 def _change(before: Weights, after: Weights) -> float:
-    """How far weights moved, as a share of their length before; of those only that moved at all.
+    """Return the norm of the change relative to the norm before, of changed weights only.
 
-    Others may be long and decide nothing: -100 of unknown words, which all translations share.
-    Where there were none before, all of them: 1.
+    Other weights may be large and have no effect, such as -100 for unknown words, which all
+    translations share. The result is 1 if all changed weights were 0 before.
     """
     moved = after.vector() - before.vector()  # no names: there may be millions
     length = float(np.linalg.norm(before.table.gather(moved.ids)))
@@ -474,12 +477,12 @@ def _change(before: Weights, after: Weights) -> float:
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:
-    """What `hopefear tune --json` says about a run."""
+    """Return the report on a run, which `hopefear tune --json` prints."""
     records, best = outcome.records, outcome.best_record
     learned = [record for record in records[1:] if "mean_of" not in record]
     decoding = sum(record.get("decode_seconds", 0.0) for record in records)
     optimising = sum(record.get("optimise_seconds", 0.0) for record in records)
-    found = {
+    report = {
         "best_iteration": outcome.best,
         "dev_bleu": best["bleu"],
         "dev_score": best["score"],
@@ -493,8 +496,8 @@ def summary(outcome: Outcome) -> dict[str, Any]:
         "warnings": [text for record in records for text in record.get("warnings", [])],
     }
     if "decodings" in records[-1]:
-        found["decodings"] = records[-1]["decodings"]
+        report["decodings"] = records[-1]["decodings"]
     for key in ("mean_of", "heldout_score", "heldout_bleu"):
         if key in best:
-            found[key] = best[key]
-    return found
+            report[key] = best[key]
+    return report

@@ -1,7 +1,7 @@
-"""The loop that runs every batch tuner: decode, add to the pool, optimise, repeat.
+"""The loop of batch tuners: decode, add to the pool, optimise, repeat.  [och2003mert, cherry2012]
 
-What a decoding with the weights of iteration i finds goes into the pool, on which the weights of
-iteration i + 1 are optimised; the rest is `base_loop.py`. [och2003mert, cherry2012]
+Decoding with the weights of iteration i adds candidates or forests to the pool, on which the
+weights of iteration i + 1 are optimised. Everything else is in `base.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hopefear.learn.loop.run import Record
 from hopefear.learn.pool.candidate_builder import DENSE_LIMIT
 from hopefear.learn.pool.candidates import FeatureTable
 from hopefear.learn.pool.feature_selection import rare_features
-from hopefear.learn.pool.sanity import in_words, useless_features
+from hopefear.learn.pool.sanity import describe, useless_features
 from hopefear.learn.pool.search_aware import SearchAware, check_search_aware
 from hopefear.learn.pool.store import STORES, Added, BinStore, Store
 from hopefear.learn.tuner import BatchTuner, Pool, Task
@@ -47,8 +47,8 @@ class Loop(BaseLoop):
         tuner = make_tuner()
         for name in (*(["train"] if training is not None else []), *training_options.given()):
             raise OptionError(
-                f"--{name.replace('_', '-')}: {tuner.name} learns from the development set; leave "
-                "it out or take an online tuner, as mira or violation"
+                f"--{name.replace('_', '-')}: {tuner.name} learns from the development set; omit "
+                "it or use an online tuner such as mira or violation"
             )
         return cls(tuner=tuner, **shared)
 
@@ -93,7 +93,7 @@ class Loop(BaseLoop):
         )
 
     def _moved(self) -> dict[str, Any]:
-        """What a store must know where sparse features are collapsed: which features move."""
+        """The options of a store that say which features move, if sparse ones are collapsed."""
         if self._sparse == "collapsed":
             return {"dense": [*self.dense, SPARSE_SCORE]}
         return {"dense": self.dense, "collapse": self.start} if self._collapses else {}
@@ -103,7 +103,7 @@ class Loop(BaseLoop):
 
     @property
     def _named(self) -> bool:
-        return not self._collapses  # the names of features that never move are not needed
+        return not self._collapses  # names of features that never move are not needed
 
     @property
     def _spans(self) -> bool:
@@ -111,7 +111,7 @@ class Loop(BaseLoop):
 
     @property
     def _search_aware(self) -> SearchAware | None:
-        """The tuner, if it looks at bins."""
+        """The tuner, if it learns from bins."""
         tuner = self.tuner
         return tuner if isinstance(tuner, SearchAware) and tuner.search_aware != "off" else None
 
@@ -119,8 +119,9 @@ class Loop(BaseLoop):
     def _collapses(self) -> bool:
         """Whether the sparse features of candidates are collapsed into one score.
 
-        For a tuner of dense features that begins with many sparse weights. They stay, and each
-        candidate has hundreds of them: 42,000 of MAXFORCE's take half a GB.
+        True for a tuner of dense features if there are many initial sparse weights. These do not
+        change, and storing the hundreds of sparse features of each candidate would take much
+        memory: half a GB for the 42,000 features of a MAXFORCE model.
         """
         known = sum(name in self.start for name in self.dense)
         return (
@@ -136,7 +137,7 @@ class Loop(BaseLoop):
         return added, {"new_candidates": added.new, "candidates": added.total}
 
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
-        """From everything decoded so far."""
+        """Optimise on everything decoded so far."""
         pool, seen = self.restriction.narrow(self.store.pool(), self.weights)
         held = self._hold(pool)
         with self._step(f"iteration {self.iteration + 1}: {self.tuner.name}", None) as step:
@@ -152,28 +153,28 @@ class Loop(BaseLoop):
             begin = seen.copy()
             if self._collapses:
                 begin[SPARSE_SCORE] = 1.0
-            found = self.tuner.optimize(pool, begin, task)
-        record: Record = {"objective": float(found.objective)}
-        if found.notes:
-            record["notes"] = dict(found.notes)
+            optimized = self.tuner.optimize(pool, begin, task)
+        record: Record = {"objective": float(optimized.objective)}
+        if optimized.notes:
+            record["notes"] = dict(optimized.notes)
         if self._collapses:
             new = self.weights.copy()
-            moved = [name for name in self.dense if name in found.weights]
-            new.update({name: found.weights[name] for name in moved})
+            moved = [name for name in self.dense if name in optimized.weights]
+            new.update({name: optimized.weights[name] for name in moved})
             return new, record, held
-        return found.weights, record, held
+        return optimized.weights, record, held
 
     def _hold(self, pool: Pool) -> frozenset[int]:
-        """Fixed features, and those about which nothing can be learned, which is said once.
+        """Return the features whose weights must stay: fixed and unlearnable ones.
 
-        Their weights stay: a tuner that moved them would only add noise.
+        Warns about unlearnable features once; moving their weights would only add noise.
         """
         unseen = {id for group in self.restriction.tied for id in group[1:]}
         skip = self.restriction.fixed | unseen
         useless = useless_features(pool, self.dense, skip)
         if useless != self.useless:
             self.useless = useless
-            for text in in_words(useless):
+            for text in describe(useless):
                 self._warn(text)
         intern = FeatureNames().intern
         held = self.restriction.fixed | {intern(n) for names in useless.values() for n in names}
@@ -188,9 +189,9 @@ class Loop(BaseLoop):
 
 
 def _of_templates(features: FeatureTable, own: set[int]) -> frozenset[int]:
-    """Columns that a tuner of dense features leaves alone, of features that are frequent by chance.
+    """Return the dense columns of frequent template features, which a dense tuner must not move.
 
-    None if there are so few features in all that they are columns for that.
+    None of them if there are few features in total: then all of them are dense by intention.
     """
     if len(features.ids) <= DENSE_LIMIT:
         return frozenset()

@@ -1,4 +1,4 @@
-"""A set to tune on, and what translations of it are worth."""
+"""Tuning sets, and the scores of translations of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopefear.metrics.metric import total
 
 @dataclass(frozen=True)
 class TuningSet:
-    """Sentences as the decoder takes them, and the references of each."""
+    """Input sentences of the decoder, and the references of each."""
 
     sentences: Sequence[Sentence | Tokens]
     references: Sequence[Sequence[str]]
@@ -28,11 +28,11 @@ class TuningSet:
                 "give parallel files"
             )
         if not self.sentences:
-            raise InputError("the set to learn from is empty; give one sentence or more")
+            raise InputError("the set to learn from is empty; give at least one sentence")
 
 
 class Judge:
-    """Scores translations of a set: by the metric, and always by BLEU too."""
+    """Scores translations of a set by the metric, and by BLEU."""
 
     def __init__(self, metric: Metric, data: TuningSet, threads: int) -> None:
         self.metric, self.data, self.threads = metric, data, threads
@@ -43,7 +43,7 @@ class Judge:
         self._bleu = self.prepared if bleu is metric else bleu.prepare(data.references)
 
     def scores(self, texts: Sequence[str]) -> Record:
-        """As a user sees them."""
+        """Take one translation per sentence and return the scores as they are displayed."""
         rows = self.prepared.statistics(texts, threads=self.threads)
         counted = rows if self.bleu is self.metric else self._bleu.statistics(texts)
         summed = total(counted)
@@ -55,9 +55,9 @@ class Judge:
 
 
 def by_chance(sentences: int) -> float:
-    """By how many points (of BLEU, TER …) equally good weights may differ on so many sentences.
+    """Return the difference in points (of BLEU, TER …) that chance explains on a sample.
 
-    Two deviations: of 250 sentences' BLEU under two such vectors the difference has one of about
-    0.5 (Multi30k fr-en, bootstrap).
+    This is two standard deviations: with 250 sentences the difference in BLEU of two equally good
+    weight vectors has a standard deviation of about 0.5 (Multi30k fr-en, bootstrap).
     """
     return 15.0 / sqrt(sentences)

@@ -1,15 +1,15 @@
-"""The loop of `lattice-svm`: lattices decoded on demand, then once, never again.  [wisniewski2013]
+"""The loop of `lattice-svm`, which decodes little more than once.  [wisniewski2013]
 
-Goes in and comes out: as `base_loop.py`. The iterations:
+Takes and returns the same as the loop in `base.py`. The iterations:
 
-    0       only the sentences that the first updates draw are decoded, with the start weights
-    1       the whole set is decoded with what was learned from these
-    2 …     nothing is decoded: weights are judged by their best translations in the lattices
+    0       only the sentences that the first updates draw are decoded, with the initial weights
+    1       the complete set is decoded with the weights learned from these
+    2 …     nothing is decoded: weights are scored by their best translations in the lattices
 
-With 300 first updates and 1000 sentences that makes 1.3 decodings of the set (table 1; errata). A
+With 300 first updates and 1000 sentences this is 1.3 decodings of the set (table 1; errata). A
 held-out set is decoded in iterations 0 and 1. The best iteration is the point at which to stop
-(section 5.4), the start if no other comes near it: its score is one in lattices, not one of a
-search with its weights.
+(section 5.4), or the start if no other iteration comes near it; scores after iteration 1 are those
+of the lattices, not of a search with the weights.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ class LatticeLoop(Loop):
 
     def __init__(self, *, tuner: LatticeSvm, **more: Any) -> None:
         if more["options"].tie:
-            raise OptionError(f"--tie: {tuner.name} cannot tie weights; take one with k-best lists")
+            raise OptionError(
+                f"--tie: {tuner.name} cannot tie weights; use a tuner that learns from k-best lists"
+            )
         super().__init__(tuner=tuner, **more)
         count = len(self.judge.data.sentences)
         drawn = tuner.draws(np.random.default_rng([self.options.seed, 0]), count, 0)
-        # Without any update the start weights are all there is to judge.
+        # Without any iteration the complete set is decoded, to score the initial weights.
         self.drawn = np.unique(drawn) if self.options.iterations else np.arange(count)
         self._held: frozenset[int] = frozenset()
         self._held_for = 0  # files of the store
@@ -57,7 +59,7 @@ class LatticeLoop(Loop):
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
         super()._restore(state, min(decodings, LAST_DECODING + 1))
 
-    # -- decoding, or not --
+    # -- decoding --
 
     def _decoded(
         self, data: TuningSet, step: Progress, *, spans: bool = False
@@ -71,7 +73,7 @@ class LatticeLoop(Loop):
         if tuned and self.iteration == 0:
             drawn = set(self.drawn.tolist())
             chosen = [s if i in drawn else "" for i, s in enumerate(data.sentences)]
-            data = replace(data, sentences=chosen)  # what is empty is not decoded
+            data = replace(data, sentences=chosen)  # empty sentences are not decoded
         yield from super()._decoded(data, step, spans=spans)
 
     @property
@@ -104,19 +106,23 @@ class LatticeLoop(Loop):
         return judge.scores(chosen)
 
     def _qualities(self) -> list[float]:
-        """The start was judged by a sample: it is as far from iteration 1 as it is there.
+        """Return the score of each iteration, with an estimate for iteration 0.
 
-        Not by the lattices, in which it looks better than it is: they have what the weights of
-        iteration 1 found (49.5 instead of 47.6 BLEU on Multi30k fr-en).
+        Iteration 0 was scored on a sample; its difference from iteration 1 there is taken for that
+        on the complete set. Its score in the lattices would be too high, since the search with the
+        weights of iteration 1 produced them (49.5 instead of 47.6 BLEU on Multi30k fr-en).
         """
-        found = super()._qualities()
-        if self.heldout is None and len(found) > 1 and "sample_score" in self.records[1]:
-            found[0] += found[1] - self.metric.quality(self.records[1]["sample_score"])
-        return found
+        qualities = super()._qualities()
+        if self.heldout is None and len(qualities) > 1 and "sample_score" in self.records[1]:
+            sample_quality = self.metric.quality(self.records[1]["sample_score"])
+            qualities[0] += qualities[1] - sample_quality
+        return qualities
 
     def _best(self) -> int:
-        """Where a sample judged the start, it must be ahead by more than chance: of 200 sentences
-        it had 50.2 BLEU and iteration 1 49.4; of 1000 others it has 48.6, what is learned 49.8.
+        """Return the best iteration; if a sample scored the start, its lead must exceed chance.
+
+        On a sample of 200 sentences the start had 50.2 BLEU and iteration 1 49.4; on 1000 others
+        the start has 48.6, and the learned weights 49.8.
         """
         best, qualities = super()._best(), self._qualities()
         if best or len(qualities) == 1 or self.records[0].get("judged") != "sample":
@@ -126,7 +132,7 @@ class LatticeLoop(Loop):
         return learned if ahead <= by_chance(len(self.drawn)) and self.heldout is None else best
 
     def _decodings(self) -> float:
-        """Of the set, so far."""
+        """Return how many times the set has been decoded so far."""
         full = np.array([not is_empty(sentence) for sentence in self.judge.data.sentences])
         decoded = int(full[self.drawn].sum()) + int(full.sum()) * (self.iteration > 0)
         return decoded / max(1, int(full.sum()))
@@ -136,29 +142,29 @@ class LatticeLoop(Loop):
         return self.directory.pool / "heldout.forests"
 
     def _scores(self, judge: Judge, label: str) -> Record:
-        """As in any loop; but the held-out set's last forests are kept."""
+        """Return the scores of a set; keeps the last forests of the held-out set."""
         if judge is not self.heldout or self.iteration != LAST_DECODING:
             return super()._scores(judge, label)
         with self._step(label, len(judge.data.sentences)) as step:
             decoded = self._decoded(judge.data, step)
-            save_pool(self._heldout_path, (trim(one.forest) for one in decoded))
+            save_pool(self._heldout_path, (trim(answer.forest) for answer in decoded))
         kept = map(Decoded, ForestFile(self._heldout_path))
         return judge.scores(list(in_order(self._best_text, kept, self.threads)))
 
     # -- learning --
 
     def _settled(self, record: Record) -> bool:
-        """Not before the whole set was learned from: the first updates saw a part of it."""
+        """Whether weights have converged; never before updates on the complete set."""
         return self.iteration > LAST_DECODING and super()._settled(record)
 
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
-        found = super()._learn()
+        learned = super()._learn()
         if self.iteration == 0:
-            self.tell(str(found[1]["notes"]["signature"]))
-        return found
+            self.tell(str(learned[1]["notes"]["signature"]))
+        return learned
 
     def _hold(self, pool: Pool) -> frozenset[int]:
         assert isinstance(self.store, ForestStore)
-        if self._held_for != len(self.store.files):  # what lattices can tell changes with them
+        if self._held_for != len(self.store.files):  # unlearnable features depend on lattices
             self._held, self._held_for = super()._hold(pool), len(self.store.files)
         return self._held

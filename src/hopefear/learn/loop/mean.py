@@ -1,10 +1,9 @@
 """The mean of the last iterations' weights, as the result of a run.  [cettolo2011]
 
-MERT's score is a step function and its best step a narrow one: what it finds from iteration to
-iteration differs much in the weights, and the best of it on the set that is tuned on need not be so
-on new text. The mean of such vectors is in the middle of where they all are.
-
-Goes in: the weights of several iterations, and which must stay. Comes out: one vector.
+Takes the weights of several iterations and the fixed features and returns the mean. The objective
+of MERT is a step function with narrow optima: the weights vary a lot between iterations, and those
+with the best score on the tuning set need not be the best on new text. The mean of several such
+vectors varies less.
 """
 
 from __future__ import annotations
@@ -15,27 +14,28 @@ from hopefear.base.weights import Weights
 
 
 def last_iterations(last: int, count: int) -> list[int]:
-    """The last `count` of the iterations 1 to `last`, but no more than half of them.
+    """Return the last `count` of the iterations 1 to `last`, but at most half of them.
 
-    In the first ones the weights are still on their way.
+    The first half is excluded because its weights have not converged.
     """
     return list(range(max(last - count, last // 2) + 1, last + 1))
 
 
-def mean_weights(many: Sequence[Weights], fixed: frozenset[int], held: frozenset[int]) -> Weights:
-    """Their mean, each brought to the length (L1) of the last one first.
+def mean_weights(
+    vectors: Sequence[Weights], fixed: frozenset[int], held: frozenset[int]
+) -> Weights:
+    """Take weight vectors and return their mean, each scaled to the L1 norm of the last one.
 
-    `fixed` features keep their weight, and so do `held` ones, about which nothing was learned; they
-    do not count in the length. A fixed weight other than 0 gives the others a scale: then all are
-    taken as they are.
+    `fixed` features, and `held` ones that the tuner could not learn, keep their weights and do not
+    count in the norm. If a fixed weight is not 0, it determines the scale, and no vector is scaled.
     """
-    last, kept = many[-1], fixed | held
-    parts = list(many)
+    last, kept = vectors[-1], fixed | held
+    parts = list(vectors)
     if not any(last[id] for id in fixed):
-        lengths = [_length(weights, kept) for weights in many]
+        lengths = [_length(weights, kept) for weights in vectors]
         parts = [
             _scaled(weights, lengths[-1] / length)
-            for weights, length in zip(many, lengths, strict=True)
+            for weights, length in zip(vectors, lengths, strict=True)
             if length > 0
         ]
     mean = Weights.average(parts)

@@ -1,37 +1,35 @@
-"""The loop that runs every online tuner: learners pass over their shares, again and again.
+"""The loop of online tuners: learners make several passes over their shares of the sentences.
 
-Goes in and comes out: as `base_loop.py`. In an iteration every learner takes its sentences in
-random order, a minibatch at a time: decode with its weights, update, add the step. Then the weights
-are
+Takes and returns the same as the loop in `base.py`. In an iteration every learner processes its
+sentences in random order, one minibatch at a time: decode with its weights, update, add the step.
+Then the weights are
 
     mixing=iterative   one vector, the mean over learners weighted by their shares, from which all
                        start the next iteration (thesis, Alg. 3: iterative parameter mixing)
     mixing=end         the learners' own; only the result is mixed (Alg. 2: parameter mixing)
 
-[mcdonald2010, eidelman2013] and the weights of the iteration, which are judged by decoding the set
+[mcdonald2010, eidelman2013] and the weights of the iteration, which are scored by decoding the set
 with them, are the mean (over everything since the start of the run) of
 
     average=updates      the weights after every sentence, of all learners (Alg. 1, w_a)
     average=iterations   the mixed weights at the end of each iteration (w_b)
     average=learners     the weights of all learners at the end of each iteration [chiang2009]
-    average=none         nothing: the mixed weights themselves (w_f)
+    average=none         no mean: the mixed weights themselves (w_f)
 
-The result is the last of these means, not the one with the highest score: online learning does not
-fit the set it learns from as closely as batch learning does, and between means chance decides which
-scores highest there. Only if another iteration is so far ahead that chance does not explain it
-(`by_chance`), that one is the result; and so it is if a held-out set judges (or the tuning set,
-where another one is learned from), or without averages.
+The result is the last of these means, not the one with the highest score: online learning fits its
+training set less closely than batch learning, and differences between the scores of means there are
+mostly due to chance. The iteration with the highest score is the result only if chance does not
+explain its lead (`by_chance`), if the scores are those of a held-out set (or of the tuning set, if
+there is a separate training set), or without averages.
 
-With `--min-sentences` and `top` fewer features are learned, or stay (`feature_selection.py`).
+`--min-sentences` and `top` limit the features that are learned or kept (`feature_selection.py`).
 
-What is learned from is a training set of its own, and the tuning set only judges; or it is the
-tuning set. For a tuner that `wants_gold` it is the sentence pairs that can be derived, with all of
-their derivations (`training.py`).
+Learners use a separate training set, if there is one, or the tuning set. A tuner that `wants_gold`
+uses the sentence pairs that can be derived, with all of their derivations (`training.py`).
 
-The sentences of a minibatch are decoded with the same weights, on several threads if there are any
-left by the learners [zhao2013]. A learner's share is dealt out once, by the seed; threads run
-learners and change no result. A learner knows nothing of all this: it is handed sentences and gives
-steps.
+The sentences of a minibatch are decoded with the same weights, on the threads that the learners
+leave free [zhao2013]. The shares of the learners are determined once, by the seed; the number of
+threads does not change the result. Learners only take sentences and return steps.
 
 Differs: errata Alg. 1 l. 10: end-of-pass vectors are averaged, without the start. Errata Alg. 3
 l. 10: the mean is weighted by the sizes of the shares.
@@ -65,18 +63,18 @@ from hopefear.learn.pool.search_aware import check_search_aware
 from hopefear.learn.pool.store import Added
 from hopefear.learn.tuner import Example, OnlineTuner, Share, Task
 
-#: Translations of a sentence whose features count, unless the loop is told others.
+#: Default number of translations of a sentence whose features are counted.
 COUNTED = 100
 
 
 @dataclass
 class Pass:
-    """What a learner's pass over its share gave."""
+    """The result of a learner's pass over its share."""
 
     weights: Weights  # at the end
-    mean: Weights  # of those after every sentence
+    mean: Weights  # of the weights after every sentence
     updates: int = 0
-    steps: int = 0  # sentences that were looked at
+    steps: int = 0  # number of sentences
     measures: dict[str, list[float]] = field(default_factory=dict)
     counts: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, dict[int, str]] = field(default_factory=dict)  # kind -> sentence -> string
@@ -98,25 +96,25 @@ class OnlineLoop(BaseLoop):
         training_options: TrainingOptions | None = None,
         **more: Any,
     ) -> None:
-        """`training`: what is learned from, if it is not `data`."""
+        """`training`: the set to learn from, if it is not `data`."""
         first = make_tuner()
         options: LoopOptions = more["options"]
         if options.tie:
-            raise OptionError(f"--tie: {first.name} cannot tie weights; take a batch tuner")
+            raise OptionError(f"--tie: {first.name} cannot tie weights; use a batch tuner")
         if options.keep_pool:
-            raise OptionError(f"--keep-pool: {first.name} has no pool; leave it out")
+            raise OptionError(f"--keep-pool: {first.name} has no pool; omit the option")
         chosen = "--min-sentences" if options.min_sentences > 1 else "--most-frequent"
         selects = options.min_sentences > 1 or options.most_frequent > 0
         if selects and training is not None:
             raise OptionError(
-                f"{chosen}: counts in the development set, from which nothing is learned "
-                "with --train; leave one of them out"
+                f"{chosen}: counts features in the development set, which --train replaces for "
+                "learning; omit one of them"
             )
         super().__init__(tuner=first, **more)
         self.tuner = first
         self.training = training or self.judge.data
         self.training_options = training_options or TrainingOptions()
-        # All weights share the decoder's names: what a forest has is known.
+        # All weights share the decoder's names, which include those of all forests.
         if self.start.names is not None:
             self.decoder.names.add(self.start.names)
         self.learners = [first, *(make_tuner() for _ in range(first.learners - 1))]
@@ -128,18 +126,18 @@ class OnlineLoop(BaseLoop):
             for name in ("prefixes", "gold_phrases", "max_states"):
                 if getattr(self.training_options, name) is not None:
                     raise OptionError(
-                        f"--{name.replace('_', '-')}: {first.name} does not decode by force; leave "
-                        "it out"
+                        f"--{name.replace('_', '-')}: {first.name} does not use forced decoding; "
+                        "omit the option"
                     )
             size = self.training_options.max_examples
             self.training = sample(self.training, size, self.options.seed)
             self._deal(TrainingExamples.of(self.training))
         else:
-            remedy = "take a phrase-based model or another tuner"
+            remedy = "use a phrase-based model or another tuner"
             self.decoder.require("gold", first.name, remedy)
         self.current = [self._known(self.start) for _ in self.learners]  # weights of each
         self.mean: Weights | None = None
-        self.counted = 0.0  # what the mean is over
+        self.counted = 0.0  # total weight of the vectors in the mean
         judged = len(self.judge.data.sentences)
         self.fired = FiredIn(judged) if selects else None
 
@@ -163,12 +161,12 @@ class OnlineLoop(BaseLoop):
         self._deal(examples)
 
     def _deal(self, examples: TrainingExamples) -> None:
-        """Give every learner its share."""
+        """Divide the examples among the learners."""
         self.examples = examples
         count, sentences = len(self.learners), len(examples.sentences)
         if count > sentences:
             raise OptionError(
-                f"learners: {count} for {sentences} sentences; give no more than one for each"
+                f"learners: {count} for {sentences} sentences; give at most one per sentence"
             )
         order = np.random.default_rng([self.options.seed]).permutation(sentences)
         self.shares = [np.sort(order[number::count]).tolist() for number in range(count)]
@@ -230,15 +228,15 @@ class OnlineLoop(BaseLoop):
             self.tell(self.tuner.describe())
 
     def _names(self, known: Sequence[Weights]) -> Any:
-        """The checkpoint's weights have ids; a resumed decoder may not meet a feature again.
+        """Return the names of features that the file of the iteration's weights lacks.
 
-        The names of nearly all are in the file of the iteration's weights.
+        The checkpoint has weights by id, and a resumed decoder may not see a feature again.
         """
-        there = self.weights.vector().ids
-        ids = [weights.vector().ids for weights in known]
-        missing = [one[~_contains(there, one)] for one in ids]
-        found = np.unique(np.concatenate(missing)).tolist()
-        names = [self.decoder.names.name(id) or "" for id in found]
+        stored = self.weights.vector().ids
+        missing = [ids[~_contains(stored, ids)] for ids in (w.vector().ids for w in known)]
+        names = [
+            self.decoder.names.name(id) or "" for id in np.unique(np.concatenate(missing)).tolist()
+        ]
         return np.frombuffer("\n".join(names).encode("utf-8", "surrogateescape"), np.uint8)
 
     def _weights(self, arrays: Mapping[str, Any]) -> Weights:
@@ -249,7 +247,7 @@ class OnlineLoop(BaseLoop):
         return Weights(vector, names=self.decoder.names)
 
     def _known(self, weights: Weights) -> Weights:
-        """A copy with the decoder's names."""
+        """Return a copy that uses the decoder's table of names."""
         return Weights(weights.vector(), names=self.decoder.names)
 
     # -- the phases --
@@ -259,8 +257,8 @@ class OnlineLoop(BaseLoop):
 
     @property
     def _named(self) -> bool:
-        # Of the features in gold forests and beams few are learned: those are named afterwards. The
-        # names of all would take a quarter of the time.
+        # Few of the features in gold forests and beams are learned, and only these are named, after
+        # the update. Naming all would take a quarter of the time.
         return not self.tuner.names_later
 
     def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
@@ -271,13 +269,13 @@ class OnlineLoop(BaseLoop):
                 self.fired.add(number, ids)
         if self.fired is not None:
             self.fired.save(self._fired_path(self.iteration))
-            if self.iteration > 1:  # the one before may still be the checkpoint's
+            if self.iteration > 1:  # the previous file may still belong to the checkpoint
                 self._fired_path(self.iteration - 2).unlink(missing_ok=True)
         templates = active_by_template(self.weights, self.dense)
         return added, {"active_by_template": templates}
 
     def _look(self, decoded: Decoded) -> tuple[str, Any]:
-        """The best translation, and which features its rivals have, if they are counted."""
+        """Return the best translation, and the features of the k-best list if they are counted."""
         if self.fired is None:
             return self._best_text(decoded), None
         k = self.options.kbest or COUNTED
@@ -298,32 +296,32 @@ class OnlineLoop(BaseLoop):
                     self.options.min_sentences, self.options.most_frequent, self.own.tolist()
                 )
 
-            def one(number: int) -> Pass:
+            def make_pass(number: int) -> Pass:
                 return self._pass(number, advance, learnable)
 
-            passes = list(in_order(one, range(len(self.learners)), self.threads))
+            passes = list(in_order(make_pass, range(len(self.learners)), self.threads))
         record = self._record(passes)
         if learnable is not None:
             record["learnable_features"] = len(learnable)
         if self.tuner.top:
             record["dropped_features"] = self._select(passes)
         mixed = self._mix(passes)
-        found = mixed if self.mean is None else self.mean
-        return found, record, self.restriction.fixed
+        weights = mixed if self.mean is None else self.mean
+        return weights, record, self.restriction.fixed
 
     def _select(self, passes: Sequence[Pass]) -> int:
-        """Keeps the strongest features, in everything that is mixed; how many were dropped."""
+        """Keep only the strongest features of all weights; return the number of dropped ones."""
         always = {*self.own.tolist(), *self.restriction.fixed}
-        stay = strongest([one.weights for one in passes], self.tuner.top, always)
-        every = np.unique(np.concatenate([one.weights.vector().ids for one in passes]))
-        for one in passes:
-            one.weights, one.mean = restricted(one.weights, stay), restricted(one.mean, stay)
+        kept = strongest([p.weights for p in passes], self.tuner.top, always)
+        every = np.unique(np.concatenate([p.weights.vector().ids for p in passes]))
+        for p in passes:
+            p.weights, p.mean = restricted(p.weights, kept), restricted(p.mean, kept)
         if self.mean is not None:
-            self.mean = restricted(self.mean, stay)
-        return int(np.count_nonzero(~np.isin(every, stay)))
+            self.mean = restricted(self.mean, kept)
+        return int(np.count_nonzero(~np.isin(every, kept)))
 
     def _pass(self, number: int, advance: _Advance, learnable: Any) -> Pass:
-        """A learner's sentences, once."""
+        """Make a pass of a learner over its sentences and return the result."""
         learner, share = self.learners[number], self.shares[number]
         random = np.random.default_rng([self.options.seed, self.iteration, number])
         order = [share[at] for at in random.permutation(len(share))]
@@ -337,7 +335,7 @@ class OnlineLoop(BaseLoop):
         )
         weights = self.current[number].copy()
         late = Weights(names=self.decoder.names)  # the sum of (sentences before) * step
-        found = Pass(weights, weights)
+        result = Pass(weights, weights)
         size = learner.minibatch
         for first in range(0, len(order), size):
             batch = [s for s in order[first : first + size] if not self._is_empty(s)]
@@ -346,31 +344,31 @@ class OnlineLoop(BaseLoop):
                 update = learner.update(weights, examples, task)
                 step = update.step if learnable is None else only(update.step, learnable)
                 weights.add(step)
-                late.add(step, float(found.steps))
+                late.add(step, float(result.steps))
                 if learner.names_later:
                     for sentence, derivation in update.derivations:
                         text = self.examples.sentences[sentence]
                         self.decoder.name_features(text, derivation, step)
-                found.steps += len(batch)
-                found.updates += update.updates
+                result.steps += len(batch)
+                result.updates += update.updates
                 for name, count in update.counts.items():
-                    found.counts[name] = found.counts.get(name, 0) + count
+                    result.counts[name] = result.counts.get(name, 0) + count
                 for name, values in update.measures.items():
-                    found.measures.setdefault(name, []).extend(values)
+                    result.measures.setdefault(name, []).extend(values)
                 for kind, texts in update.texts.items():
                     pairs = zip(update.sentences, texts, strict=True)
-                    found.texts.setdefault(kind, {}).update(pairs)
+                    result.texts.setdefault(kind, {}).update(pairs)
             advance(min(size, len(order) - first))
-        # Sum over sentences of the weights after each, by Abel's formula.
-        found.mean = weights.copy()
-        if found.steps:
-            found.mean.add(late.vector(), -1.0 / found.steps)
-        return found
+        # The mean of the weights after each sentence, by Abel's summation formula.
+        result.mean = weights.copy()
+        if result.steps:
+            result.mean.add(late.vector(), -1.0 / result.steps)
+        return result
 
     def _examples(
         self, number: int, batch: Sequence[int], weights: Weights, threads: int
     ) -> list[Example]:
-        """Sentences of a learner, decoded with its weights."""
+        """Decode a minibatch of a learner with its weights and return the examples."""
         data = self.examples
         requests = (
             Request(
@@ -394,7 +392,7 @@ class OnlineLoop(BaseLoop):
         ]
 
     def _gold(self, number: int) -> tuple[Forest | None, bool]:
-        """Its gold forest, and whether it is of the whole sentence."""
+        """Return a sentence's gold forest, and whether it covers the complete sentence."""
         if self.examples.gold is None:
             return None, True
         return self.examples.gold[number], self.examples.complete[number]
@@ -403,20 +401,20 @@ class OnlineLoop(BaseLoop):
         return is_empty(self.examples.sentences[sentence])
 
     def _mix(self, passes: Sequence[Pass]) -> Weights:
-        """The learners' weights for the next iteration, and the mean; returns the mixed weights."""
+        """Set the learners' next weights and the mean; return the mixed weights."""
         sizes = [float(len(share)) for share in self.shares]
-        mixed = self._mean_of([one.weights for one in passes], sizes)
+        mixed = self._mean_of([p.weights for p in passes], sizes)
         if self.tuner.mixing == "iterative":
             self.current = [mixed] * len(passes)
         else:
-            self.current = [one.weights for one in passes]
+            self.current = [p.weights for p in passes]
         kind = self.tuner.average
         if kind == "updates":
-            parts = [(one.mean, float(one.steps)) for one in passes if one.steps]
+            parts = [(p.mean, float(p.steps)) for p in passes if p.steps]
         elif kind == "iterations":
             parts = [(mixed, 1.0)]
         elif kind == "learners":
-            parts = [(one.weights, 1.0) for one in passes]
+            parts = [(p.weights, 1.0) for p in passes]
         else:
             return mixed
         if self.mean is not None:
@@ -426,41 +424,41 @@ class OnlineLoop(BaseLoop):
             self.counted = sum(share for _, share in parts)
         return mixed
 
-    def _mean_of(self, many: Sequence[Weights], shares: Sequence[float]) -> Weights:
-        """The weighted mean; what is equal in all of them, as fixed weights are, stays as it is."""
-        if len(many) == 1:
-            return many[0]
-        mean = Weights.average(many, shares)
+    def _mean_of(self, vectors: Sequence[Weights], shares: Sequence[float]) -> Weights:
+        """Return the weighted mean of weight vectors; fixed weights are exactly unchanged."""
+        if len(vectors) == 1:
+            return vectors[0]
+        mean = Weights.average(vectors, shares)
         for id in self.restriction.fixed:
             if id in mean:
                 mean[id] = self.start[id]
         return mean
 
     def _record(self, passes: Sequence[Pass]) -> Record:
-        """What metrics.jsonl says of a pass."""
-        record: Record = {"objective": 0.0, "updates": sum(one.updates for one in passes)}
+        """Return the record of the passes of an iteration for metrics.jsonl."""
+        record: Record = {"objective": 0.0, "updates": sum(p.updates for p in passes)}
         if self.examples.statistics:
             record["examples"] = self.examples.statistics["examples"]
             record["example_words"] = self.examples.statistics["words"]
-        for name in sorted({name for one in passes for name in one.counts}):
-            record[name] = np.sum([one.counts.get(name, 0) for one in passes], axis=0).tolist()
-        for name in sorted({name for one in passes for name in one.measures}):
-            values = [value for one in passes for value in one.measures.get(name, [])]
+        for name in sorted({name for p in passes for name in p.counts}):
+            record[name] = np.sum([p.counts.get(name, 0) for p in passes], axis=0).tolist()
+        for name in sorted({name for p in passes for name in p.measures}):
+            values = [value for p in passes for value in p.measures.get(name, [])]
             record[name] = float(np.mean(values)) if values else 0.0
             record[f"{name}_deviation"] = float(np.std(values)) if values else 0.0
         record["objective"] = -record.get("loss", 0.0)
-        for kind in sorted({kind for one in passes for kind in one.texts}):
-            texts = {n: text for one in passes for n, text in one.texts.get(kind, {}).items()}
+        for kind in sorted({kind for p in passes for kind in p.texts}):
+            texts = {n: text for p in passes for n, text in p.texts.get(kind, {}).items()}
             record[f"{kind}_score"] = self._corpus_score(texts)
         return record
 
     def _corpus_score(self, texts: Mapping[int, str]) -> float:
-        """Of the strings that were chosen during a pass; sentences without any count as empty."""
+        """Return the corpus score of strings by sentence; missing ones count as empty."""
         judge = self.judge
         if self.training is not judge.data:
             judge = Judge(self.metric, self.training, self.threads)
-        every = [texts.get(number, "") for number in range(len(judge.data.sentences))]
-        return float(judge.scores(every)["score"])
+        translations = [texts.get(number, "") for number in range(len(judge.data.sentences))]
+        return float(judge.scores(translations)["score"])
 
 
 class _Advance:
@@ -475,18 +473,18 @@ class _Advance:
 
 
 def active_by_template(weights: Weights, dense: Sequence[str]) -> dict[str, int]:
-    """How many weights are not 0: of the model's own features, and of each template."""
+    """Return the number of nonzero weights of dense features and of each template."""
     names = weights.names if weights.names is not None else FeatureNames()
     return count_by_template(weights.table, names, list(dense))
 
 
 def _contains(ascending: Any, values: Any) -> Any:
-    """Of each value whether it is there; without sorting millions again, as np.isin would."""
+    """Return a mask of values that are in a sorted array; unlike np.isin it does not sort."""
     at = np.searchsorted(ascending, values)
-    found = np.zeros(len(values), np.bool_)
+    mask = np.zeros(len(values), np.bool_)
     inside = at < len(ascending)
-    found[inside] = ascending[at[inside]] == values[inside]
-    return found
+    mask[inside] = ascending[at[inside]] == values[inside]
+    return mask
 
 
 def _arrays(weights: Weights) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Weights that must stay, and weights that must be one: `--fix`, `--tie`.
+"""Restrictions of weights: fixed weights (`--fix`) and tied weights (`--tie`).
 
-Fixed weights are the tuner's own business (`Task.fixed`); the loop only checks that they did not
-move. Tied features become one feature, the sum of theirs, before a tuner sees them, and their
-weight is handed back to each: no tuner knows about it, and the optimum is the restricted one.
+Tuners keep fixed weights themselves (`Task.fixed`); the loop only checks that they did not change.
+Tied features are summed into one feature before the tuner is called, and its weight is copied to
+each of them afterwards, so that tuners need no support for ties.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from hopefear.learn.tuner import Pool, Space
 
 @dataclass(frozen=True)
 class Restriction:
-    """Ids of features whose weights stay, and groups of ids that share one weight."""
+    """Ids of features with fixed weights, and groups of ids that share one weight."""
 
     fixed: frozenset[int] = frozenset()
     tied: tuple[tuple[int, ...], ...] = ()
-    notes: tuple[str, ...] = ()  # what a person should know
+    notes: tuple[str, ...] = ()  # messages for the user
 
     @classmethod
     def parse(cls, fix: Sequence[str], tie: Sequence[str], known: Iterable[str]) -> Restriction:
-        """From names; `*` in a name stands for anything that is known. Names must be known."""
+        """Take the values of `--fix` and `--tie`; `*` in a name matches any `known` names."""
         known = sorted(set(known))
         intern = FeatureNames().intern
-        found = {pattern: _matching(pattern, known, "--fix") for pattern in fix}
-        fixed = {intern(name) for names in found.values() for name in names}
+        matches = {pattern: _matching(pattern, known, "--fix") for pattern in fix}
+        fixed = {intern(name) for names in matches.values() for name in names}
         notes = tuple(
             f"--fix {pattern!r}: holds the {len(names):,} features that have a weight, not new ones"
-            for pattern, names in found.items()
+            for pattern, names in matches.items()
             if "*" in pattern and any(":" in name for name in names)
         )
         tied: list[tuple[int, ...]] = []
@@ -47,7 +47,7 @@ class Restriction:
             names = [name for part in group.split() for name in _matching(part, known, "--tie")]
             names = list(dict.fromkeys(names))
             if len(names) < 2:
-                raise OptionError(f"--tie {group!r}: give two names or more in one argument")
+                raise OptionError(f"--tie {group!r}: give at least two names in one argument")
             for name in names:
                 if name in seen:
                     raise OptionError(
@@ -65,14 +65,14 @@ class Restriction:
         return cls(frozenset(fixed), tuple(tied), notes)
 
     def check_space(self, space: Space) -> None:
-        """Features of forests cannot be tied."""
+        """Raise an error if features are tied but the tuner learns from forests."""
         if self.tied and space != "kbest":
             raise OptionError("--tie needs k-best lists; set the tuner's space to kbest")
 
     # -- around an optimisation --
 
     def start(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """The weights to begin with, tied ones with their mean; what was changed, in words."""
+        """Return the weights with the mean for tied ones, and a message for each change."""
         started, notes = weights.copy(), []
         for group in self.tied:
             values = [weights[id] for id in group]
@@ -87,7 +87,7 @@ class Restriction:
         return started, notes
 
     def narrow(self, pool: Pool, weights: Weights) -> tuple[Pool, Weights]:
-        """What the tuner sees: of each tied group the first feature stands for the sum."""
+        """Return pool and weights for the tuner: the first feature of a tied group has the sum."""
         if not self.tied:
             return pool, weights
         assert pool.candidates is not None, "see check_space"
@@ -99,7 +99,7 @@ class Restriction:
         return replace(pool, candidates=_tie(pool.candidates, self.tied)), seen
 
     def widen(self, weights: Weights) -> Weights:
-        """The tuner's answer as weights of all features."""
+        """Take the tuner's weights and copy those of tied groups to all their features."""
         for group in self.tied:
             for id in group[1:]:
                 weights[id] = weights[group[0]]
@@ -107,7 +107,7 @@ class Restriction:
 
 
 def check_held(held: frozenset[int], before: Weights, after: Weights, tuner: str) -> None:
-    """A tuner that moves a weight it was told to leave is wrong."""
+    """Raise an error if a tuner changed the weight of a feature in `held`."""
     for id in sorted(held):
         if before[id] != after[id]:
             raise RuntimeError(
@@ -117,20 +117,20 @@ def check_held(held: frozenset[int], before: Weights, after: Weights, tuner: str
 
 
 def _matching(pattern: str, known: Sequence[str], option: str) -> list[str]:
-    found = [name for name in known if name == pattern]
-    if not found and "*" in pattern:  # only then: names have brackets of their own
-        escaped = pattern.replace("[", "[[]").replace("?", "[?]")
-        found = [name for name in known if fnmatchcase(name, escaped)]
-    if not found:
+    names = [name for name in known if name == pattern]
+    if not names and "*" in pattern:
+        escaped = pattern.replace("[", "[[]").replace("?", "[?]")  # names may contain these
+        names = [name for name in known if fnmatchcase(name, escaped)]
+    if not names:
         hint = suggestion(pattern, known)
         if "*" in pattern:
-            hint = "a pattern is for features that have a weight to begin with"
+            hint = "a pattern only matches features that have an initial weight"
         raise OptionError(f"{option}: the model has no feature {pattern!r}; {hint}")
-    return found
+    return names
 
 
 def _tie(candidates: Candidates, tied: Sequence[Sequence[int]]) -> Candidates:
-    """Each group's features summed into its first one, which gets a dense column."""
+    """Return the candidates with the features of each group summed in a dense column."""
     table = candidates.features
     columns = {int(id): number for number, id in enumerate(table.ids)}
     width = table.dense.shape[1]

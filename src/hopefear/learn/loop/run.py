@@ -1,13 +1,13 @@
-"""The run directory: what a tuning run wrote, and where a killed one goes on.
+"""The run directory: the files of a tuning run, from which a killed run resumes.
 
 config.toml         everything needed to repeat the run, with a signature
-iterations/00.tsv   the weights of each iteration, 00 the ones it started from (.bin if many)
-metrics.jsonl       a line for each iteration: scores, seconds, what was noticed
+iterations/00.tsv   the weights of each iteration, 00 for the initial ones (.bin if there are many)
+metrics.jsonl       a line for each iteration: scores, seconds, warnings
 weights.tsv         the chosen weights
-checkpoint/         state.json, the tuner's state, the pool; the pool goes when the run is finished
+checkpoint/         state.json, the tuner's state, the pool (removed at the end of the run)
 
-Every file appears as a whole. `state.json` is written last in each phase and names the files that
-belong to it, so that a run killed at any moment finds the end of the last finished phase.
+Every file is written atomically. `state.json` is written last in each phase and determines the
+files that belong to it, so that a run killed at any moment resumes after the last finished phase.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ ITERATIONS = "iterations"
 CHECKPOINT = "checkpoint"
 STATE_FILE = "state.json"
 LOCK_FILE = "lock"
-#: Tables of the configuration in which a resumed run may differ: they change no result. Files may
-#: have moved; what is in them is compared.
+#: Tables of the configuration that may differ in a resumed run, since they do not change the
+#: result. Files may have moved; their contents are compared.
 FREE = ("resources", "files")
-#: More weights than this are written in binary form.
+#: More weights than this are stored in binary form.
 TEXT_LIMIT = 100_000
 
 Record = dict[str, Any]
@@ -59,32 +59,31 @@ _NUMBERS = (
     *("score", "bleu", "heldout_score", "length_ratio", "objective", "change"),
     *("decode_seconds", "optimise_seconds"),
 )
-# What is shown of metrics.jsonl, and of what type it must be.
+# The types of values of metrics.jsonl that are displayed.
 _METRICS: dict[str, tuple[Any, str]] = {
     **dict.fromkeys(_INTEGERS, (int, "an integer")),
     **dict.fromkeys(_NUMBERS, (int | float, "a number")),
     **dict.fromkeys(("warnings", "mean_of"), (list, "a list")),
 }
-_LARGEST = 1e300  # an integer of any length can be compared with it
+_LARGEST = 1e300  # limit of numbers; also comparable with integers of any length
 
 
 class RunDirectory:
-    """A directory of one run. `prepare` makes it or goes on with it."""
+    """The directory of one run; `prepare` creates or resumes it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoint = path / CHECKPOINT
 
     def prepare(self, config: Mapping[str, Any], *, resume: bool) -> None:
-        """A new directory with this configuration, or with `resume` the one that is there."""
+        """Create the directory with this configuration, or with `resume` check the existing one."""
         prepare_directory(self.path, config, resume=resume, folders=(CHECKPOINT, ITERATIONS))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out.
+        """Lock the directory against other processes and remove unfinished files of killed runs.
 
-        Half-written files of a run that was killed go only now: before, they may be those of one
-        that goes on.
+        Only under the lock is it certain that unfinished files do not belong to a running process.
         """
         refusal = f"{self.path}: another process is tuning in it; wait for it or stop it"
         with locked(self.checkpoint / LOCK_FILE, refusal):
@@ -95,13 +94,13 @@ class RunDirectory:
     # -- weights --
 
     def weights_path(self, iteration: int) -> Path:
-        """Where the weights of an iteration are, or will be if they are few."""
+        """Return the path of the weights of an iteration, or of the text file to be written."""
         text = self.path / ITERATIONS / f"{iteration:02d}.tsv"
         binary = text.with_suffix(".bin")
         return binary if binary.is_file() and not text.is_file() else text
 
     def save_weights(self, iteration: int, weights: Weights) -> Weights:
-        """Write them; returns what a reader finds, so that resuming changes nothing."""
+        """Write weights and return them as a resumed run would load them."""
         path = self.path / ITERATIONS / f"{iteration:02d}.tsv"
         other = path.with_suffix(".bin")
         binary = len(weights) > TEXT_LIMIT
@@ -112,17 +111,17 @@ class RunDirectory:
         return weights if binary else Weights.load(path)  # text is rounded, the binary form is not
 
     def load_weights(self, iteration: int, names: FeatureNames | None = None) -> Weights:
-        """`names`: where names are remembered, if not beside these weights."""
+        """Return the weights of an iteration, with `names` as their table of names if given."""
         return Weights.load(self.weights_path(iteration), names=True if names is None else names)
 
     def choose(self, weights: Weights) -> None:
-        """Make these weights, of some iteration, the result."""
+        """Write these weights as the result of the run."""
         weights.save(self.path / WEIGHTS_FILE)
 
     # -- the state --
 
     def read_state(self) -> dict[str, Any] | None:
-        """What the last finished phase left; None if there was none."""
+        """Return the state after the last finished phase, or None if there is none."""
         path = self.checkpoint / STATE_FILE
         if not path.is_file():
             return None
@@ -135,13 +134,13 @@ class RunDirectory:
         return dict(state)
 
     def write_state(self, state: Mapping[str, Any], records: Sequence[Record]) -> None:
-        """End a phase. The metrics are written anew as a whole: no line comes twice."""
+        """Write the state at the end of a phase, and all records of the metrics."""
         write_metrics(self.path / METRICS_FILE, records)
         with write_text(self.checkpoint / STATE_FILE) as file:
             json.dump({**state, "records": list(records)}, file, indent=1)
 
     def save_tuner_state(self, iteration: int, state: Mapping[str, Any]) -> None:
-        """One .npz with the arrays, and the rest as JSON; that of the iteration before goes."""
+        """Write the state of a tuner as an .npz file of its arrays, with the rest as JSON."""
         arrays: dict[str, Any] = {}
         plain = _without_arrays(dict(state), arrays)
         arrays["state"] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
@@ -149,6 +148,7 @@ class RunDirectory:
             np.savez(file, **arrays)
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
+        """Return the state of a tuner that `save_tuner_state` wrote."""
         path = self._tuner_state(iteration)
         arrays = load_arrays(path, "the state of a tuner")
         try:
@@ -161,13 +161,13 @@ class RunDirectory:
         return self.checkpoint / f"tuner-{iteration:02d}.npz"
 
     def tidy(self, iteration: int) -> None:
-        """Drop the tuner's states of other iterations."""
+        """Remove the tuner's states of other iterations."""
         for path in self.checkpoint.glob("tuner-*.npz"):
             if path != self._tuner_state(iteration):
                 path.unlink(missing_ok=True)
 
     def drop_pool(self) -> None:
-        """The run is finished: nobody needs its pool any more."""
+        """Remove the pool at the end of a run."""
         shutil.rmtree(self.checkpoint / "pool", ignore_errors=True)
 
     @property
@@ -184,21 +184,21 @@ class RunDirectory:
 def prepare_directory(
     path: Path, config: Mapping[str, Any], *, resume: bool, folders: Sequence[str] = ()
 ) -> None:
-    """Make the directory of a run, or with `resume` take up the one that is there.
+    """Create the directory of a run, or with `resume` check the existing one.
 
-    What is there must have been made with the same configuration, resources aside.
+    An existing run must have the same configuration, except for the tables in FREE.
     """
     check_directory(path)
     settings = path / CONFIG_FILE
-    there = list(path.iterdir()) if path.is_dir() else []
+    entries = list(path.iterdir()) if path.is_dir() else []
     if settings.is_file():
         if not resume:
             raise OptionError(
-                f"{path}: has a run already; --resume goes on with it, or give a new directory"
+                f"{path}: has a run already; --resume continues it, or give a new directory"
             )
         _check_same(settings, load_toml(settings), complete(config))
-    elif any(entry.name not in folders and not _temporary(entry) for entry in there):
-        raise OptionError(f"{path}: is not empty and no run; give a new directory")
+    elif any(entry.name not in folders and not _temporary(entry) for entry in entries):
+        raise OptionError(f"{path}: is neither empty nor a run; give a new directory")
     for folder in (path, *(path / name for name in folders)):
         folder.mkdir(parents=True, exist_ok=True)
     if not settings.is_file():
@@ -206,7 +206,7 @@ def prepare_directory(
 
 
 def complete(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration with the version of the program and a signature of what counts."""
+    """Return the configuration with the version, and a signature of all tables but FREE."""
     settings = {"version": __version__, **config}
     settings.pop("signature", None)
     compared = {key: value for key, value in settings.items() if key not in FREE}
@@ -215,12 +215,13 @@ def complete(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_config(path: Path, config: Mapping[str, Any]) -> None:
+    """Write a configuration, completed with version and signature."""
     with open_output(path) as file:
         tomli_w.dump(complete(config), file)
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The configuration of a run that is there, checked as far as those need it who show runs."""
+    """Return the configuration of an existing run; checks the tables that reports display."""
     config = load_toml(path)
     for key in _TABLES:
         if not isinstance(config.get(key, {}), dict):
@@ -238,22 +239,22 @@ def read_config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _check_same(place: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    old, new = dict(flat(there)), dict(flat(wanted))
+def _check_same(place: Path, existing: Mapping[str, Any], current: Mapping[str, Any]) -> None:
+    old, new = dict(flat(existing)), dict(flat(current))
     for key in [*new, *old]:
         if key == "signature" or key.split(".")[0] in FREE:
             continue
         if key not in old and key.startswith("system.model."):
-            continue  # a file of the model that versions of before did not look at
+            continue  # a file of the model that older versions did not compare
         if old.get(key) != new.get(key):
             raise OptionError(
-                f"{place}: the run there was made with {key} = {_shown(old.get(key))}, now it is "
+                f"{place}: this run was made with {key} = {_shown(old.get(key))}, now it is "
                 f"{_shown(new.get(key))}; --resume needs the same, or give a new directory"
             )
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """A configuration as dotted keys."""
+    """Yield the dotted keys and values of a configuration."""
     for key, value in table.items():
         if isinstance(value, Mapping):
             yield from flat(value, f"{prefix}{key}.")
@@ -269,14 +270,14 @@ def _shown(value: Any) -> str:
 
 
 def write_metrics(path: Path, records: Sequence[Record]) -> None:
-    """One JSON object per line."""
+    """Write records as JSON objects, one per line."""
     with write_text(path) as file:
         for record in records:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def read_metrics(path: Path) -> list[Record]:
-    """The lines of metrics.jsonl."""
+    """Return the records of a metrics.jsonl file."""
     records = []
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
@@ -297,7 +298,7 @@ def read_metrics(path: Path) -> list[Record]:
     return records
 
 
-# -- small things --
+# -- helpers --
 
 
 def _without_arrays(value: Any, arrays: dict[str, Any]) -> Any:
@@ -327,19 +328,19 @@ def _temporary(path: Path) -> bool:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a process that was killed had not finished writing (files.py)."""
+    """Remove unfinished files of killed processes from a folder (`base/files.py`)."""
     for entry in folder.iterdir():
         if _temporary(entry):
             entry.unlink(missing_ok=True)
 
 
 def digest_of(path: PathLike) -> str:
-    """A fingerprint of a file: all of it, or of a large one its size, beginning and end."""
-    whole = 2**26
+    """Return a hash of a file: of its contents, or for large files of size, beginning and end."""
+    limit = 2**26
     digest = hashlib.sha256()
     size = os.stat(path).st_size  # noqa: PTH116 (path may be any path-like)
     with Path(path).open("rb") as file:
-        if size <= whole:
+        if size <= limit:
             while block := file.read(2**20):
                 digest.update(block)
         else:
@@ -351,6 +352,6 @@ def digest_of(path: PathLike) -> str:
 
 
 def digest_of_weights(weights: Weights) -> str:
-    """A fingerprint of weights, whatever file they come from."""
+    """Return a hash of weights, independent of their file format."""
     vector = weights.vector()
     return hashlib.sha256(vector.ids.tobytes() + vector.values.tobytes()).hexdigest()[:16]

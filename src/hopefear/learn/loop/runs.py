@@ -1,8 +1,8 @@
-"""A run, or several that differ in their seed only: `--runs 3`.
+"""One tuning run, or several that differ only in their seed (`--runs 3`).
 
-Tuning is noisy; one run says little. With several, each has a directory of its own in the given one
-(`run-1`, `run-2` …), the report has the mean and the spread, and the weights of the best run on the
-tuning set (or the held-out set) are the result.
+Tuning is noisy, and one run is little evidence. Several runs have a directory each in the given one
+(`run-1`, `run-2` …); the report has the mean and the standard deviation, and the weights of the run
+that scores best on the tuning set (or the held-out set) are the result.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from hopefear.learn.loop.run import (
     write_metrics,
 )
 
-#: Gives the loop of one run; everything but directory and options is the same in all of them. It
-#: refuses what cannot be, and writes nothing: a refused command leaves no directory.
+#: Takes directory and options of a run and returns its loop. Raises errors for wrong options and
+#: writes nothing, so that a refused command leaves no directory.
 MakeLoop = Callable[[RunDirectory, LoopOptions], BaseLoop]
 
 
@@ -40,9 +40,9 @@ def tune(
     resume: bool = False,
     tell: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Run the loop once or several times; returns what there is to report.
+    """Run the loop once or several times and return the report.
 
-    `config` is everything else that says what the runs are (inputs, tuner, metric).
+    `config` has all other settings of the runs (inputs, tuner, metric).
     """
     if runs == 1:
         return summary(_run(make_loop(RunDirectory(directory), options), config, resume=resume))
@@ -51,10 +51,10 @@ def tune(
         own = replace(options, seed=options.seed + number - 1)
         loop = make_loop(RunDirectory(directory / f"run-{number}"), own)
         if number == 1:
-            whole = {**config, "runs": runs, "loop": to_mapping(options)}
-            prepare_directory(directory, whole, resume=resume)
+            settings = {**config, "runs": runs, "loop": to_mapping(options)}
+            prepare_directory(directory, settings, resume=resume)
         tell(f"run {number} of {runs}")
-        # The directories in it go on where they are: the one above was checked.
+        # Runs in it always resume: `resume` was checked for the directory that contains them.
         outcomes.append(_run(loop, config, resume=True))
     return _together(directory, outcomes)
 
@@ -65,7 +65,7 @@ def _run(loop: BaseLoop, config: Mapping[str, Any], *, resume: bool) -> Outcome:
 
 
 def _together(directory: Path, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The files of all runs together, and the report."""
+    """Write the files that summarise all runs, and return the report."""
     sweep(directory)
     best = max(range(len(outcomes)), key=lambda number: (outcomes[number].quality, -number))
     records = [
@@ -79,13 +79,13 @@ def _together(directory: Path, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def together(reports: Sequence[Mapping[str, Any]], best: int) -> dict[str, Any]:
-    """The report of several runs; `best` is the place of the chosen one."""
+    """Take the reports of several runs and the index of the chosen one; return one report."""
     report = {"best_run": best + 1, **reports[best]}
     for key in ("seconds", "decode_seconds", "optimise_seconds"):
-        report[key] = round(sum(one[key] for one in reports), 3)
+        report[key] = round(sum(other[key] for other in reports), 3)
     for key in ("dev_bleu", "dev_score", "heldout_score"):
         if key in report:
-            values = [one[key] for one in reports]
+            values = [other[key] for other in reports]
             report[f"{key}_mean"] = statistics.mean(values)
             report[f"{key}_deviation"] = statistics.stdev(values)
     report["runs"] = list(reports)

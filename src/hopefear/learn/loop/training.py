@@ -1,12 +1,12 @@
-"""What an online tuner learns from: sentences and references, perhaps gold forests.  [yu2013]
+"""Training examples of online tuners: sentences, references, and gold forests.  [yu2013]
 
 Takes a set of sentences with references (a bitext, or the development set itself) and a decoder
 that offers gold derivations. Returns `TrainingExamples`, the sentence pairs that have a derivation,
-each with all of its derivations; a sentence with several references is several pairs. Pairs without
-any are left out, or (`prefixes`) their longest prefix takes their place.
+each with all of its derivations; a sentence with several references gives several pairs. A pair
+without derivation is left out, or (`prefixes`) replaced by its longest prefix that has one.
 
-Gold forests do not depend on weights. They are made once and kept in the folder of the run's pool;
-a run that goes on finds them there.
+Gold forests do not depend on weights. They are computed once and stored in the folder of the run's
+pool, where a resumed run loads them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PAIRS = "gold.json"  # written last
 
 @dataclass(frozen=True)
 class TrainingExamples:
-    """Examples before they are decoded."""
+    """Training examples before decoding; `gold` and `complete` as in `tuner.Example`."""
 
     sentences: Sequence[Sentence | Tokens]
     references: Sequence[Sequence[str]]
@@ -46,11 +46,12 @@ class TrainingExamples:
 
     @classmethod
     def of(cls, data: TuningSet) -> TrainingExamples:
+        """Take a set of sentences and return them as examples without gold forests."""
         return cls(data.sentences, data.references)
 
 
-class _Kept(NamedTuple):
-    """A line of gold.json: which pair, and what became of it."""
+class _Pair(NamedTuple):
+    """A line of gold.json: a sentence pair that has derivations, or its prefix."""
 
     sentence: int
     source_words: int
@@ -70,31 +71,31 @@ def reachable(
     threads: int = 1,
     advance: Callable[[], None] = lambda: None,
 ) -> TrainingExamples:
-    """The pairs with a derivation, in random order; taken up from the folder if they are there.
+    """Return the pairs with a derivation, in random order; load them from the folder if possible.
 
-    `weights` say which phrases of the table are the best, where not all are taken; `named`: as in
+    `weights` rank the phrases of the table if forced decoding is limited to the best; `named` as in
     `Request`.
     """
     if not (folder / PAIRS).is_file():
         _select(decoder, data, folder, options, weights, seed, named, threads, advance)
     try:
         state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
-        kept = [_Kept(*line) for line in state["pairs"]]
+        kept = [_Pair(*line) for line in state["pairs"]]
         statistics = {str(name): int(count) for name, count in state["statistics"].items()}
-        sources = [data.sentences[one.sentence] for one in kept]
+        sources = [data.sentences[pair.sentence] for pair in kept]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise damaged(folder / PAIRS, "a list of pairs", error) from None
     forests = ForestFile(folder / FORESTS)
-    # A step may have features that no beam of this process had.
+    # A step may have features that no beam of this process has.
     decoder.names.add(forests.names)
     return TrainingExamples(
         [
-            source if one.complete else decoder.tagged(source).prefix(one.source_words)
-            for source, one in zip(sources, kept, strict=True)
+            source if pair.complete else decoder.tagged(source).prefix(pair.source_words)
+            for source, pair in zip(sources, kept, strict=True)
         ],
-        [[one.target] for one in kept],
+        [[pair.target] for pair in kept],
         forests,
-        [one.complete for one in kept],
+        [pair.complete for pair in kept],
         statistics,
     )
 
@@ -118,7 +119,7 @@ def _select(
     ]
     order = np.random.default_rng([seed]).permutation(len(pairs)).tolist()
     limit = len(pairs) if options.max_examples is None else options.max_examples
-    kept: list[_Kept] = []
+    kept: list[_Pair] = []
     statistics = dict.fromkeys(
         ("pairs", "pair_words", "examples", "words", "prefixes", "gave_up"), 0
     )
@@ -137,14 +138,14 @@ def _select(
     def forests() -> Iterator[Forest]:
         for at, decoded in zip(order, decoder.decode_all(requests(), threads=threads), strict=True):
             number, pair = pairs[at][0], decoded.gold
-            assert pair is not None, "gold was asked for"
+            assert pair is not None, "the request has a target"
             advance()
             statistics["pairs"] += 1
             statistics["pair_words"] += word_count(data.sentences[number])
             statistics["gave_up"] += pair.gave_up
             if not decoded.forest.nodes:
                 continue
-            kept.append(_Kept(number, word_count(pair.sentence), pair.target, pair.complete))
+            kept.append(_Pair(number, word_count(pair.sentence), pair.target, pair.complete))
             statistics["examples"] += 1
             statistics["words"] += kept[-1].source_words
             statistics["prefixes"] += not pair.complete
@@ -157,14 +158,14 @@ def _select(
         prefixes = "give --prefixes 5, " if options.prefixes is None else ""
         raise InputError(
             f"none of {len(pairs)} sentence pairs has a derivation; raise --distortion-limit, "
-            f"{prefixes}or give --train with the text that the rules come from"
+            f"{prefixes}or give --train with the text that the rules were extracted from"
         )
     with write_text(folder / PAIRS) as file:
         json.dump({"statistics": statistics, "pairs": kept}, file)
 
 
 def sample(data: TuningSet, size: int | None, seed: int) -> TuningSet:
-    """At most so many of the sentences, in their order."""
+    """Return a random sample of at most `size` sentences, in their original order."""
     count = len(data.sentences)
     if size is None or size >= count:
         return data
@@ -173,7 +174,7 @@ def sample(data: TuningSet, size: int | None, seed: int) -> TuningSet:
 
 
 def describe(statistics: dict[str, int]) -> str:
-    """What a person should know about the pairs."""
+    """Return a line about the numbers of pairs and words."""
     parts = [
         f"learns from {statistics['examples']:,} of {statistics['pairs']:,} sentence pairs, "
         f"{statistics['words']:,} of {statistics['pair_words']:,} source words"

@@ -1,19 +1,19 @@
-"""What a translation costs, for online learning: BLEU in context, sentence scores, weighted sums.
+"""The cost of translations in online learning: BLEU in context, sentence scores, weighted sums.
 
-Goes in: names of metrics and their weights, a learner's share of the sentences. Comes out: gains
-(minus the cost) of hypotheses of a sentence, times `scale`.
+Takes names of metrics and their weights and a learner's share of the sentences, and returns the
+gains (minus the cost) of the hypotheses of a sentence, times `scale`.
 
-All parts have one unit: 1 is what separates the best and the worst translation of one sentence. A
-sentence score (BLEU+1, minus TER) is of that size by itself; BLEU in context is multiplied with the
-number of sentences of its context. The default scale is 10: for it C = 0.01, D = 0.01 and B = 1
-hold, where B is in the unit before scaling, so that no margin that is wanted exceeds the bound.
+Gains are in units of the sentence score: the best and the worst translation of a sentence differ by
+about 1. Sentence scores (BLEU+1, minus TER) are of that size; BLEU in context is multiplied by the
+number of sentences of its context. The defaults C = 0.01, D = 0.01 and B = 1 are for the default
+scale of 10. B is in the unit before scaling, so that no required margin exceeds the bound.
 
-Only the ratio of costs and scores matters: scale 1 with C = 0.001 and weights of a tenth is the
-same learner. With scale 1 and C = 0.01, near the thesis's programs (a factor of 1000 and sets of
-1,000 to 1,800 sentences), a single step is as long as weights whose scores differ by 1 are, and
-relative margin first falls far behind the start (Multi30k fr-en, 200 sentences, dev BLEU: start
-49.8, then 37.4, 38.1, 40.4; with scale 10: 49.2, 49.6, 50.5). Chiang's C = 0.01 belongs to BLEU
-times the length of the document: scale 10 to 20. [eidelman2013, chiang2009]
+Only the ratio of costs and scores matters: scale 1 with C = 0.001 and a tenth of the weights is the
+same learner. With scale 1 and C = 0.01, which is close to the thesis's programs (a factor of 1000
+and sets of 1,000 to 1,800 sentences), a single step is as long as weights whose scores differ by 1,
+and relative margin first falls far behind the start (Multi30k fr-en, 200 sentences, dev BLEU: start
+49.8, then 37.4, 38.1, 40.4; with scale 10: 49.2, 49.6, 50.5). Chiang's C = 0.01 is for BLEU times
+the length of the document, which corresponds to scale 10 to 20. [eidelman2013, chiang2009]
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from hopefear.metrics.context_bleu import Context, ContextBleu
 from hopefear.metrics.metric import FloatArray, Prepared
 from hopefear.metrics.prepared import PreparedReferences
 
-#: What BLEU in context is unless `cost_options` say otherwise.
+#: Default options of BLEU in context, before `cost_options`.
 CONTEXT = {"context": "previous", "scale": "sentences"}
 
 
 @dataclass
 class Part:
-    """A metric of the sum, with a learner's references."""
+    """A metric of the cost and its weight, with a learner's references."""
 
     weight: float
     metric: Metric
@@ -50,24 +50,25 @@ class Part:
     context: Context | None = field(init=False, default=None)
 
     def begin(self, share: Share) -> None:
+        """Take the learner's share and prepare its references."""
         self.prepared = self.metric.prepare(share.references)
         if isinstance(self.metric, ContextBleu):
             self.context = self.metric.start(len(share.sentences))
 
 
 def parts_of(names: Sequence[str], weights: Sequence[float], options: Sequence[str]) -> list[Part]:
-    """The parts, their options (PART.KEY=VALUE) checked."""
+    """Take names, weights and options (PART.KEY=VALUE) of metrics and return the parts."""
     if len(weights) != len(names) or len(set(names)) != len(names):
         raise OptionError(
             f"cost_weights: {len(weights)} for {len(names)} costs; name each cost once and give "
             "each a weight"
         )
     pairs: dict[str, list[str]] = {name: [] for name in names}
-    for given in options:
-        part, dot, pair = given.partition(".")
+    for text in options:
+        part, dot, pair = text.partition(".")
         if not dot or part not in pairs:
             raise OptionError(
-                f"cost_options: {given!r}; expected PART.KEY=VALUE with a part of "
+                f"cost_options: {text!r}; expected PART.KEY=VALUE with a part of "
                 + (", ".join(names) or "'cost', which is not given")
             )
         pairs[part].append(pair)
@@ -100,7 +101,7 @@ def default_parts(metric: Metric) -> list[Part]:
 
 
 class Cost:
-    """The cost of one learner: its contexts are its state."""
+    """The cost of one learner; its state are the contexts."""
 
     def __init__(self, parts: Sequence[Part], scale: float, share: Share) -> None:
         self.parts, self.scale = list(parts), scale
@@ -111,14 +112,14 @@ class Cost:
 
     @property
     def searchable(self) -> bool:
-        """Whether it can be searched for in forests: one metric of n-grams."""
+        """Whether forests can be searched by this cost: it is a single n-gram metric."""
         part = self.parts[0]
         return len(self.parts) == 1 and (
             part.context is not None or hasattr(part.metric, "search_gain")
         )
 
     def objective(self, sentence: int) -> Objective:
-        """For searching in forests; gains are not scaled, see `factor`."""
+        """Return the objective for searching a sentence's forest; its gains lack the `factor`."""
         (part,) = self.parts
         at = self._local[sentence]
         assert isinstance(part.prepared, PreparedReferences)
@@ -128,11 +129,11 @@ class Cost:
 
     @property
     def factor(self) -> float:
-        """What the objective's gains are multiplied with."""
+        """The factor of the gains of `objective`."""
         return self.scale * self.parts[0].weight
 
     def gains(self, texts: Sequence[Any], sentence: int, share: float | None = None) -> FloatArray:
-        """Of translations of one sentence, or of a share of it, whose reference is as long."""
+        """Return the gains of translations of a sentence, or of a `share` of its length."""
         at = self._local[sentence]
         total = np.zeros(len(texts))
         for part in self.parts:
@@ -146,14 +147,14 @@ class Cost:
         return self.scale * total
 
     def begin_iteration(self, iteration: int) -> None:
-        """Before the first sentence of each pass."""
+        """Update the contexts if a new pass begins."""
         if iteration != self._iteration:
             self._iteration = iteration
             for context in self._contexts():
                 context.end_iteration()
 
     def record(self, text: Any, sentence: int) -> None:
-        """The model's best translation of a sentence, which becomes context of others."""
+        """Add the model's best translation of a sentence to the contexts."""
         at = self._local[sentence]
         for part in self.parts:
             if part.context is not None:
@@ -173,9 +174,9 @@ class Cost:
             context.restore(saved)
 
     def signature(self) -> str:
-        """What exactly costs how much."""
-        shown = [
+        """Return the formula of the cost with all metrics and their options."""
+        terms = [
             f"{part.weight:g} * {part.metric.signature().rpartition('|version:')[0]}"
             for part in self.parts
         ]
-        return f"{self.scale:g} * (" + " + ".join(shown) + ")"
+        return f"{self.scale:g} * (" + " + ".join(terms) + ")"

@@ -1,12 +1,13 @@
 """The MIRA family and relative margin: online large-margin learning.  [eidelman2013, chiang2009]
 
-A learner is three choices, kept apart: which two derivations (`selection.py`), at what cost
-(`cost.py`), and how far to move (`steps/`, with `steps/rates.py`). The loss is the hinge between
-the two. The loop (`online.py`) decodes each sentence with the weights of that moment and adds the
-step; learners, minibatches and averages are its business.
+Takes examples and the current weights and returns a step. A learner combines three independent
+choices: the two derivations (`selection.py`), the cost (`cost.py`), and the size of the step
+(`steps/`, with `steps/rates.py`). The loss is the hinge between the two derivations. The loop
+(`loop/online.py`) decodes each sentence with the current weights and adds the step; it also owns
+learners, minibatches and averages.
 
-With `search_aware` every bin of a sentence is learned from (`search_aware.py`): |x| updates one
-after the other, the last with the whole translations; in a larger minibatch all at once.
+With `search_aware` the learner uses every bin of a sentence (`search_aware.py`): |x| updates one
+after the other, the last with complete translations; in a larger minibatch all at once.
 
 `rm` is the preset step=rm-pa.
 """
@@ -36,11 +37,11 @@ from hopefear.learn.tuner import Example, OnlineTuner, Share, Space, Task, Updat
 
 StepName = Literal["perceptron", "pa", "kbest", "cutting-plane", "rm-pa", "rm-cp"]
 
-#: A sentence, and a bin or (None) its whole translations.
+#: A sentence and a bin, or None for its complete translations.
 Group = tuple[Example, int | None]
 #: Matrices of hypotheses and features up to this size are dense.
 DENSE = 1 << 18
-#: Options that belong to one choice: their defaults, and what the choice is.
+#: Options that apply to one choice: their defaults, and the choice.
 DEFAULTS: dict[str, tuple[Any, str]] = {
     "B": (1.0, "step rm-pa or rm-cp"),
     "D": (0.01, "step rm-pa or rm-cp"),
@@ -55,43 +56,70 @@ DEFAULTS: dict[str, tuple[Any, str]] = {
 @register("tuner", "mira")
 @dataclass(kw_only=True)
 class Mira(SearchAware, OnlineTuner):
-    """Online MIRA: any two derivations of eq. 3.3, any step, for dense and sparse features."""
+    """Online MIRA with any pair of derivations (eq. 3.3) and any step."""
 
     name: ClassVar[str] = "mira"
 
-    towards: Towards = option("hope", help="what is learned: hope, the list's or forest's best …")
-    away: Away = option("fear", help="what is unlearned: fear, the worst, the model's best")
-    space: Space = option("kbest", help="hypotheses are a k-best list, or all of the forest")
-    step: StepName = option("pa", help="how far the weights move")
-    rate: Literal["fixed", "adagrad", "arow"] = option("fixed", help="rates of features")
-    C: float = option(0.01, min=0, help="largest step: the sum of a sentence's multipliers")
+    towards: Towards = option(
+        "hope",
+        help="derivation to move towards: the hope, the best by cost in the list (local) or "
+        "anywhere (max-bleu), or the model's best",
+    )
+    away: Away = option(
+        "fear",
+        help="derivation to move away from: the fear, the worst by cost, or the model's best",
+    )
+    space: Space = option("kbest", help="choose derivations from a k-best list, or whole forests")
+    step: StepName = option("pa", help="rule for the size of the step")
+    rate: Literal["fixed", "adagrad", "arow"] = option(
+        "fixed", help="learning rates: equal for all features, or adapted to each feature"
+    )
+    C: float = option(
+        0.01, min=0, help="maximum step size: limit of the sum of a sentence's multipliers"
+    )
     B: float | None = option(
-        None, min=0, help="relative margin: largest spread of scores, times scale; if not given 1"
+        None,
+        min=0,
+        help="bound on the spread of scores of relative-margin steps, multiplied by scale; if not "
+        "given, 1",
     )
-    D: float | None = option(None, min=0, help="largest step of its bounds; if not given 0.01")
-    eta: float = option(1.0, min=0, help="factor of all rates")
+    D: float | None = option(
+        None,
+        min=0,
+        help="maximum step size for this bound in relative-margin steps; if not given, 0.01",
+    )
+    eta: float = option(1.0, min=0, help="factor of all learning rates")
     adagrad_lambda: float | None = option(
-        None, min=0, help="of AdaGrad: factor of the squares; if not given 0.01"
+        None, min=0, help="factor of the squared gradients of AdaGrad; if not given, 0.01"
     )
-    arow_r: float | None = option(None, min=0, help="of AROW; if not given 100")
+    arow_r: float | None = option(None, min=0, help="regularisation r of AROW; if not given, 100")
     constraints: int | None = option(
-        None, min=1, help="of the k-best step: hypotheses of each of 3 lists; if not given 10"
+        None, min=1, help="hypotheses from each of the 3 lists of the k-best step; if not given, 10"
     )
     beam: int | None = option(
-        None, min=0, help="in forests: derivations looked at per node (0: all); if not given 20"
+        None, min=0, help="derivations considered per node of a forest (0: all); if not given, 20"
     )
     oracle_kbest: int | None = option(
-        None, min=1, help="of max-bleu: size of the list searched for it; if not given 50000"
+        None,
+        min=1,
+        help="size of the k-best list in which max-bleu searches for the oracle; if not given, "
+        "50000",
     )
     cost: list[str] = option(
-        [], metavar="METRIC", help="what costs; if not given what is tuned for, BLEU in context"
+        [],
+        metavar="METRIC",
+        help="metrics of the cost; if not given, the metric to optimise, as BLEU in context",
     )
-    cost_weights: list[float] = option([], help="one for each of them; if not given 1")
+    cost_weights: list[float] = option(
+        [], help="weights of the metrics of the cost; if not given, 1"
+    )
     cost_options: list[str] = option(
-        [], metavar="PART.KEY=VALUE", help="options of these, as bleu-context.context=document"
+        [],
+        metavar="PART.KEY=VALUE",
+        help="options of the metrics of the cost, such as bleu-context.context=document",
     )
     scale: float = option(
-        10.0, min=0, help="what costs are multiplied with; before, a whole sentence costs 1"
+        10.0, min=0, help="factor of the cost, which is in units of the sentence score"
     )
 
     _cost: Cost = field(init=False, repr=False, compare=False)
@@ -113,16 +141,18 @@ class Mira(SearchAware, OnlineTuner):
                 if getattr(self, name) is None:
                     setattr(self, name, default)
             elif getattr(self, name) is not None:
-                raise OptionError(f"{name}: belongs to {choice}; leave it out or choose that")
+                raise OptionError(f"{name}: applies to {choice} only; omit it or choose that")
         if not self.cost and (self.cost_weights or self.cost_options):
-            raise OptionError("cost_weights, cost_options: give 'cost' too, the metrics they mean")
+            raise OptionError(
+                "cost_weights, cost_options: set 'cost' too, the metrics they apply to"
+            )
         for name in ("adagrad_lambda", "arow_r"):
             if getattr(self, name) == 0:
                 raise OptionError(f"{name}: 0 is out of range; give a number above 0")
         self._parts()
         self._selection_with(self.kbest, True)
 
-    # -- what the loop asks --
+    # -- the contract with the loop --
 
     @property
     def takes_lists(self) -> bool:
@@ -130,7 +160,7 @@ class Mira(SearchAware, OnlineTuner):
 
     @property
     def names_later(self) -> bool:
-        # Other steps are made of many derivations, those of bins and whole forests are not at hand.
+        # Other steps use many derivations, and those of bins and forests are not kept.
         return self.space == "kbest" and self.search_aware == "off" and not self._step.lists
 
     def begin(self, share: Share) -> None:
@@ -140,8 +170,8 @@ class Mira(SearchAware, OnlineTuner):
         self._cost = Cost(parts, self.scale, share)
         if self.space == "forest" and not self._cost.searchable:
             raise OptionError(
-                "space forest: only BLEU can be searched for in forests; take space kbest, or one "
-                "cost, such as bleu-context"
+                "space forest: supports a single cost that can be searched for in forests, such as "
+                "bleu-context; use that or space kbest"
             )
         self._selection = self._selection_with(share.kbest, share.distinct)
         self._untranslated = share.untranslated
@@ -153,13 +183,13 @@ class Mira(SearchAware, OnlineTuner):
             self._rate = Arow(self.eta, self.arow_r)
         else:
             self._rate = FixedRate(self.eta)
-        given = {name: getattr(self, name) for name in ("D", "constraints")}
+        limits = {name: getattr(self, name) for name in ("D", "constraints")}
         self._settings = Settings(
             C=self.C,
             B=self.scale * (1.0 if self.B is None else self.B),
             ridge=self._rate.ridge,
             tolerance=1e-4 * max(self.scale, 1e-9),
-            **{name: value for name, value in given.items() if value is not None},
+            **{name: value for name, value in limits.items() if value is not None},
         )
 
     def describe(self) -> str:
@@ -176,43 +206,46 @@ class Mira(SearchAware, OnlineTuner):
         self._cost.begin_iteration(task.iteration)
         total, current, updates = Weights(), weights, 0
         losses = dict.fromkeys((example.sentence for example in examples), 0.0)
-        there, chosen = [], []  # of whole translations
+        translated, chosen = [], []  # complete translations only
         for groups in self._rounds(examples):
-            found = in_order(partial(self._find, current), groups, task.threads)
-            full = [(group, one) for group, one in zip(groups, found, strict=True) if len(one)]
-            pairs = [self._selection.choose(one) for _, one in full]
-            ids, problems = self._problems([one for _, one in full], pairs, task)
+            results = in_order(partial(self._find, current), groups, task.threads)
+            full = [(group, h) for group, h in zip(groups, results, strict=True) if len(h)]
+            pairs = [self._selection.choose(hypotheses) for _, hypotheses in full]
+            ids, problems = self._problems([hypotheses for _, hypotheses in full], pairs, task)
             step = self._moved(ids, self._change(ids, problems))
             total.add(step)
             if self.search_aware != "off":
                 current = current.copy() if current is weights else current
                 current.add(step)
-            for ((example, bin), one), pair, problem in zip(full, pairs, problems, strict=True):
+            for ((example, bin), hypotheses), pair, problem in zip(
+                full, pairs, problems, strict=True
+            ):
                 updates += problem.loss > 0
                 losses[example.sentence] += max(0.0, problem.loss)
                 if bin is None:
-                    there.append((example, one))
+                    translated.append((example, hypotheses))
                     chosen.append(pair)
-        for example, one in there:
-            self._cost.record(one.derivations[one.best].text, example.sentence)
+        for example, hypotheses in translated:
+            self._cost.record(hypotheses.derivations[hypotheses.best].text, example.sentence)
         return Update(
             total.vector(),
             updates,
             {
-                "loss": [losses[example.sentence] for example, _ in there],
+                "loss": [losses[example.sentence] for example, _ in translated],
                 "spread": [
-                    float(f.scores[t] - f.scores.min()) for (_, f), (t, _) in _zip(there, chosen)
+                    float(h.scores[t] - h.scores.min())
+                    for (_, h), (t, _) in _zip(translated, chosen)
                 ],
             },
             {
-                "best": [found.derivations[found.best].text for _, found in there],
-                "towards": [f.derivations[t].text for (_, f), (t, _) in _zip(there, chosen)],
-                "away": [f.derivations[a].text for (_, f), (_, a) in _zip(there, chosen)],
+                "best": [h.derivations[h.best].text for _, h in translated],
+                "towards": [h.derivations[t].text for (_, h), (t, _) in _zip(translated, chosen)],
+                "away": [h.derivations[a].text for (_, h), (_, a) in _zip(translated, chosen)],
             },
-            [example.sentence for example, _ in there],
+            [example.sentence for example, _ in translated],
             derivations=[
-                (example.sentence, one.derivations[number])
-                for (example, one), pair in zip(there, chosen, strict=True)
+                (example.sentence, hypotheses.derivations[number])
+                for (example, hypotheses), pair in zip(translated, chosen, strict=True)
                 for number in pair
             ]
             if self.names_later
@@ -222,16 +255,16 @@ class Mira(SearchAware, OnlineTuner):
     # -- inside --
 
     def _rounds(self, examples: Sequence[Example]) -> list[list[Group]]:
-        """What is learned from at once: groups of hypotheses, a sentence and its bin each."""
-        whole: list[Group] = [(example, None) for example in examples]
+        """Return the groups of each update in turn."""
+        complete: list[Group] = [(example, None) for example in examples]
         if self.search_aware == "off":
-            return [whole]
+            return [complete]
         parts: list[Group] = [
             (example, bin) for example in examples for bin in range(1, words_of(example.forest))
         ]
         if len(examples) > 1:
-            return [[*parts, *whole]]
-        return [[group] for group in [*parts, *whole]]  # Liu & Huang 2014, 4.2: |x| updates
+            return [[*parts, *complete]]
+        return [[group] for group in [*parts, *complete]]  # Liu & Huang 2014, 4.2: |x| updates
 
     def _find(self, weights: Weights, group: Group) -> Hypotheses:
         example, bin = group
@@ -242,12 +275,12 @@ class Mira(SearchAware, OnlineTuner):
         forest = example.forest
         names = forest.names or FeatureNames()
         bins = Bins(self.search_aware, self.future, names, self._untranslated)
-        found = bins.strings(forest, weights, example.spans, bin)
+        rows = bins.strings(forest, weights, example.spans, bin)
         share = bin / words_of(forest) if self.search_aware == "partial" else None
-        assert found.texts is not None
-        gains = self._cost.gains(found.texts, example.sentence, share)
-        features = Rows(found.features, found.ids, found.values)
-        return Hypotheses((), found.scores, gains, np.ones(len(gains), bool), features)
+        assert rows.texts is not None
+        gains = self._cost.gains(rows.texts, example.sentence, share)
+        features = Rows(rows.features, rows.ids, rows.values)
+        return Hypotheses((), rows.scores, gains, np.ones(len(gains), bool), features)
 
     @staticmethod
     def _moved(ids: NDArray[np.uint64], change: FloatArray) -> SparseVector:
@@ -269,7 +302,7 @@ class Mira(SearchAware, OnlineTuner):
         gradient = np.zeros(len(ids))
         for problem in problems:
             if self.towards == "hope" and self.away == "fear":
-                # Both are the best of the same hypotheses (errata, Alg. 4).
+                # Both are chosen from the same hypotheses, so the loss is not negative (Alg. 4).
                 size = 1.0 + float(np.abs(problem.scores).max() + np.abs(problem.gains).max())
                 assert problem.loss >= -1e-9 * size, f"loss {problem.loss} of hope and fear"
             if problem.loss > 0:
@@ -283,16 +316,16 @@ class Mira(SearchAware, OnlineTuner):
 
     def _problems(
         self,
-        found: Sequence[Hypotheses],
+        groups: Sequence[Hypotheses],
         chosen: Sequence[tuple[int, int]],
         task: Task,
     ) -> tuple[NDArray[np.uint64], list[MarginProblem]]:
-        """Local numbers for all features, and the sentences' problems with them."""
+        """Return the ids of all features, and the problem of each group over these features."""
         rows = [
-            list(range(len(one))) if self._step.lists else [*pair]
-            for one, pair in zip(found, chosen, strict=True)
+            list(range(len(hypotheses))) if self._step.lists else [*pair]
+            for hypotheses, pair in zip(groups, chosen, strict=True)
         ]
-        collected = [one.rows(which) for one, which in zip(found, rows, strict=True)]
+        collected = [hypotheses.rows(which) for hypotheses, which in zip(groups, rows, strict=True)]
         every = [ids for _, ids, _ in collected]
         ids, columns = np.unique(
             np.concatenate([np.zeros(0, np.uint64), *every]), return_inverse=True
@@ -300,31 +333,31 @@ class Mira(SearchAware, OnlineTuner):
         held = np.isin(ids, np.array(sorted(task.fixed), np.uint64))
         if task.learnable is not None:
             held |= ~np.isin(ids, task.learnable)
-        left = np.zeros(len(ids), bool)
+        copied = np.zeros(len(ids), bool)  # features that count untranslated words
         if "B" in self._step.uses:
-            left = np.isin(ids, np.array(sorted(self._untranslated), np.uint64))
+            copied = np.isin(ids, np.array(sorted(self._untranslated), np.uint64))
         problems, used = [], 0
-        for one, which, pair, (begin, _, values) in zip(
-            found, rows, chosen, collected, strict=True
+        for hypotheses, which, pair, (begin, _, values) in zip(
+            groups, rows, chosen, collected, strict=True
         ):
             own = columns[used : used + len(values)]
             used += len(values)
             kept = np.where(held[own], 0.0, values)
             towards, away = pair if self._step.lists else (0, 1)
             bounded = None
-            if left.any():
-                hypothesis = np.repeat(np.arange(len(which)), np.diff(begin))
-                as_they_are = np.bincount(hypothesis, values * left[own], len(which))
-                bounded = as_they_are == as_they_are[towards]
+            if copied.any():
+                row = np.repeat(np.arange(len(which)), np.diff(begin))
+                copied_words = np.bincount(row, values * copied[own], len(which))
+                bounded = copied_words == copied_words[towards]
             problems.append(
                 MarginProblem(
-                    one.scores[which],
-                    one.gains[which],
+                    hypotheses.scores[which],
+                    hypotheses.gains[which],
                     _matrix(begin, own, kept, len(ids)),
                     towards,
                     away,
-                    partial(self._selection.choose_away, one),
-                    partial(self._selection.best_lists, one),
+                    partial(self._selection.choose_away, hypotheses),
+                    partial(self._selection.best_lists, hypotheses),
                     bounded,
                 )
             )
@@ -334,17 +367,17 @@ class Mira(SearchAware, OnlineTuner):
 @register("tuner", "rm")
 @dataclass(kw_only=True)
 class Rm(Mira):
-    """Online learning of a relative margin: MIRA whose steps bound the spread of scores too."""
+    """Relative margin machine: MIRA whose steps also bound the spread of scores."""
 
     name: ClassVar[str] = "rm"
 
-    step: StepName = option("rm-pa", help="how far the weights move")
+    step: StepName = option("rm-pa", help="rule for the size of the step")
 
 
 def _matrix(
     begin: NDArray[np.int64], columns: NDArray[Any], values: NDArray[Any], width: int
 ) -> Any:
-    """Rows of features, in double precision."""
+    """Return a matrix of feature rows in double precision, sparse if it is large."""
     size = len(begin) - 1
     if size * width > DENSE:
         from scipy.sparse import csr_array

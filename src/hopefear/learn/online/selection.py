@@ -1,6 +1,6 @@
-"""Which two derivations an update is about: towards one, away from the other.  [eidelman2013]
+"""The pair of derivations of an update: towards one, away from the other.  [eidelman2013]
 
-One family (thesis, eq. 3.3): of the hypotheses of a sentence
+The family of eq. 3.3 (thesis): of the hypotheses of a sentence
 
     y+ = argmax  gamma+ s(y) - beta+ cost(y)          towards
     y- = argmax  gamma- s(y) + beta- cost(y)          away
@@ -11,14 +11,14 @@ One family (thesis, eq. 3.3): of the hypotheses of a sentence
 | max-bleu     | 0      | 1     | everywhere     | model-best   | 1      | 0     |
 | model-best   | 1      | 0     |
 
-Goes in: a forest, weights, a cost. Comes out: `Hypotheses` with their scores and gains, and the
-numbers of the two. Hypotheses are the k-best list, or what a search of the whole forest for hope,
-fear, oracle finds (`forest.find_candidates`) together with the list where a step or `local` needs
-it; `max-bleu` without forests has a list of its own, of 50,000. Both are chosen from the same
-hypotheses, so that the loss of hope and fear is never negative (errata, Alg. 4).
+Takes a forest, weights and a cost, and returns `Hypotheses` with their scores and gains, and the
+indices of the two. Hypotheses are the k-best list, or the results of a search of the whole forest
+for hope, fear and oracle (`forest.find_candidates`), together with the list if a step or `local`
+needs it; `max-bleu` without forests uses a list of 50,000. Both derivations are chosen from the
+same hypotheses, so that the loss of hope and fear is never negative (errata, Alg. 4).
 
 Differs: errata eq. 3.3: gamma and beta only select; the loss is the hinge (`steps/step.py`).
-Towards the model best (eq. 3.6) is added to Alg. 4.
+`towards` the model's best (eq. 3.6) is an addition to Alg. 4.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ AWAY: dict[str, tuple[float, float]] = {
 
 
 class Rows(NamedTuple):
-    """Feature vectors, one after the other."""
+    """Sparse feature vectors in one array; `begin` has where each row begins."""
 
     begin: NDArray[np.int64]
     ids: NDArray[np.uint64]
@@ -66,19 +66,19 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """Translations of a sentence, or of a part of it, that were looked at."""
+    """The translations of a sentence, or of a part of it, to choose from."""
 
-    derivations: Sequence[Derivation]  # none for parts of sentences: these have `features`
+    derivations: Sequence[Derivation]  # empty for parts of sentences, which have `features`
     scores: FloatArray  # of the model
     gains: FloatArray  # minus the cost
-    listed: NDArray[np.bool_]  # whether it is one of the k-best list
+    listed: NDArray[np.bool_]  # whether it is in the k-best list
     features: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def rows(self, which: Sequence[int]) -> Rows:
-        """The feature vectors of some of them."""
+        """Take indices of hypotheses and return their feature vectors."""
         if self.features is None:
             return Rows(*collect_rows([self.derivations[at] for at in which])[1:])
         begin, ids, values = self.features
@@ -90,13 +90,13 @@ class Hypotheses:
 
     @property
     def best(self) -> int:
-        """The number of the model's best."""
+        """The index of the model's best."""
         return int(np.argmax(self.scores))
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A pair of the family, and where to look."""
+    """The choice of a pair of the family, and of the hypotheses to search."""
 
     towards: Towards = "hope"
     away: Away = "fear"
@@ -104,31 +104,31 @@ class Selection:
     kbest: int = 500
     distinct: bool = True
     oracle_kbest: int = 50_000  # of max-bleu, without forests
-    beam: int = 20  # in forests: derivations looked at per node
+    beam: int = 20  # in forests: derivations considered per node
 
     def __post_init__(self) -> None:
         if self.towards == self.away == "model-best":
             raise OptionError(
-                "towards and away: both are the model best, so nothing is learned; take hope and "
-                "fear, or one of them"
+                "towards and away: both are the model's best, so the step is always 0; use hope "
+                "and fear, or one of them"
             )
 
     def find(
         self, forest: Forest, weights: Weights, cost: Cost, sentence: int, *, lists: bool = False
     ) -> Hypotheses:
-        """What there is to choose from; `lists`: the k-best list in any case."""
+        """Return the hypotheses of a forest; `lists`: always include the k-best list."""
         if self.space == "forest":
             return self._search(forest, weights, cost, sentence, lists)
         size = self.kbest
         if self.towards == "max-bleu":
             size = max(size, self.oracle_kbest)
-        found = kbest(forest, weights, size, distinct=self.distinct)
-        gains = cost.gains([derivation.text for derivation in found], sentence)
-        if len(found) > self.kbest:  # of the long list the oracle only
+        best = kbest(forest, weights, size, distinct=self.distinct)
+        gains = cost.gains([derivation.text for derivation in best], sentence)
+        if len(best) > self.kbest:  # keep the k best and the oracle of the long list
             oracle = int(np.argmax(gains))
             kept = [*range(self.kbest), *([oracle] if oracle >= self.kbest else [])]
-            found, gains = [found[at] for at in kept], gains[kept]
-        return Hypotheses(found, scores_of(found), gains, np.arange(len(found)) < self.kbest)
+            best, gains = [best[at] for at in kept], gains[kept]
+        return Hypotheses(best, scores_of(best), gains, np.arange(len(best)) < self.kbest)
 
     def _search(
         self, forest: Forest, weights: Weights, cost: Cost, sentence: int, lists: bool
@@ -136,50 +136,54 @@ class Selection:
         objective = cost.objective(sentence)
         kinds: dict[float, list[float]] = {}  # gamma -> signs of the gain
         for (gamma, beta), sign in ((TOWARDS[self.towards], 1.0), (AWAY[self.away], -1.0)):
-            # The list has what is local; every search finds the model best too.
+            # `local` is in the list; every search also finds the model's best.
             if beta and not (sign > 0 and self.towards == "local"):
                 kinds.setdefault(gamma, []).append(sign)
-        found: list[Derivation] = []
+        derivations: list[Derivation] = []
         gains: list[FloatArray] = []
         search = Search(beam=self.beam)
         for gamma, signs in kinds.items():
-            one = find_candidates(
+            candidates = find_candidates(
                 forest, weights, objective, signs=signs, model=gamma, scale=cost.factor,
                 search=search,
             )  # fmt: skip
-            found += one.derivations
-            gains.append(cost.factor * one.gains)
-        searched = len(found)
-        if lists or self.towards == "local" or not found:
-            more = kbest(forest, weights, self.kbest, distinct=self.distinct)
-            found += more
-            gains.append(cost.gains([derivation.text for derivation in more], sentence))
-        listed = np.arange(len(found)) >= searched
-        return Hypotheses(found, scores_of(found), np.concatenate([np.zeros(0), *gains]), listed)
+            derivations += candidates.derivations
+            gains.append(cost.factor * candidates.gains)
+        searched = len(derivations)
+        if lists or self.towards == "local" or not derivations:
+            best = kbest(forest, weights, self.kbest, distinct=self.distinct)
+            derivations += best
+            gains.append(cost.gains([derivation.text for derivation in best], sentence))
+        listed = np.arange(len(derivations)) >= searched
+        return Hypotheses(
+            derivations, scores_of(derivations), np.concatenate([np.zeros(0), *gains]), listed
+        )
 
-    def choose(self, found: Hypotheses) -> tuple[int, int]:
-        """The numbers of the two."""
+    def choose(self, hypotheses: Hypotheses) -> tuple[int, int]:
+        """Return the indices of y+ and y-."""
         gamma, beta = TOWARDS[self.towards]
-        everywhere = self.towards != "local"
-        places = np.arange(len(found)) if everywhere else np.flatnonzero(found.listed)
-        at = choose(found.scores[places], found.gains[places], sign=beta, model=gamma)
-        return int(places[at]), self.choose_away(found, found.scores)
+        listed_only = self.towards == "local"
+        places = np.flatnonzero(hypotheses.listed) if listed_only else np.arange(len(hypotheses))
+        at = choose(hypotheses.scores[places], hypotheses.gains[places], sign=beta, model=gamma)
+        return int(places[at]), self.choose_away(hypotheses, hypotheses.scores)
 
-    def choose_away(self, found: Hypotheses, scores: FloatArray) -> int:
-        """y- by these scores."""
+    def choose_away(self, hypotheses: Hypotheses, scores: FloatArray) -> int:
+        """Return the index of y- under the given scores."""
         gamma, beta = AWAY[self.away]
-        return choose(scores, found.gains, sign=-beta, model=gamma)
+        return choose(scores, hypotheses.gains, sign=-beta, model=gamma)
 
-    def best_lists(self, found: Hypotheses, size: int) -> list[NDArray[np.int64]]:
-        """The best few by the model, by gamma+ and beta+, by gamma- and beta-."""
+    def best_lists(self, hypotheses: Hypotheses, size: int) -> list[NDArray[np.int64]]:
+        """Return the best `size` indices by the model, by the objectives of y+, and of y-."""
         plus, minus = TOWARDS[self.towards], AWAY[self.away]
+        scores, gains = hypotheses.scores, hypotheses.gains
         values = (
-            found.scores,
-            plus[0] * found.scores + plus[1] * found.gains,
-            minus[0] * found.scores - minus[1] * found.gains,
+            scores,
+            plus[0] * scores + plus[1] * gains,
+            minus[0] * scores - minus[1] * gains,
         )
         return [np.argsort(-value, kind="stable")[:size] for value in values]
 
 
 def scores_of(derivations: Sequence[Derivation]) -> FloatArray:
+    """Return the model scores of derivations."""
     return np.array([derivation.score for derivation in derivations], dtype=np.float64)

@@ -1,23 +1,25 @@
-"""The violation-fixing perceptron: learns where beam search goes wrong.  [yu2013, huang2012]
+"""The violation-fixing perceptron, which learns from search errors.  [yu2013, huang2012]
 
-Goes in: for each example the forest of a beam search and the gold forest of its reference (forced
-decoding). Comes out: features of a good derivation minus features of a bad one, both of the same
-bin, which `search_errors.py` chooses by `update`; or, with update=local, of the translation in the
-last bin that is most like the reference minus those of the best bad one (eq. 9-10) [liang2006].
+Takes the forest of a beam search and the gold forest of the reference (forced decoding) of each
+example, and returns a step: the features of a good derivation minus those of a bad one in the same
+bin, which `search_errors.py` chooses by `update`. With update=local it is the features of the
+translation in the last bin that is most similar to the reference, minus those of the best bad
+derivation (eq. 9-10) [liang2006].
 
-max-violation updates only where there is a violation. early, standard and local do as the paper
-has them; their updates without a violation are made, and counted like those that max-violation
-leaves out (figure 9).
+max-violation updates only if there is a violation. early, standard and local also make updates
+without violation, as in the paper; these are counted as invalid, like those that max-violation
+skips (figure 9).
 
-The step of a minibatch is the mean over its examples, those without an update counted, times
-`eta`: minibatches of all sizes move the weights equally far [zhao2013]. A perceptron that starts at
-0 cares for no factor; one that starts elsewhere forgets its start the faster the larger `eta` is.
-Scores of good and bad ones differ by tens, dense weights are below 1: with `eta` = 1 the first
-minibatch makes weights some fifty times as large, which stay in the average for many iterations.
+The step of a minibatch is the mean over all its examples, including those without an update, times
+`eta`, so that its length does not depend on the size of the minibatch [zhao2013]. The factor has no
+effect on a perceptron that starts at 0; otherwise the initial weights are forgotten faster the
+larger `eta` is. Scores of good and bad derivations differ by tens, and dense weights are below 1:
+with `eta` = 1 the first minibatch makes the weights about fifty times as large, and these remain in
+the average for many iterations.
 
 `maxforce` is the preset update=max-violation.
 
-Differs: errata yu2013 9-10: no local update if the best of the last bin is y itself. The paper's
+Differs: errata yu2013 9-10: no local update if the best derivation of the last bin is y itself.
 BLEU+1 is maximised over the k best strings of the last bin (`--kbest`).
 """
 
@@ -42,50 +44,53 @@ from hopefear.learn.tuner import Example, OnlineTuner, Share, Task, Update
 from hopefear.metrics import create
 
 UpdateName = Literal["early", "max-violation", "standard", "local"]
-#: The log counts updates by where in the sentence they are.
+#: The log counts updates by tenths of the sentence.
 TENTHS = 10
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What one example teaches."""
+class ExampleUpdate:
+    """The update of one example."""
 
-    chosen: Chosen | None = None  # None: search was right
+    chosen: Chosen | None = None  # None: no search error
     step: SparseVector | None = None  # None: no update
     length: int = 0  # source words
-    pair: tuple[Derivation, Derivation] | None = None  # that the step is the difference of
+    pair: tuple[Derivation, Derivation] | None = (
+        None  # the step is the difference of their features
+    )
 
 
 @register("tuner", "violation")
 @dataclass(kw_only=True)
 class Violation(OnlineTuner):
-    """Violation-fixing perceptron on reachable sentence pairs: learns from search errors."""
+    """Violation-fixing perceptron, which learns from search errors on reachable sentence pairs."""
 
     name: ClassVar[str] = "violation"
-    kbest: ClassVar[int] = 100  # of local
+    kbest: ClassVar[int] = 100  # for update=local
     wants_gold: ClassVar[bool] = True
 
-    update_: UpdateName = option("max-violation", help="which bin of search an update is about")
+    update_: UpdateName = option("max-violation", help="rule for the bin of an update")
     eta: float = option(0.01, min=0, help="factor of all steps")
     rate: Literal["fixed", "adagrad"] = option(
-        "fixed", help="rates of features: all equal, or by what each has been moved so far"
+        "fixed", help="learning rates: equal for all features, or adapted to each feature"
     )
     sparse_rate: float | None = option(
         None,
         min=0,
-        help="of AdaGrad: rate of all features but the dense ones; if not given, AdaGrad's, too",
+        help="constant learning rate of sparse features with rate adagrad; if not given, AdaGrad's",
     )
     phrase_limit: int | None = option(
         None,
         min=1,
-        help="of early: bins without a good one before it gives up; if not given, as many as the "
-        "longest good phrase has words",
+        help="consecutive bins without a good derivation that trigger an early update; if not "
+        "given, the number of source words of the longest good phrase",
     )
     future: bool = option(
-        False, help="derivations of a bin have the best translations of what they leave open, too"
+        False,
+        help="include the best translations of uncovered words in the derivations of a bin",
     )
     minibatch: int = option(
-        24, min=1, help="sentences of an update, all decoded with the same weights"
+        24, min=1, help="sentences per update, all decoded with the same weights"
     )
 
     _kbest: int = field(default=100, init=False, repr=False, compare=False)
@@ -93,13 +98,13 @@ class Violation(OnlineTuner):
 
     def __post_init__(self) -> None:
         if self.phrase_limit is not None and self.update_ != "early":
-            raise OptionError("phrase_limit: belongs to update early; leave it out or choose that")
+            raise OptionError("phrase_limit: applies to update early only; omit it or choose that")
         if self.sparse_rate is not None and self.rate != "adagrad":
-            raise OptionError("sparse_rate: belongs to rate adagrad; leave it out or choose that")
+            raise OptionError("sparse_rate: applies to rate adagrad only; omit it or choose that")
         if self.future and self.update_ in ("standard", "local"):
             raise OptionError(
-                f"future: update {self.update_} is about the end of a sentence, where nothing is "
-                "open; leave it out or choose max-violation or early"
+                f"future: update {self.update_} uses the last bin, in which all words are covered; "
+                "omit it or choose max-violation or early"
             )
 
     @property
@@ -130,27 +135,33 @@ class Violation(OnlineTuner):
         self._rate.restore(state)
 
     def update(self, weights: Weights, examples: Sequence[Example], task: Task) -> Update:
-        there = [e for e in examples if e.gold is not None and e.gold.nodes and e.forest.nodes]
-        lessons = list(in_order(lambda one: self._learn(one, weights), there, task.threads))
-        steps = [one.step for one in lessons if one.step is not None]
-        chosen = [(one, one.chosen) for one in lessons if one.chosen is not None]
+        usable = [e for e in examples if e.gold is not None and e.gold.nodes and e.forest.nodes]
+        updates = list(
+            in_order(lambda example: self._learn(example, weights), usable, task.threads)
+        )
+        steps = [update.step for update in updates if update.step is not None]
+        chosen = [(update, update.chosen) for update in updates if update.chosen is not None]
         mean = weighted_sum(steps, [1.0 / len(examples)] * len(steps)) if steps else SparseVector()
-        places = [(TENTHS * at.bin - 1) // one.length for one, at in chosen if one.step is not None]
-        violations = [0.0 if one.chosen is None else -one.chosen.margin for one in lessons]
+        tenths = [
+            (TENTHS * choice.bin - 1) // update.length
+            for update, choice in chosen
+            if update.step is not None
+        ]
+        violations = [0.0 if u.chosen is None else -u.chosen.margin for u in updates]
         return Update(
             self._step(_without(mean, task.fixed)),
             len(steps),
             {"violation": violations, "loss": [max(0.0, value) for value in violations]},
-            sentences=[example.sentence for example in there],
+            sentences=[example.sentence for example in usable],
             derivations=[
                 (example.sentence, derivation)
-                for example, one in zip(there, lessons, strict=True)
-                for derivation in one.pair or ()
+                for example, update in zip(usable, updates, strict=True)
+                for derivation in update.pair or ()
             ],
             counts={
                 "mistakes": len(chosen),
-                "invalid": sum(not at.valid for _, at in chosen),
-                "updates_by_tenth": np.bincount(np.array(places, np.int64), minlength=TENTHS),
+                "invalid": sum(not choice.valid for _, choice in chosen),
+                "updates_by_tenth": np.bincount(np.array(tenths, np.int64), minlength=TENTHS),
             },
         )
 
@@ -158,9 +169,9 @@ class Violation(OnlineTuner):
         ids, values = mean.ids, mean.values.astype(np.float64)
         return SparseVector(ids, (self._rate.metric(ids, values) * values).astype(np.float32))
 
-    def _learn(self, example: Example, weights: Weights) -> Lesson:
+    def _learn(self, example: Example, weights: Weights) -> ExampleUpdate:
         assert example.gold is not None
-        found = Violations(
+        violations = Violations(
             example.forest,
             example.gold,
             weights,
@@ -168,32 +179,36 @@ class Violation(OnlineTuner):
             spans=example.spans,
         )
         if self.update_ == "local":
-            return self._local(example, found, weights)
+            return self._local(example, violations, weights)
         if self.update_ == "early":
-            chosen = early(found, self.phrase_limit)
+            chosen = early(violations, self.phrase_limit)
         else:
-            chosen = {"max-violation": max_violation, "standard": standard}[self.update_](found)
+            chosen = {"max-violation": max_violation, "standard": standard}[self.update_](
+                violations
+            )
         if chosen is None or (self.update_ == "max-violation" and not chosen.valid):
-            return Lesson(chosen, None, found.length)
-        step, pair = found.difference(chosen.bin), found.pair(chosen.bin)
-        return Lesson(chosen, step, found.length, pair)
+            return ExampleUpdate(chosen, None, violations.length)
+        step, pair = violations.difference(chosen.bin), violations.pair(chosen.bin)
+        return ExampleUpdate(chosen, step, violations.length, pair)
 
-    def _local(self, example: Example, found: Violations, weights: Weights) -> Lesson:
-        """Eq. 9-10. Of equally similar strings the one that the model likes best."""
-        if standard(found) is None:
-            return Lesson(None, None, found.length)
-        bad = found.pair(found.length)[1]
-        listed = kbest(example.forest, weights, self._kbest, distinct=True, roots=found.last_nodes)
+    def _local(self, example: Example, violations: Violations, weights: Weights) -> ExampleUpdate:
+        """Return the local update (eq. 9-10); of equally similar strings the model's best."""
+        if standard(violations) is None:
+            return ExampleUpdate(None, None, violations.length)
+        bad = violations.pair(violations.length)[1]
+        listed = kbest(
+            example.forest, weights, self._kbest, distinct=True, roots=violations.last_nodes
+        )
         metric = create("bleu+1")
         rows = metric.prepare([example.references]).statistics(
             [derivation.words for derivation in listed], np.zeros(len(listed), np.int32)
         )
         similar = listed[int(np.argmax(metric.sentence_scores(rows)))]
         step = similar.features.plus(bad.features, -1.0)
-        if not len(step):  # the best is the most similar one
-            return Lesson(None, None, found.length)
-        chosen = Chosen(found.length, similar.score - bad.score)
-        return Lesson(chosen, step, found.length, (similar, bad))
+        if not len(step):  # the best translation is the most similar one
+            return ExampleUpdate(None, None, violations.length)
+        chosen = Chosen(violations.length, similar.score - bad.score)
+        return ExampleUpdate(chosen, step, violations.length, (similar, bad))
 
 
 @register("tuner", "maxforce")
@@ -203,11 +218,11 @@ class MaxForce(Violation):
 
     name: ClassVar[str] = "maxforce"
 
-    update_: UpdateName = option("max-violation", help="which bin of search an update is about")
+    update_: UpdateName = option("max-violation", help="rule for the bin of an update")
 
 
 def _without(vector: SparseVector, fixed: frozenset[int]) -> SparseVector:
-    """The vector without these features."""
+    """Return the vector without the fixed features."""
     if not fixed or not len(vector):
         return vector
     kept = ~np.isin(vector.ids, np.array(sorted(fixed), np.uint64))

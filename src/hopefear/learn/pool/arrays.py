@@ -1,4 +1,4 @@
-"""Arrays of a checkpoint: an .npz file in, its arrays out, or one line on what is wrong with it."""
+"""Reading the arrays of checkpoint files (.npz), with errors for damaged files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hopefear.base.files import PathLike
 
 
 def damaged(path: PathLike, what: str, why: object) -> InputError:
-    """A file of the checkpoint is not what it should be."""
+    """Return an error for a checkpoint file that is not `what` it should be."""
     reason = in_line(why) or type(why).__name__
     return InputError(f"{path}: not {what} ({reason}); tune again in a new directory")
 
 
 def load_arrays(path: PathLike, what: str) -> dict[str, NDArray[Any]]:
-    """All arrays of a file, by their names; `what` it should be, for messages."""
+    """Return all arrays of a file by name; `what` describes the file in errors."""
     try:
-        # Opened here: numpy leaves a file open that is none of its own.
+        # Opened here because numpy does not close a file that is not an .npz.
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as saved:
             return {name: saved[name] for name in saved.files}
     except OSError:

@@ -1,16 +1,15 @@
-"""Candidates that grow: k-best lists of iteration after iteration, merged without repetitions.
+"""A builder of candidates: merges the k-best lists of all iterations without duplicates.
 
-Goes in: derivations of sentences (of a decoder's forests, of n-best lists), or rows that were
-counted elsewhere. Comes out: `Candidates`. A derivation with the same string and the same features
-as an earlier one of its group is left out; the others keep the order in which they came, so that
-the result depends on nothing but what was added.
+Takes derivations of sentences (from forests or n-best lists), or rows with statistics, and returns
+`Candidates`. A derivation with the same string and features as an earlier one of its group is left
+out; the others keep their order, so that the result depends only on what was added.
 
     builder = CandidateBuilder(metric, references, names=decoder_names)
-    builder.add(sentence, kbest(forest, weights, 100))     # returns how many were new
+    builder.add(sentence, kbest(forest, weights, 100))     # returns the number of new ones
     candidates = builder.candidates()
 
-With a `directory` all large arrays are files there, mapped into memory; what is held is a hash per
-candidate (16 to 32 bytes), the offsets of rows, and pieces.
+With a `directory` all large arrays are files in it, mapped into memory; only a hash per candidate
+(16 to 32 bytes), the offsets of rows, and pieces of the arrays are kept in memory.
 """
 
 from __future__ import annotations
@@ -32,20 +31,19 @@ from hopefear.metrics.metric import Metric, References
 
 S = TypeVar("S", bound=np.generic)
 
-#: Up to so many features all are columns.
+#: Up to this number of features all of them are dense columns.
 DENSE_LIMIT = 64
-_PIECE = 1 << 16  # rows that are put in order at once
+_PIECE = 1 << 16  # rows that are reordered at once
 
 
 class CandidateBuilder:
-    """Collects candidates; see the module's docstring.
+    """Collects candidates (see the module's docstring).
 
-    Features that a share of at least `dense_share` of the rows has become columns, the others are
-    sparse; so do all if there are no more than `dense_limit`, and in any case those of `dense`.
+    Features become dense columns if they occur in at least a share `dense_share` of the rows, if
+    there are at most `dense_limit` features, or if they are in `dense`; the others are sparse.
 
-    With `collapse`, all others are collapsed into one feature, `SPARSE_SCORE`: their score under
-    these weights. For tuners that move dense features only, whose pool would be many times as
-    large.
+    With `collapse`, all features but `dense` are collapsed into one, `SPARSE_SCORE`: their score
+    under these weights. This makes the pool of a tuner of dense features many times smaller.
     """
 
     def __init__(
@@ -70,8 +68,8 @@ class CandidateBuilder:
         self._score_id = self.names.intern(SPARSE_SCORE) if collapse is not None else 0
         self._directory = None if directory is None else Path(directory)
         self._seen = KeySet()
-        self._groups: dict[tuple[int, int], None] = {}  # sentence and bin, empty ones too
-        self._features: dict[int, int] = {}  # id -> its number, in order of appearance
+        self._groups: dict[tuple[int, int], None] = {}  # sentence and bin, also of empty groups
+        self._features: dict[int, int] = {}  # id -> number, in order of appearance
         self._count = 0
         columns = len(metric.columns)
         self._keys = self._column("keys", np.uint64)
@@ -92,7 +90,7 @@ class CandidateBuilder:
         return list(self._features)
 
     def add(self, sentence: int, derivations: Sequence[Derivation], *, bin: int = 0) -> int:
-        """Add a sentence's k-best list; returns how many of them were new."""
+        """Add a sentence's k-best list and return the number of new candidates."""
         if self.prepared is None:
             raise ValueError("no references were given: use add_rows")
         keys, begin, ids, values = collect_rows(derivations)
@@ -106,7 +104,7 @@ class CandidateBuilder:
         return len(new)
 
     def add_list(self, sentence: int, forest: Forest, *, bin: int = 0) -> int:
-        """Add an n-best list that is a forest of one node; its entries are its edges."""
+        """Add an n-best list: a forest of one node whose edges are the entries."""
         return self.add(sentence, entries(forest), bin=bin)
 
     def add_rows(
@@ -117,7 +115,7 @@ class CandidateBuilder:
         *,
         bin: int = 0,
     ) -> int:
-        """Add derivations, complete or partial, whose statistics the caller counted."""
+        """Add derivations, complete or partial, with their statistics."""
         rows = np.asarray(statistics)
         if rows.shape != (len(derivations), len(self.metric.columns)):
             raise ValueError(f"statistics of shape {rows.shape} for {len(derivations)} derivations")
@@ -136,18 +134,18 @@ class CandidateBuilder:
         *,
         groups: Iterable[int],
     ) -> int:
-        """Add rows of several bins, as `collect_rows` has them; `groups`: the bins there are."""
+        """Add rows of several bins, in the form of `collect_rows`; `groups` has all bins."""
         kinds = np.asarray(bins, dtype=np.int32)
         new = self._new(sentence, kinds, keys, groups)
         self._append(sentence, kinds, new, keys, begin, ids, values, statistics[new])
         return len(new)
 
     def candidates(self) -> Candidates:
-        """All that was added so far; what is added later does not change it."""
+        """Return everything added so far; later additions do not change the result."""
         sentences, bins = self._sentences.array(), self._bins.array()
         order, begin, which = grouped(sentences, bins)
         has_bins = any(bin for _, bin in self._groups)
-        # Lists that were empty are groups too.
+        # Empty lists are groups too.
         pairs = np.array(sorted(self._groups), dtype=np.int32).reshape(-1, 2)
         if len(pairs) != len(which):
             filled = dict(
@@ -172,9 +170,9 @@ class CandidateBuilder:
     # -- checkpoints --
 
     def save(self, path: PathLike) -> None:
-        """Write everything into one file, for `restore`.
+        """Write a file for `restore`.
 
-        Of what is in files already only how long they are now: they grow at their ends.
+        For arrays that are files themselves it has only their length, since they grow at the end.
         """
         arrays: dict[str, Any] = {column.name: column.saved() for column in self._columns()}
         arrays["features"] = np.array(list(self._features), dtype=np.uint64)
@@ -183,7 +181,7 @@ class CandidateBuilder:
             np.savez(file, **arrays)
 
     def restore(self, path: PathLike) -> None:
-        """Take up what was saved, in place of what is here. Names come from the caller's."""
+        """Replace the contents by those of a saved file, except for the names of features."""
         arrays = load_arrays(path, "a file of candidates")
         try:
             for column in self._columns():
@@ -222,7 +220,7 @@ class CandidateBuilder:
         keys: NDArray[np.uint64],
         groups: Iterable[int],
     ) -> NDArray[np.int64]:
-        """The places of the keys that their groups do not have yet, each once."""
+        """Return the indices of the keys that are new to their groups, without duplicates."""
         self._groups.update(((sentence, bin), None) for bin in groups)
         return np.flatnonzero(self._seen.add(keys, np.full(len(keys), sentence, np.int32), bins))
 
@@ -269,7 +267,7 @@ class CandidateBuilder:
         ids: NDArray[np.uint64],
         values: NDArray[np.float32],
     ) -> tuple[NDArray[Any], NDArray[np.uint64], NDArray[np.float32]]:
-        """Rows with their dense features and one that is the score of all others."""
+        """Return rows with their dense features and the score of all others as one feature."""
         count = len(sizes)
         rows = np.repeat(np.arange(count), sizes)
         kept = np.isin(ids, np.array(list(self._dense), np.uint64))
@@ -282,7 +280,7 @@ class CandidateBuilder:
         return np.bincount(rows, minlength=count), features[order], both[order]
 
     def _in_order(self, order: NDArray[np.int64]) -> tuple[FeatureTable, Any]:
-        """The rows in the order of groups, features split into columns and the rest."""
+        """Return features and statistics of the rows in the given order."""
         sizes, numbers, values = self._sizes.array(), self._numbers.array(), self._values.array()
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])[:-1]
         ids = np.array(list(self._features), dtype=np.uint64)
@@ -305,22 +303,22 @@ class CandidateBuilder:
         filled = 0
         for first in range(0, len(order), _PIECE):
             rows = order[first : first + _PIECE]
-            found = gathered(starts[rows], sizes[rows])
-            which, number, value = (
+            positions = gathered(starts[rows], sizes[rows])
+            row, number, value = (
                 np.repeat(np.arange(len(rows)), sizes[rows]),
-                numbers[found],
-                values[found],
+                numbers[positions],
+                values[positions],
             )
-            here = is_dense[number]
+            in_columns = is_dense[number]
             block = np.zeros((len(rows), columns), np.float32)
-            block[which[here], place[number[here]]] = value[here]
+            block[row[in_columns], place[number[in_columns]]] = value[in_columns]
             dense[first : first + len(rows)] = block
             statistics[first : first + len(rows)] = table[rows]
-            end = filled + int((~here).sum())
-            sparse_columns[filled:end] = place[number[~here]]
-            sparse_values[filled:end] = value[~here]
+            end = filled + int((~in_columns).sum())
+            sparse_columns[filled:end] = place[number[~in_columns]]
+            sparse_values[filled:end] = value[~in_columns]
             sparse_begin[first + 1 : first + len(rows) + 1] = np.bincount(
-                which[~here], minlength=len(rows)
+                row[~in_columns], minlength=len(rows)
             )
             filled = end
         sparse = None
@@ -333,11 +331,11 @@ class CandidateBuilder:
         return FeatureTable(ordered, dense, sparse), statistics
 
     def _make(self, name: str, shape: tuple[int, ...], kind: Any) -> Any:
-        """A new array, in a file if there is a directory (numpy cannot map an empty one)."""
+        """Return a new array, in a file if there is a directory and the array is not empty."""
         if self._directory is None or 0 in shape:
             return np.zeros(shape, kind)
         path = self._directory / f"candidates.{name}"
-        path.unlink(missing_ok=True)  # who has the old one mapped keeps it
+        path.unlink(missing_ok=True)  # existing mappings of the old file stay valid
         return np.memmap(path, dtype=kind, mode="w+", shape=shape)
 
 
@@ -347,33 +345,35 @@ class _Column(Generic[S]):
     def __init__(self, name: str, kind: np.dtype[S], width: int, path: Path | None) -> None:
         self.name, self._kind, self._width, self._path = name, kind, width, path
         self._pieces: list[NDArray[S]] = []
-        self._size = 0  # bytes of the file that count
+        self._size = 0  # valid bytes of the file
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
 
     def append(self, values: NDArray[S]) -> None:
+        """Add rows at the end."""
         if self._path is None:
             self._pieces.append(np.ascontiguousarray(values))
             return
         data = np.ascontiguousarray(values, dtype=self._kind).tobytes()
         with self._path.open("ab") as file:
-            file.truncate(self._size)  # what a run that was killed left
+            file.truncate(self._size)  # a killed run may have written more
             file.write(data)
         self._size += len(data)
 
     def array(self) -> NDArray[S]:
+        """Return all rows."""
         shape = (-1, self._width) if self._width else (-1,)
         if self._path is not None and self._size:
             count = self._size // self._kind.itemsize
             return np.memmap(self._path, self._kind, "r", shape=(count,)).reshape(shape)
         empty = np.zeros((0, *shape[1:]), self._kind)
-        whole: NDArray[S] = np.concatenate([empty, *self._pieces]).astype(self._kind, copy=False)
+        rows: NDArray[S] = np.concatenate([empty, *self._pieces]).astype(self._kind, copy=False)
         if self._path is None:
-            self._pieces = [whole]
-        return whole
+            self._pieces = [rows]
+        return rows
 
     def saved(self) -> NDArray[Any]:
-        """What `restore` needs."""
+        """Return the rows, or the length of the file, for `restore`."""
         return self.array() if self._path is None else np.array(self._size, np.int64)
 
     def restore(self, saved: NDArray[Any]) -> None:
@@ -381,7 +381,7 @@ class _Column(Generic[S]):
             if saved.ndim == 0:
                 raise ValueError("its candidates are in files of another directory")
             self._pieces = [saved.astype(self._kind, copy=False)]
-        elif saved.ndim:  # they were in memory then
+        elif saved.ndim:  # saved from memory
             self._size = 0
             self.append(saved.astype(self._kind, copy=False))
         else:
@@ -391,18 +391,18 @@ class _Column(Generic[S]):
 
 
 def gathered(begin: NDArray[np.int64], sizes: NDArray[Any]) -> NDArray[np.int64]:
-    """The places begin[i] .. begin[i] + sizes[i], one range after the other."""
+    """Return the concatenated ranges begin[i] .. begin[i] + sizes[i]."""
     ends = np.cumsum(sizes, dtype=np.int64)
     return np.repeat(begin - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
 
 
 def entry(forest: Forest, number: int) -> Derivation:
-    """An entry of an n-best list that is a forest of one node."""
+    """Return an entry of an n-best list that is a forest of one node."""
     return Derivation(forest, np.array([number], np.uint32), 0.0)
 
 
 def entries(forest: Forest) -> list[Derivation]:
-    """The entries of an n-best list that is a forest of one node, in the order of the file."""
+    """Return the entries of an n-best list that is a forest of one node, in file order."""
     if forest.nodes > 1:
-        raise ValueError(f"a forest of {forest.nodes} nodes is no n-best list")
+        raise ValueError(f"a forest of {forest.nodes} nodes is not an n-best list")
     return [entry(forest, number) for number in range(forest.edges)]

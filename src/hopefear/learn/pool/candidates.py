@@ -1,16 +1,16 @@
-"""Candidate translations in groups, as flat arrays: what batch tuners learn from.
+"""Candidate translations in groups, as flat arrays: the data of batch tuners.
 
-A group is the candidates of one sentence (search-aware tuning: of one sentence and bin, so several
-groups may have one sentence). Rows of a group are contiguous and in the order in which they came;
-ties of scores go to the first row. A group may be empty.
+A group has the candidates of one sentence, or of a sentence and bin in search-aware tuning, where
+several groups may belong to one sentence. Rows of a group are contiguous and in the order in which
+they were added; ties of scores go to the first row. A group may be empty.
 
     w = candidates.vector(weights)              # in the order of candidates.features.ids
     rows = candidates.best(candidates.scores(w))
     metric.score(candidates.total(rows))        # = candidates.corpus_score(metric, w)
-    candidates.weights(w, weights)              # weights again, what is not in here kept
+    candidates.weights(w, weights)              # Weights; features not among these are kept
 
-`candidate_builder.CandidateBuilder` makes them from derivations, iteration after iteration;
-`from_arrays` from what another program computed. Arrays may be memory-mapped: read them in pieces.
+`candidate_builder.CandidateBuilder` makes them from the derivations of all iterations, and
+`from_arrays` from arrays of another program. Arrays may be memory-mapped: read them in pieces.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _NO_VALUES = np.zeros(0, np.float32)
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Feature vectors of many rows: columns for the features that most rows have, the rest sparse.
+    """Feature vectors of rows: dense columns for frequent features, and a sparse matrix.
 
-    A row's vector is dense[row] for the features ids[:D] and sparse[row] (CSR, or None if there is
-    nothing) for ids[D:].
+    A row's vector is dense[row] for the features ids[:D] and sparse[row] (CSR, or None without
+    sparse features) for ids[D:].
     """
 
     ids: NDArray[np.uint64]  # (F,)
@@ -53,13 +53,13 @@ class FeatureTable:
 
     @property
     def columns(self) -> int:
-        """D: how many features are dense."""
+        """The number D of dense features."""
         return int(self.dense.shape[1])
 
     def arrays(
         self,
     ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-        """What the engine takes: dense, and the begin, columns and values of the sparse part."""
+        """Return the arrays for the engine: dense, and row starts, columns and values of sparse."""
         if self.sparse is None:
             return self.dense, _NO_BEGIN, _NO_COLUMNS, _NO_VALUES
         return (
@@ -70,22 +70,22 @@ class FeatureTable:
         )
 
     def dot(self, weights: FloatArray, threads: int = 1) -> FloatArray:
-        """w.f of every row, in double; rows with equal features have equal scores."""
+        """Return w.f of every row in double precision; equal rows have equal scores."""
         if len(weights) != len(self.ids):
             raise ValueError(f"{len(weights)} weights for {len(self.ids)} features")
         vector = np.ascontiguousarray(weights, dtype=np.float64)
         return row_scores(*self.arrays(), vector, threads)
 
     def row(self, row: int) -> FloatArray:
-        """One row's vector, all features."""
-        found = np.zeros(len(self.ids))
-        found[: self.columns] = self.dense[row]
+        """Return the vector of a row over all features."""
+        vector = np.zeros(len(self.ids))
+        vector[: self.columns] = self.dense[row]
         if self.sparse is not None:
             begin, end = self.sparse.indptr[row], self.sparse.indptr[row + 1]
             np.add.at(
-                found, self.columns + self.sparse.indices[begin:end], self.sparse.data[begin:end]
+                vector, self.columns + self.sparse.indices[begin:end], self.sparse.data[begin:end]
             )
-        return found
+        return vector
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Candidates:
     begin: NDArray[np.int64]  # (groups + 1,): rows of group g are begin[g] .. begin[g + 1]
     sentences: NDArray[np.int32]  # (groups,): the number of the sentence, ascending
     features: FeatureTable
-    # (rows, columns of the metric), from 0; int16 where the sum of two rows fits, else int32. Sums
-    # of more than that are taken in 64 bits: `total`.
+    # (rows, columns of the metric), not negative; int16 if the sum of two rows fits, else int32.
+    # `total` sums in 64 bits.
     statistics: StatisticsArray
     names: FeatureNames
     # (groups,): the bin of search-aware tuning; None: one group for each sentence.
@@ -108,7 +108,7 @@ class Candidates:
 
     @property
     def complete(self) -> NDArray[np.bool_]:
-        """Which groups hold whole translations: all, or the last bin of each sentence."""
+        """Mask of the groups of complete translations: all, or the last bin of each sentence."""
         if self.bins is None:
             return np.ones(self.groups, dtype=bool)
         return np.append(self.sentences[1:] != self.sentences[:-1], [True] * (self.groups > 0))
@@ -118,7 +118,7 @@ class Candidates:
         return self.features.rows
 
     def vector(self, weights: Weights) -> FloatArray:
-        """The weights of these candidates' features, in the order of `features.ids`."""
+        """Return the weights of these candidates' features, in the order of `features.ids`."""
         vector = gather_weights(weights.table, self.features.ids)
         if not np.isfinite(vector).all():
             wrong = int(np.flatnonzero(~np.isfinite(vector))[0])
@@ -130,9 +130,9 @@ class Candidates:
         return vector
 
     def weights(self, vector: FloatArray, old: Weights) -> Weights:
-        """A copy of `old` with the weights of these candidates' features set to `vector`.
+        """Return a copy of `old` with the weights of these candidates' features set to `vector`.
 
-        Of sparse ones that are 0 there is no entry, unless `old` has one: they may be millions.
+        Sparse features with weight 0 get no entry unless `old` has one: there may be millions.
         """
         new = old.copy()
         chosen = (vector != 0) | (self.vector(old) != 0)
@@ -147,14 +147,15 @@ class Candidates:
         return new
 
     def scores(self, vector: FloatArray, threads: int = 1) -> FloatArray:
+        """Return the model score of every row."""
         return self.features.dot(vector, threads)
 
     def best(self, scores: FloatArray) -> NDArray[np.int64]:
-        """Per group the row with the largest score, the first of equal ones; -1 if it is empty."""
+        """Return the first row with the largest score of each group; -1 for an empty group."""
         return best_rows(np.ascontiguousarray(scores, dtype=np.float64), self.begin)
 
     def spread(self, values: NDArray[Any]) -> float:
-        """The standard deviation of rows' values around the means of their groups."""
+        """Return the standard deviation of rows' values around the means of their groups."""
         begin = self.begin[:-1][np.diff(self.begin) > 0]
         if len(begin) == 0:
             return 0.0
@@ -163,23 +164,23 @@ class Candidates:
         return float(np.sqrt(np.mean((values - np.repeat(means, sizes)) ** 2)))
 
     def corpus_score(self, metric: Metric, vector: FloatArray, threads: int = 1) -> float:
-        """The gain of the best rows under these weights."""
+        """Return the metric's score of the best rows under these weights."""
         return float(metric.score(self.total(self.best(self.scores(vector, threads)))))
 
     def total(self, rows: ArrayLike) -> NDArray[np.int64]:
-        """The summed statistics of rows, what `metric.score` takes; -1 (an empty group) is none."""
+        """Return the summed statistics of rows for `metric.score`; rows of -1 are skipped."""
         chosen = np.asarray(rows, dtype=np.int64)
         summed: NDArray[np.int64] = self.statistics[chosen[chosen >= 0]].sum(axis=0, dtype=np.int64)
         return summed
 
     def fixed(self, ids: frozenset[int]) -> NDArray[np.bool_]:
-        """Which of the features must keep their weights (`Task.fixed`)."""
+        """Take ids of fixed features (`Task.fixed`) and return a mask over `features.ids`."""
         if not ids:
             return np.zeros(len(self.features.ids), dtype=bool)
         return np.isin(self.features.ids, np.array(sorted(ids), dtype=np.uint64))
 
     def part(self, groups: ArrayLike) -> Candidates:
-        """Some of the groups, in the order given: a fold of cross-validation."""
+        """Return the candidates of the given groups, such as a fold of cross-validation."""
         chosen = np.asarray(groups, dtype=np.int64)
         sizes = np.diff(self.begin)[chosen]
         begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -206,7 +207,7 @@ def from_arrays(
     bins: ArrayLike | None = None,
     names: FeatureNames | None = None,
 ) -> Candidates:
-    """Candidates from arrays with a row per candidate, in any order of sentences.
+    """Return candidates from arrays with a row per candidate, in any order of sentences.
 
     `features` names the columns of `dense` and then those of `sparse` (a scipy matrix). Rows of one
     sentence (and bin) become a group, in their order; groups are sorted by sentence and bin.
@@ -252,7 +253,7 @@ def from_arrays(
 def grouped(
     sentences: NDArray[np.int32], bins: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Rows by sentence, bin and position; where each group begins; and a row of each group."""
+    """Return rows sorted by sentence, bin and position; the starts of groups; a row of each."""
     order = np.lexsort((np.arange(len(sentences)), bins, sentences)).astype(np.int64)
     ordered, kinds = sentences[order], bins[order]
     new = np.flatnonzero((np.diff(ordered) != 0) | (np.diff(kinds) != 0)) + 1
@@ -261,7 +262,7 @@ def grouped(
 
 
 def narrow(statistics: NDArray[Any]) -> StatisticsArray:
-    """Whole numbers in the smallest type in which the sum of two of them fits."""
+    """Convert counts to the smallest integer type that holds the sum of two of them."""
     if statistics.size and statistics.min() < 0:
         raise ValueError("statistics are counts, from 0")
     top = int(statistics.max()) if statistics.size else 0
@@ -275,7 +276,7 @@ def narrow(statistics: NDArray[Any]) -> StatisticsArray:
 def check_finite(
     values: NDArray[np.float32], ids: NDArray[np.uint64] | None, names: FeatureNames, first: int = 0
 ) -> None:
-    """Refuse NaN and infinities, with their place."""
+    """Raise an error for NaN and infinite values."""
     wrong = np.argwhere(~np.isfinite(values))
     if len(wrong):
         row, column = map(int, wrong[0])

@@ -1,16 +1,16 @@
-"""Fewer features: those that fire in enough sentences, and the strongest over all learners.
+"""Feature selection by frequency and by strength.
 
-By frequency: with `--min-sentences N` only features that occur in the translations of N sentences
-or more are learned, in all that was decoded so far; with `--most-frequent K` only the K that occur
-in the most sentences [yu2013]; the others keep the weights that they have. What the model calls its
-own (dense features) is always learned and not counted.
+By frequency: with `--min-sentences N` only features are learned that occur in the translations of
+at least N sentences, in all decodings so far; with `--most-frequent K` only the K that occur in the
+most sentences [yu2013]. Other features keep their weights. Dense features are always learned and
+not counted.
 
 By strength, for online learning: with `top` = k, after each iteration the k features with the
-largest l2 norm over the learners' weights stay, all others become 0, and then the learners are
-mixed: a feature that one learner made large, or that many found useful, stays. This is l1/l2
-regularisation as a choice of columns. [simianer2012], thesis 3.10 [eidelman2013]
+largest l2 norm over the learners' weights are kept, and all others become 0, before the learners
+are mixed. So a feature is kept if its weight is large in one learner, or nonzero in many. This is
+l1/l2 regularisation as a choice of columns. [simianer2012], thesis 3.10 [eidelman2013]
 
-Differs: dense and fixed features do not compete, they always stay; k counts the others.
+Differs: dense and fixed features are always kept, and k counts the others.
 """
 
 from __future__ import annotations
@@ -32,25 +32,28 @@ Ids = NDArray[np.uint64]
 
 
 class FiredIn:
-    """Which features occur in the translations of which sentence; it only grows."""
+    """The features that occur in the translations of each sentence; they accumulate."""
 
     def __init__(self, sentences: int) -> None:
         self._ids: list[Ids] = [np.zeros(0, np.uint64)] * sentences  # ascending, of each sentence
 
     def add(self, sentence: int, ids: Ids) -> None:
+        """Add features that occur in translations of a sentence."""
         self._ids[sentence] = np.union1d(self._ids[sentence], ids)
 
     def frequent(self, sentences: int, most: int, keep: Iterable[int]) -> Ids:
-        """See `frequent_features`."""
+        """Return the `frequent_features` of all sentences."""
         ids, counts = np.unique(_concatenated(self._ids), return_counts=True)
         return frequent_features(ids, counts, sentences, most, keep)
 
     def save(self, path: Path) -> None:
+        """Write a file for `load`."""
         sizes = np.array([len(ids) for ids in self._ids], np.int64)
         with atomic_path(path) as temporary, temporary.open("wb") as file:
             np.savez(file, ids=np.concatenate(self._ids), sizes=sizes)
 
     def load(self, path: Path) -> None:
+        """Replace the features by those of a file."""
         arrays = load_arrays(path, "a file of features")
         try:
             self._ids = np.split(arrays["ids"], np.cumsum(arrays["sizes"])[:-1])
@@ -59,7 +62,7 @@ class FiredIn:
 
 
 def fired_in(derivations: Sequence[Derivation]) -> Ids:
-    """The features of a k-best list."""
+    """Return the features of a k-best list that are not 0, ascending."""
     _, _, ids, values = collect_rows(derivations)
     return np.unique(ids[values != 0])
 
@@ -67,9 +70,10 @@ def fired_in(derivations: Sequence[Derivation]) -> Ids:
 def frequent_features(
     ids: Ids, counts: NDArray[np.int64], sentences: int, most: int, keep: Iterable[int]
 ) -> Ids:
-    """Features that occur in so many sentences, at most so many of them (0: all), and `keep`.
+    """Return features that occur in at least `sentences` sentences, and `keep`, ascending.
 
-    The most frequent ones, of equal ones the smaller id; ascending. `ids` are ascending.
+    Takes ascending ids and their counts. At most `most` features (0: all) besides `keep` are
+    returned, the most frequent ones; ties go to the smaller id.
     """
     always = np.array(sorted(keep), np.uint64)
     chosen = (counts >= sentences) & ~np.isin(ids, always)
@@ -80,7 +84,7 @@ def frequent_features(
 
 
 def rare_features(pool: Pool, sentences: int, keep: Iterable[int], most: int = 0) -> frozenset[int]:
-    """Features of a pool that are not among `frequent_features`."""
+    """Return the features of a pool that are not among `frequent_features`."""
     if sentences <= 1 and not most:
         return frozenset()
     if pool.candidates is not None:
@@ -95,7 +99,7 @@ def rare_features(pool: Pool, sentences: int, keep: Iterable[int], most: int = 0
 
 
 def _counts(candidates: Candidates) -> tuple[Ids, NDArray[np.int64]]:
-    """Of each feature: in how many sentences it has a value."""
+    """Return the ids of features and the number of sentences in which each is not 0."""
     table = candidates.features
     sentence = np.repeat(candidates.sentences.astype(np.int64), np.diff(candidates.begin))
     counts = np.zeros(len(table.ids), np.int64)
@@ -105,18 +109,18 @@ def _counts(candidates: Candidates) -> tuple[Ids, NDArray[np.int64]]:
         matrix = table.sparse
         width = matrix.shape[1]
         rows = np.repeat(sentence, np.diff(matrix.indptr))
-        there = np.asarray(matrix.data) != 0
-        pairs = np.unique(rows[there] * width + np.asarray(matrix.indices)[there])
+        nonzero = np.asarray(matrix.data) != 0
+        pairs = np.unique(rows[nonzero] * width + np.asarray(matrix.indices)[nonzero])
         counts[table.columns :] = np.bincount(pairs % width, minlength=width)
     return table.ids, counts
 
 
-def strongest(many: Sequence[Weights], k: int, keep: Iterable[int]) -> Ids:
-    """The k features with the largest l2 norm over weight vectors, and those of `keep`; ascending.
+def strongest(learners: Sequence[Weights], k: int, keep: Iterable[int]) -> Ids:
+    """Return the k features with the largest l2 norm over learners, and `keep`, ascending.
 
-    Of equal ones the smaller id. A feature whose weights are all 0 is not among them.
+    Ties go to the smaller id. A feature whose weights are all 0 is left out.
     """
-    vectors = [weights.vector() for weights in many]
+    vectors = [weights.vector() for weights in learners]
     ids, places = np.unique(_concatenated(v.ids for v in vectors), return_inverse=True)
     values = np.concatenate([np.zeros(0), *(v.values.astype(np.float64) for v in vectors)])
     squares = np.bincount(places, values**2, minlength=len(ids))
@@ -127,12 +131,12 @@ def strongest(many: Sequence[Weights], k: int, keep: Iterable[int]) -> Ids:
 
 
 def restricted(weights: Weights, ids: Ids) -> Weights:
-    """The weights of these features alone."""
+    """Return weights with only the given features."""
     return Weights(only(weights.vector(), ids), names=weights.names)
 
 
 def only(vector: SparseVector, ids: Ids) -> SparseVector:
-    """The entries of a vector that have one of these ids."""
+    """Return the entries of a vector that have one of the ids."""
     kept = np.isin(vector.ids, ids)
     return SparseVector(vector.ids[kept], vector.values[kept])
 

@@ -1,24 +1,24 @@
-"""Search-aware tuning: candidates of every bin of phrase search, not only of the last.  [liu2014]
+"""Search-aware tuning: candidates from every bin of phrase search, not only the last.  [liu2014]
 
 The objective of a sentence x with bins B_1 .. B_|x| sums over all of them (eq. 5, 7, 9):
 
     sum over i = 1 .. |x| of  loss(B_i),     B_i: the partial derivations that cover i words
 
 A partial derivation d is evaluated by its *partial* string, against a reference length of
-|y| i / |x| (eq. 1), or by its *potential* string: what it has, and then the best monotone
-translation of each span that it leaves open (eq. 3, algorithm 1). A group of candidates is a
-sentence and a bin; which of them a tuner is handed is all that changes, so this is an option of
-tuners and none of them. The group of the last bin is what ordinary tuning has.
+|y| i / |x| (eq. 1), or by its *potential* string: its own words, followed by the best monotone
+translation of each uncovered span (eq. 3, algorithm 1). A group of candidates is a sentence and a
+bin, and the group of the last bin is that of ordinary tuning. Only the groups that a tuner gets
+differ, so this is an option of tuners, not a tuner.
 
-Goes in: a forest with its bins, the best translations of spans. Comes out: rows of candidates.
+Takes a forest with its bins and the best translations of spans, and returns rows of candidates.
 
 Differs: errata eq. 1: no second minus; |y| is the mean of the references' lengths, so the metric of
-a `partial` pool takes that length for whole translations too. Errata eq. 5: a sentence counts |x|
+a `partial` pool uses that length for complete translations too. Errata eq. 5: a sentence counts |x|
 times. Potential strings change with the weights; a candidate keeps the statistics that it had when
-it came into the pool. B_i holds what search kept, which it chose by w.Phi and future costs; with
-`future` these are among the features. Candidates have no features of untranslated words: whoever
-leaves such a word open must cover it later, at the same cost, so that a tuner who sees it in some
-of a bin's candidates can only learn that leaving words as they are is good.
+it was added to the pool. B_i holds the derivations that search kept by w.Phi and future costs; with
+`future` the latter are among the features. Candidates have no features of untranslated words: a
+derivation that leaves such a word uncovered must cover it later at the same cost, so that a tuner
+that sees the feature in some candidates of a bin would only learn that copying words is good.
 """
 
 from __future__ import annotations
@@ -52,46 +52,49 @@ class SearchAware:
 
     search_aware: How = option(
         "off",
-        help="learn from what covers a part of the sentence too, judged by what it has (partial) "
-        "or by what it may become (potential); phrase-based models only",
+        help="learn from partial derivations too, scored by their own words (partial) or with the "
+        "best translations of uncovered words (potential); phrase-based models only",
     )
     future: bool = option(
-        False, help="of search_aware: add the features of the best translation of what is open"
+        False,
+        help="add the features of the best translations of uncovered words, with search_aware",
     )
 
     @property
     def needs_spans(self) -> bool:
-        """Whether the best translations of spans are asked for."""
+        """Whether the tuner needs the best translations of spans."""
         return self.search_aware == "potential" or (self.search_aware != "off" and self.future)
 
 
 class BinRows(NamedTuple):
-    """Candidates of the bins of a sentence, best first in each by all features."""
+    """Candidates of the bins of a sentence, in each bin sorted by score, best first."""
 
-    begin: NDArray[np.int64]  # (bins + 1,): where the rows of a bin begin
-    covered: NDArray[np.int32]  # (rows,): the bin of each
+    begin: NDArray[np.int64]  # (bins + 1,): the first row of each bin
+    covered: NDArray[np.int32]  # (rows,): the bin of each row
     keys: NDArray[np.uint64]
-    features: NDArray[np.int64]  # (rows + 1,): where the features of a row begin
+    features: NDArray[np.int64]  # (rows + 1,): the first feature of each row
     ids: NDArray[np.uint64]
     values: NDArray[np.float32]
     scores: FloatArray
-    statistics: IntArray | None  # (rows, columns), where a metric was given …
-    texts: list[str] | None  # … else the strings
+    statistics: IntArray | None  # (rows, columns), if there is a metric
+    texts: list[str] | None  # the strings otherwise
 
 
 def check_search_aware(tuner: Tuner, decoder: Decoder | None, metric: Metric) -> None:
-    """Refuse what cannot be, before anything is decoded. No decoder: lists are learned from."""
+    """Raise an error if search-aware options do not fit; `decoder` is None for n-best lists."""
     if not isinstance(tuner, SearchAware):
         return
     how = tuner.search_aware
     if how == "off":
         if tuner.future:
-            raise OptionError("future: belongs to search_aware; set search_aware=potential or omit")
+            raise OptionError(
+                "future: applies to search_aware only; set search_aware=potential or omit it"
+            )
         return
-    who, remedy = f"search_aware: {how}", "tune a phrase-based model or set search_aware=off"
+    place, remedy = f"search_aware: {how}", "tune a phrase-based model or set search_aware=off"
     if decoder is None:
-        raise OptionError(f"{who}: {refusal('spans', 'a file of lists')}; {remedy}")
-    decoder.require("spans", who, remedy)
+        raise OptionError(f"{place}: {refusal('spans', 'a file of lists')}; {remedy}")
+    decoder.require("spans", place, remedy)
     if getattr(tuner, "space", "kbest") != "kbest":
         raise OptionError(
             f"search_aware: {how} learns from lists of partial derivations; set space=kbest"
@@ -101,32 +104,32 @@ def check_search_aware(tuner: Tuner, decoder: Decoder | None, metric: Metric) ->
 
 
 def pool_metric(metric: M, how: How) -> M:
-    """What candidates are counted by: for partial strings a length that can be shared out."""
+    """Return the metric of candidates; that of partial strings has the average reference length."""
     if how != "partial":
         return metric
     if not isinstance(metric, NgramMetric):
         raise OptionError(
-            f"search_aware: partial needs a reference length to share out, and {metric.title} has "
-            "none; tune for bleu or set search_aware=potential"
+            f"search_aware: partial needs a metric with a reference length, and {metric.title} has "
+            "none; optimise bleu or set search_aware=potential"
         )
     return cast(M, replace(metric, reference_length="average"))
 
 
 def shared_out(statistics: IntArray, shares: FloatArray) -> IntArray:
-    """Statistics with that share of their reference length (eq. 1); the metric is `pool_metric`."""
+    """Return statistics of `pool_metric` with a share of the reference length (eq. 1)."""
     rows = statistics.copy()
     rows[:, -1] = np.rint(rows[:, -1] * shares)
     return rows
 
 
 def words_of(forest: Forest) -> int:
-    """|x|: the words that a whole derivation covers."""
+    """Return |x|, the number of words that a complete derivation covers."""
     return int(forest.covered[forest.goal]) if forest.goal is not None else 0
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Makes candidates of all bins but the last, whose candidates are those of the goal."""
+    """Makes candidates from all bins but the last, which has those of the goal."""
 
     how: How
     future: bool
@@ -136,7 +139,7 @@ class Bins:
     def strings(
         self, forest: Forest, weights: Weights, spans: BestSpans | None, bin: int
     ) -> BinRows:
-        """The rows of one bin, with strings."""
+        """Return the rows of one bin, with strings."""
         return self._rows(forest, weights, spans, bin, bin, None, 0)
 
     def counted(
@@ -147,21 +150,19 @@ class Bins:
         prepared: Prepared,
         sentence: int,
     ) -> BinRows:
-        """The rows of the bins 1 .. |x| - 1, counted by `pool_metric` against a sentence's
-        references.
-        """
+        """Return the rows of the bins 1 .. |x| - 1 with statistics of `pool_metric`."""
         words = words_of(forest)
-        quick = type(prepared) is PreparedReferences and not prepared.lowercase
-        references = cast(PreparedReferences, prepared).references if quick else None
-        found = self._rows(forest, weights, spans, 1, words - 1, references, sentence)
-        statistics = found.statistics
-        if found.texts is not None:
-            numbers = np.full(len(found.texts), sentence, np.int32)
-            statistics = prepared.statistics(found.texts, numbers)
+        in_engine = type(prepared) is PreparedReferences and not prepared.lowercase
+        references = cast(PreparedReferences, prepared).references if in_engine else None
+        rows = self._rows(forest, weights, spans, 1, words - 1, references, sentence)
+        statistics = rows.statistics
+        if rows.texts is not None:
+            numbers = np.full(len(rows.texts), sentence, np.int32)
+            statistics = prepared.statistics(rows.texts, numbers)
         if self.how == "partial":
             assert statistics is not None
-            statistics = shared_out(statistics, found.covered / max(1, words))
-        return found._replace(statistics=statistics, texts=None)
+            statistics = shared_out(statistics, rows.covered / max(1, words))
+        return rows._replace(statistics=statistics, texts=None)
 
     def _rows(
         self,

@@ -1,8 +1,8 @@
-"""The pool of a run: what every decoding adds, kept so that a killed run finds it again.
+"""Stores of the pool of a run, on disk so that a killed run can resume.
 
-Two kinds, by what the tuner wants (`Space`). k-best lists are merged into `Candidates` without
-repetitions; forests are files, one for each decoding, and mapped into memory. Candidates are mapped
-files too where they would be many.
+There are two kinds, by the tuner's `Space`. K-best lists are merged into `Candidates` without
+duplicates; forests are files, one for each decoding, mapped into memory. Large numbers of
+candidates are mapped files too.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from hopefear.learn.pool.search_aware import BinRows, Bins, SearchAware, pool_me
 from hopefear.learn.tuner import Pool, Space
 from hopefear.metrics import Metric
 
-#: More candidates than this are kept in files.
+#: More candidates than this are stored in mapped files.
 IN_MEMORY = 5_000_000
 
 
 @dataclass
 class Added:
-    """What a decoding brought."""
+    """The best translations of a decoding, and numbers of candidates."""
 
     texts: list[str] = field(default_factory=list)  # the best translation of each sentence
-    failed: int = 0  # sentences without any
-    new: int | None = None  # candidates that the pool did not have; None: not known
-    total: int | None = None
+    failed: int = 0  # number of sentences without translation
+    new: int | None = None  # number of candidates new to the pool; None: unknown
+    total: int | None = None  # number of candidates in the pool
 
 
 @dataclass(kw_only=True)
 class Store(ABC):
-    """Base of the two kinds. Files of decoding i are named by i; `reload` finds them."""
+    """The base class of stores. The names of files begin with the number of the decoding."""
 
     directory: Path
     metric: Metric
@@ -49,32 +49,33 @@ class Store(ABC):
     k: int
     distinct: bool = True
     threads: int = 1
-    decodings: int = 10  # how many to expect
-    # Of k-best lists: features that are columns in any case; the weights of all others, if these
-    # never move and are to be collapsed into one score.
+    decodings: int = 10  # expected number
+    # For k-best lists: features that are always columns, and the weights of all others if these are
+    # fixed and to be collapsed into one score.
     dense: Sequence[str] = ()
     collapse: Weights | None = None
 
     @abstractmethod
     def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
-        """Take what was decoded, in the order of the sentences, and keep it."""
+        """Take the answers of a decoding in the order of the sentences and store them."""
 
     @abstractmethod
     def reload(self, decodings: int) -> None:
-        """Take up what the first so many decodings left."""
+        """Load the files of this number of decodings."""
 
     @abstractmethod
     def pool(self) -> Pool:
-        """Everything so far, for a tuner."""
+        """Return everything stored so far."""
 
 
 class KbestStore(Store):
-    """k-best lists; one file holds all of them, written anew after each decoding."""
+    """K-best lists in one file, which is rewritten after each decoding."""
 
     @cached_property
     def builder(self) -> CandidateBuilder:
+        """The builder that holds all candidates."""
         mapped = self.directory / "mapped"
-        in_files = self._rows() > IN_MEMORY or mapped.exists()  # a run that goes on stays there
+        in_files = self._rows() > IN_MEMORY or mapped.exists()  # resumed runs keep their files
         return CandidateBuilder(
             self.metric,
             self.references,
@@ -86,12 +87,12 @@ class KbestStore(Store):
         )
 
     def _rows(self) -> int:
-        """Candidates to expect, at most."""
+        """Return the maximum number of candidates to expect."""
         return self.k * len(self.references) * self.decodings
 
     def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
-        def best(one: Decoded) -> list[Derivation]:
-            return kbest(one.forest, weights, self.k, distinct=self.distinct)
+        def best(answer: Decoded) -> list[Derivation]:
+            return kbest(answer.forest, weights, self.k, distinct=self.distinct)
 
         added, new = Added(), 0
         for sentence, derivations in enumerate(in_order(best, decoded, self.threads)):
@@ -104,7 +105,7 @@ class KbestStore(Store):
         added.new, added.total = new, len(self.builder)
         self.builder.save(self._path(iteration))
         self._save_names(iteration)
-        for old in range(iteration - 1):  # the one before may still be the checkpoint's
+        for old in range(iteration - 1):  # the previous file may still belong to the checkpoint
             self._path(old).unlink(missing_ok=True)
             self._names_path(old).unlink(missing_ok=True)
         return added
@@ -120,7 +121,7 @@ class KbestStore(Store):
         return Pool(self.metric, candidates=self.builder.candidates(), references=self.references)
 
     def _save_names(self, iteration: int) -> None:
-        """The candidates file has ids only; a resumed decoder may never meet a feature again."""
+        """Write the names of features; a resumed decoder may not see a feature again."""
         known = Weights()
         for id in self.builder.feature_ids:
             name = self.names.name(id)
@@ -137,11 +138,11 @@ class KbestStore(Store):
 
 @dataclass(kw_only=True)
 class BinStore(KbestStore):
-    """k-best lists, and before each the beams of the bins that lead to it, each a group."""
+    """K-best lists, and the beams of all other bins of each sentence, each as a group."""
 
     tuner: SearchAware
     untranslated: frozenset[str]  # names of the features that count copied words
-    words: int  # of the whole set
+    words: int  # of the complete set
 
     def __post_init__(self) -> None:
         self.metric = pool_metric(self.metric, self.tuner.search_aware)
@@ -152,21 +153,21 @@ class BinStore(KbestStore):
         return self.k * self.words * self.decodings
 
     def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
-        def look(pair: tuple[int, Decoded]) -> tuple[BinRows, int, list[Derivation]]:
+        def extract(pair: tuple[int, Decoded]) -> tuple[BinRows, int, list[Derivation]]:
             number, (forest, spans) = pair[0], (pair[1].forest, pair[1].spans)
             words = words_of(forest)
             prepared = self.builder.prepared
             assert prepared is not None, "a store has references"
-            found = self.bins.counted(forest, weights, spans, prepared, number)
-            return found, words, kbest(forest, weights, self.k, distinct=self.distinct)
+            rows = self.bins.counted(forest, weights, spans, prepared, number)
+            return rows, words, kbest(forest, weights, self.k, distinct=self.distinct)
 
         added, new = Added(), 0
-        everything = in_order(look, enumerate(decoded), self.threads)
-        for sentence, (found, words, best) in enumerate(everything):
-            assert found.statistics is not None, "they were counted"
+        results = in_order(extract, enumerate(decoded), self.threads)
+        for sentence, (rows, words, best) in enumerate(results):
+            assert rows.statistics is not None, "`counted` returns statistics"
             new += self.builder.add_bins(
-                sentence, found.covered, found.keys, found.features, found.ids, found.values,
-                found.statistics, groups=range(1, words),
+                sentence, rows.covered, rows.keys, rows.features, rows.ids, rows.values,
+                rows.statistics, groups=range(1, words),
             )  # fmt: skip
             new += self.builder.add(sentence, best, bin=words)
             added.texts.append(best[0].text if best else "")
@@ -175,21 +176,22 @@ class BinStore(KbestStore):
 
 
 class ForestStore(Store):
-    """Forests, without what reaches no goal; a file for each decoding."""
+    """Forests without the parts that do not reach the goal, in a file for each decoding."""
 
     @cached_property
     def files(self) -> list[ForestFile]:
+        """The files of forests, one for each decoding."""
         return []
 
     def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
         added = Added()
 
         def kept() -> Iterator[Forest]:
-            for one in decoded:
-                best = viterbi(one.forest, weights)
+            for answer in decoded:
+                best = viterbi(answer.forest, weights)
                 added.texts.append("" if best is None else best.text)
                 added.failed += best is None
-                yield trim(one.forest)
+                yield trim(answer.forest)
 
         save_pool(self._path(iteration), kept())
         self.files.append(ForestFile(self._path(iteration)))
@@ -207,7 +209,7 @@ class ForestStore(Store):
 
 
 class _BySentence(Sequence[Sequence[Forest]]):
-    """Of each sentence its forests, oldest first, read from the files when they are asked for."""
+    """The forests of each sentence, oldest first, read from the files on demand."""
 
     def __init__(self, files: Sequence[ForestFile]) -> None:
         self.files = list(files)

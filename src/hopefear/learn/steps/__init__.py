@@ -1,4 +1,4 @@
-"""How far the weights move: one file for each step; rates are in `rates.py`."""
+"""Steps, the rules for changing the weights: one file each; learning rates are in `rates.py`."""
 
 from __future__ import annotations
 

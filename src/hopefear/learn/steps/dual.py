@@ -1,23 +1,23 @@
-"""The quadratic programme behind every large-margin step, solved by pairs (SMO).  [platt1998]
+"""The quadratic programme of large-margin steps, solved by pairs (SMO).  [platt1998]
 
     minimise   1/2 v' M^-1 v  +  SUM_g budget_g xi_g
     such that  h_j - p_j.v <= xi_g        for every constraint j of group g, xi_g >= 0
 
-v is the change of the weights, M a diagonal metric (the rates of the features), h_j by how much the
-constraint is violated before the change, p_j the direction that mends it. The dual has a multiplier
-per constraint:
+v is the change of the weights, M a diagonal metric (the learning rates of features), h_j the
+violation of constraint j before the change, and p_j the direction that reduces it. The dual has a
+multiplier for each constraint:
 
     maximise   SUM_j m_j h_j  -  1/2 |SUM_j m_j p_j|_M^2  -  r/2 SUM_g (SUM_{j in g} m_j)^2
     such that  m_j >= 0,  SUM_{j in g} m_j <= budget_g;             v = M SUM_j m_j p_j
 
-With r > 0 (AROW) the price of xi is xi^2 / 2r at first, and budget_g xi from xi = r budget_g on.
-What is left of a group's budget is the multiplier of the constraint 0 <= xi_g, the *slack member*.
-A pair step moves mass between the two members of a group that want it most: to the one that is most
-violated, from the least violated one that has any (errata, Alg. 5: the safe SELECTPAIR).
-Multipliers stay when constraints are added, so that a cutting plane goes on where it was.
+With r > 0 (AROW) the cost of xi is xi^2 / 2r for xi < r budget_g, and linear with slope budget_g
+above. The unused part of a group's budget is the multiplier of the constraint 0 <= xi_g, the *slack
+member*. A pair step moves mass within a group to the most violated member, from the least violated
+one that has mass (errata, Alg. 5: the safe SELECTPAIR). Multipliers are kept when constraints are
+added, so that a cutting plane continues from its last solution.
 
 Margin constraints (group budget C) have h = H(y), p = f(y+) - f(y); bounds (budget D) of relative
-margin have h = s(y+) - s(y) - B with the direction turned round, and h = s(y) - s(y+) - B.
+margin have h = s(y+) - s(y) - B with p reversed, and h = s(y) - s(y+) - B.
 
 Differs: errata Alg. 5 l. 14-29, Alg. 7 l. 15-42: signs, the slack member's index, multipliers that
 persist, and pair steps within a full budget.
@@ -32,17 +32,17 @@ FloatArray = NDArray[np.float64]
 
 
 class Dual:
-    """Constraints, their multipliers and the change of the weights that follows from them."""
+    """Constraints, their multipliers, and the resulting change of the weights."""
 
     def __init__(self, metric: FloatArray, budgets: list[float], ridge: float = 0.0) -> None:
-        self.metric = metric  # the diagonal of M, per feature
-        self.ridge = ridge  # r; 0: xi counts linearly
+        self.metric = metric  # the diagonal of M
+        self.ridge = ridge  # r; 0: the cost of xi is linear
         self.change = np.zeros(len(metric))  # v
         self._budgets = budgets
         self._masses = [0.0] * len(budgets)
         self._members: list[list[int]] = [[] for _ in budgets]
         self._directions: list[FloatArray] = []
-        # Rows and columns that are in use: the first `len(self._directions)`.
+        # Only the first `len(self._directions)` rows and columns are in use.
         self._gram: FloatArray = np.zeros((8, 8))  # p_i' M p_j
         self._values = np.zeros(8)  # h_j - p_j.v now
         self._multipliers = np.zeros(8)
@@ -52,20 +52,21 @@ class Dual:
 
     @property
     def multipliers(self) -> FloatArray:
+        """The multiplier of each constraint."""
         return self._multipliers[: len(self)]
 
     @property
     def violations(self) -> FloatArray:
-        """h - p.v of each constraint, with the change so far."""
+        """h - p.v of each constraint under the current change v."""
         return self._values[: len(self)]
 
     def slack(self, group: int) -> float:
-        """xi of a group: the largest violation among its constraints, 0, or what r allows."""
+        """Return xi of a group: its largest violation, or the value that its multipliers imply."""
         values = self._values[self._members[group]].tolist()
         return float(max([self.ridge * self._masses[group], *values]))
 
     def add(self, group: int, direction: FloatArray, value: float) -> int:
-        """A constraint with h = value before any change; returns its number."""
+        """Add a constraint with h = `value` and p = `direction`; return its number."""
         number = len(self)
         if number == len(self._values):
             self._grow()
@@ -87,11 +88,11 @@ class Dual:
         self._multipliers = np.concatenate([self._multipliers, np.zeros(old)])
 
     def solve(self, tolerance: float, rounds: int = 1000) -> bool:
-        """Move mass until no pair differs by more than `tolerance`; whether that was reached.
+        """Move mass until no pair differs by more than `tolerance`; return whether it converged.
 
-        In a round the groups take turns with pair steps; where that does not settle, a step to the
-        optimum among the constraints that have mass follows. (Pairs alone need thousands of steps
-        where margins and bounds of relative margin pull at the same features.)
+        Each round makes pair steps in every group. From the third round on it ends with a jump to
+        the optimum among the constraints that have mass: pairs alone need thousands of steps if
+        margins and bounds of relative margin involve the same features.
         """
         arrays = [np.array(members, dtype=np.int64) for members in self._members]
         before = self.multipliers.copy()
@@ -106,20 +107,20 @@ class Dual:
                 break
             if number >= 2:
                 self._jump(arrays, tolerance)
-        # Once, from what changed: sums in many small parts would drift.
-        for one in np.flatnonzero(self.multipliers != before).tolist():
-            moves = self._multipliers[one] - before[one]
-            self.change += moves * self.metric * self._directions[one]
+        # Added once per changed multiplier: rounding errors of many small steps would accumulate.
+        for number in np.flatnonzero(self.multipliers != before).tolist():
+            moves = self._multipliers[number] - before[number]
+            self.change += moves * self.metric * self._directions[number]
         return not moved
 
     def _jump(self, arrays: list[NDArray[np.int64]], tolerance: float) -> None:
-        """To the optimum of the face that the multipliers are on, or as far as its edge."""
+        """Move the multipliers to the optimum of their face, or to the edge of the face."""
         free = np.flatnonzero(self.multipliers > 0)
         if not len(free):
             return
         curve = self._gram[np.ix_(free, free)].copy()
         slope = self._values[free].copy()
-        room = []  # of groups whose sums may grow: which of the free ones, and by how much
+        room = []  # groups whose sums may grow: mask of their free members, and the limit
         for group, members in enumerate(arrays):
             own = np.isin(free, members)
             if not own.any():
@@ -130,7 +131,7 @@ class Dual:
                 slope[own] -= self.ridge * self._masses[group]
             if left > 1e-12 * self._budgets[group]:
                 room.append((own, left))
-            else:  # the sum stays: only directions that keep it
+            else:  # the budget is used up: only directions that keep the sum
                 inside = own / np.sqrt(own.sum())
                 slope -= inside * (inside @ slope)
                 curve -= np.outer(inside, inside @ curve)
@@ -139,7 +140,7 @@ class Dual:
         along = axes.T @ slope
         bent = sizes > 1e-10 * max(sizes[-1], 1e-300)
         flat = axes[:, ~bent] @ along[~bent]
-        if np.abs(flat).max(initial=0.0) > 0.1 * tolerance:  # straight up, to the edge
+        if np.abs(flat).max(initial=0.0) > 0.1 * tolerance:  # no curvature: move to the edge
             direction, reach = flat, np.inf
         else:
             direction, reach = axes[:, bent] @ (along[bent] / sizes[bent]), 1.0
@@ -161,9 +162,9 @@ class Dual:
     def _solve_group(
         self, group: int, members: NDArray[np.int64], tolerance: float, limit: int
     ) -> int:
-        """Pair steps in one group; returns how many."""
+        """Make pair steps in one group and return their number."""
         budget, size = self._budgets[group], len(members)
-        # Of the members and, last, the slack member.
+        # The slack member is the last.
         values = np.append(self._values[members], 0.0)
         masses = np.append(self._multipliers[members], 0.0)
         gram = np.zeros((size + 1, size + 1))
@@ -183,7 +184,7 @@ class Dual:
             curve = gram[up, up] + gram[down, down] - 2 * gram[up, down]
             if self.ridge and size in (up, down):
                 curve += self.ridge
-            whole = curve * masses[down] <= gap  # also where the two have the same features
+            whole = curve * masses[down] <= gap  # also if the two have the same features
             move = float(masses[down] if whole else gap / curve)
             for member, sign in ((up, move), (down, -move)):
                 masses[member] += sign

@@ -1,12 +1,12 @@
 """k-best MIRA: one quadratic programme for a batch of sentences.  [chiang2009]
 
-Of each sentence the constraints are the `constraints` (10) best hypotheses each by the model, by
-what is learned towards (hope) and by what is learned away from (fear), against y+, the first of the
-hope list. Then w is the minimum of
+Each sentence has the constraints of its `constraints` (10) best hypotheses by model score, by the
+objective of y+ (hope) and by that of y- (fear), relative to y+, the first of the hope list. SMO
+finds the w that minimises
 
-    1/2 |w - w_t|^2  +  C SUM_i max_j ( cost(y_ij) - cost(y+_i) - w.(f(y+_i) - f(y_ij)) ),
+    1/2 |w - w_t|^2  +  C SUM_i max_j ( cost(y_ij) - cost(y+_i) - w.(f(y+_i) - f(y_ij)) ).
 
-by SMO. y+ is among the y_ij, so that the max is never negative (errata, eq. 4).
+y+ is among the y_ij, so that the max is never negative (errata, eq. 4).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from hopefear.learn.steps.step import FloatArray, MarginProblem, Settings, Step
 
 
 class KbestStep(Step):
+    """The optimum over the constraints of three k-best lists per sentence."""
+
     name: ClassVar[str] = "kbest"
     lists: ClassVar[bool] = True
     uses: ClassVar[frozenset[str]] = frozenset({"constraints"})

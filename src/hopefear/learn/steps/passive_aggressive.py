@@ -1,15 +1,15 @@
 """The passive-aggressive step of 1-best MIRA (thesis, Alg. 4).  [eidelman2013]
 
-The smallest change that closes the loss of the pair that was chosen, as far as C allows:
+The smallest change that makes the loss of the chosen pair 0, within the limit C:
 
     alpha = min(C, loss / (dF' M dF)),      w += alpha M dF,      dF = f(y+) - f(y-)
 
-With AROW alpha = min(C, loss / (dF' M dF + r)). In a minibatch every sentence has its constraint,
-and they are satisfied together: one quadratic programme (Zhao and Huang).  [zhao2013]
+With AROW alpha = min(C, loss / (dF' M dF + r)). A minibatch is one quadratic programme with a
+constraint for every sentence.  [zhao2013]
 
 Differs: errata eq. 3.8: with a rate eta (M = eta I) alpha is divided by eta. Errata eq. 3.10: with
-AdaGrad this is the step that closes the loss exactly; the thesis's programs take
-min(C, loss / |dF|^2) and multiply the difference with the rates afterwards.
+AdaGrad this step makes the loss exactly 0; the thesis's programs use min(C, loss / |dF|^2) and then
+multiply the difference by the rates.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from hopefear.learn.steps.step import FloatArray, MarginProblem, Settings, Step
 
 
 class PassiveAggressive(Step):
+    """The smallest step that satisfies the margin constraints of the chosen pairs."""
+
     name: ClassVar[str] = "pa"
 
     def change(
@@ -45,9 +47,9 @@ class PassiveAggressive(Step):
 def closing(
     metric: FloatArray, direction: FloatArray, violation: float, largest: float, ridge: float = 0.0
 ) -> FloatArray:
-    """The closed form for one constraint; nothing where it is satisfied or cannot be mended."""
+    """Return the closed-form step for one constraint; 0 if it is satisfied or unsatisfiable."""
     moved = metric * direction
     curve = float(direction @ moved)
-    if violation <= 0 or curve <= 0:  # equal vectors of different strings: nothing to move
+    if violation <= 0 or curve <= 0:  # different strings may have equal features
         return np.zeros(len(metric))
     return min(largest, violation / (curve + ridge)) * moved

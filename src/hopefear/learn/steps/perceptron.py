@@ -1,8 +1,8 @@
-"""The perceptron: C times the difference, if the loss is positive, however large.  [eidelman2013]
+"""The perceptron: a step of constant size for every positive loss.  [eidelman2013]
 
     w += C M (f(y+) - f(y-))
 
-For a minibatch the mean of the differences (Zhao and Huang).  [zhao2013]
+For a minibatch it uses the mean of the differences.  [zhao2013]
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from hopefear.learn.steps.step import FloatArray, MarginProblem, Settings, Step
 
 
 class Perceptron(Step):
+    """C times the mean difference of features."""
+
     name: ClassVar[str] = "perceptron"
 
     def change(

@@ -1,15 +1,16 @@
-"""How fast each feature learns: the diagonal metric M of a step.  [eidelman2013]
+"""Learning rates of features: the diagonal metric M of a step.  [eidelman2013]
 
 fixed     M = eta I
 adagrad   M_i = eta / sqrt(lambda SUM_{j <= t} g_{j,i}^2)                    (eq. 3.9)  [duchi2011]
 arow      M_i = eta / (1 + SUM_{j < t} g_{j,i}^2 / r), and r in the step    [crammer2009]
 
-g is the negative subgradient of the loss, f(y+) - f(y-) of the two that were chosen, summed over
-those sentences of a minibatch that have a loss. The sums are a learner's own state.
+g is the negative subgradient of the loss, f(y+) - f(y-) of the chosen pair, summed over the
+sentences of a minibatch with a positive loss. The sums are the state of a learner.
 
-Differs: errata eq. 3.9: the current gradient is in the sum, a feature whose sum is 0 does not move.
-Errata eq. 3.10: lambda is in the step (0.01 makes it ten times as long). AROW steps with Sigma, not
-with its root, from Sigma = I. Its C stays: the multiplier is min(C, loss / (g' Sigma g + r)).
+Differs: errata eq. 3.9: the sum includes the current gradient, and a feature whose sum is 0 does
+not move. Errata eq. 3.10: the step includes lambda (0.01 makes it ten times as long). AROW uses
+Sigma instead of its root, starting from Sigma = I. C still applies: the multiplier is
+min(C, loss / (g' Sigma g + r)).
 """
 
 from __future__ import annotations
@@ -28,26 +29,30 @@ Ids = NDArray[np.uint64]
 
 
 class Rate(ABC):
-    """Rates of features; `metric` is asked before a step, `end` is called after it."""
+    """Learning rates of features; `metric` is called before a step, `end` after it."""
 
     ridge: float = 0.0  # r of AROW
 
     @abstractmethod
     def metric(self, ids: Ids, gradient: FloatArray) -> FloatArray:
-        """M, one entry per feature."""
+        """Take ids of features and their gradient and return the diagonal of M."""
 
-    def end(self, ids: Ids, gradient: FloatArray) -> None:  # noqa: B027 (may be left as it is)
-        """The step was taken."""
+    def end(self, ids: Ids, gradient: FloatArray) -> None:  # noqa: B027 (optional)
+        """Update the state after a step."""
 
     def state(self) -> dict[str, Any]:
+        """Return the state for a checkpoint."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from a state that `state` returned."""
         if state:
             raise ValueError(f"a fixed rate has no state, but was given {sorted(state)}")
 
 
 class FixedRate(Rate):
+    """The same constant rate for all features."""
+
     def __init__(self, eta: float) -> None:
         self.eta = eta
 
@@ -56,15 +61,15 @@ class FixedRate(Rate):
 
 
 class _Sums(Rate):
-    """Sums of squares, for any number of features: the engine's table."""
+    """Rates that depend on sums of squared gradients."""
 
     def __init__(self) -> None:
         self._sums = Weights()
 
     def _add(self, ids: Ids, gradient: FloatArray) -> None:
-        there = np.flatnonzero(gradient)
-        squares = np.square(gradient[there]).astype(np.float32)
-        self._sums.add(SparseVector(ids[there], squares))
+        nonzero = np.flatnonzero(gradient)
+        squares = np.square(gradient[nonzero]).astype(np.float32)
+        self._sums.add(SparseVector(ids[nonzero], squares))
 
     def state(self) -> dict[str, Any]:
         vector = self._sums.vector()
@@ -80,6 +85,8 @@ class _Sums(Rate):
 
 
 class AdaGrad(_Sums):
+    """Rates inversely proportional to the root of the sum of squared gradients."""
+
     def __init__(self, eta: float, lambda_: float) -> None:
         super().__init__()
         self.eta, self.lambda_ = eta, lambda_
@@ -87,16 +94,16 @@ class AdaGrad(_Sums):
     def metric(self, ids: Ids, gradient: FloatArray) -> FloatArray:
         self._add(ids, gradient)
         sums = self._sums.table.gather(ids)
-        found = np.zeros(len(ids))
-        np.divide(self.eta, np.sqrt(self.lambda_ * sums), out=found, where=sums > 0)
-        return found
+        rates = np.zeros(len(ids))
+        np.divide(self.eta, np.sqrt(self.lambda_ * sums), out=rates, where=sums > 0)
+        return rates
 
 
 class DenseAdaGrad(AdaGrad):
-    """AdaGrad for the given features; all others have one fixed rate.
+    """AdaGrad for dense features, and a fixed rate for all others.
 
-    Dense features have very different scales, sparse ones are mostly 0 or 1, and the first step of
-    AdaGrad is equally long for all: rare features would have large weights at once.
+    Dense features have very different scales, but sparse ones are mostly 0 or 1. The first step of
+    AdaGrad is equally long for all features, so rare features would have large weights at once.
     """
 
     def __init__(self, eta: float, lambda_: float, others: float, dense: frozenset[int]) -> None:
@@ -104,19 +111,21 @@ class DenseAdaGrad(AdaGrad):
         self.others, self._dense = others, np.array(sorted(dense), np.uint64)
 
     def metric(self, ids: Ids, gradient: FloatArray) -> FloatArray:
-        found, own = np.full(len(ids), self.others), np.isin(ids, self._dense)
-        found[own] = super().metric(ids[own], gradient[own])
-        return found
+        rates, dense = np.full(len(ids), self.others), np.isin(ids, self._dense)
+        rates[dense] = super().metric(ids[dense], gradient[dense])
+        return rates
 
 
 class Arow(_Sums):
+    """The diagonal covariance of AROW."""
+
     def __init__(self, eta: float, r: float) -> None:
         super().__init__()
         self.eta, self.ridge = eta, r
 
     def metric(self, ids: Ids, gradient: FloatArray) -> FloatArray:
-        found: FloatArray = self.eta / (1.0 + self._sums.table.gather(ids) / self.ridge)
-        return found
+        rates: FloatArray = self.eta / (1.0 + self._sums.table.gather(ids) / self.ridge)
+        return rates
 
     def end(self, ids: Ids, gradient: FloatArray) -> None:
         self._add(ids, gradient)

@@ -1,12 +1,13 @@
-"""The contract of steps: what was chosen goes in, a change of the weights comes out.
+"""The contract of steps.
 
-The loss is always the hinge between hypotheses of a sentence and the one that is learned towards,
+A step takes the chosen hypotheses of a minibatch and returns a change of the weights. The loss is
+the hinge between a hypothesis y of a sentence and y+, the one to move towards,
 
     H(y) = [cost(y) - cost(y+)] - [s(y+) - s(y)],
 
-whatever selection chose them (`selection.py`); a step says how far and along what the weights move.
-So every selection goes with every step. Features have local numbers here, one numbering for all
-sentences of a minibatch (`MarginProblem`), and M is the diagonal of rates (`rates.py`).
+for any selection of the two (`selection.py`), so that every selection works with every step. Here
+features have local numbers, common to all sentences of a minibatch (`MarginProblem`), and M is the
+diagonal matrix of learning rates (`rates.py`).
 """
 
 from __future__ import annotations
@@ -24,73 +25,75 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Settings:
-    """What steps are told. C and D are the largest sums of multipliers of a sentence."""
+    """The settings of steps; C and D bound the sums of a sentence's multipliers."""
 
     C: float = 0.01
     B: float = 1.0  # relative margin: the largest difference of scores
     D: float = 0.01
-    constraints: int = 10  # of the k-best step: of each list
+    constraints: int = 10  # of the k-best step, from each list
     ridge: float = 0.0  # r of AROW, else 0
-    tolerance: float = 1e-4  # to which quadratic programmes are solved, in units of cost
-    rounds: int = 100  # of a cutting plane, at most
+    tolerance: float = 1e-4  # of solutions of quadratic programmes, in units of cost
+    rounds: int = 100  # maximum for a cutting plane
 
 
 @dataclass(frozen=True)
 class MarginProblem:
-    """One sentence: its hypotheses, of which two are chosen."""
+    """The hypotheses of a sentence, and the indices of the two chosen ones."""
 
     scores: FloatArray  # of the model, before any change
     gains: FloatArray  # minus the cost
     features: Any  # a row for each hypothesis: an array, or a sparse matrix
     towards: int
     away: int
-    # The selection of `away` once more, with other scores: gamma s + beta cost (eq. 3.3).
+    # Takes scores and returns the index of y-: gamma s + beta cost (eq. 3.3).
     choose_away: Callable[[FloatArray], int]
-    # Numbers of hypotheses by model, by what is learned towards, by what is learned away from,
-    # best first, at most so many of each.
+    # Takes a size and returns the indices of the best hypotheses by model score, by the objective
+    # of y+, and by that of y-, best first.
     best_lists: Callable[[int], list[NDArray[np.int64]]]
-    # Whose scores a bound on their spread looks at; None: all of them.
+    # Mask of the hypotheses that a bound on the spread of scores applies to; None: all of them.
     bounded: NDArray[np.bool_] | None = None
 
     def row(self, number: int) -> FloatArray:
-        found = self.features[[number]]
-        dense: FloatArray = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
-        row: FloatArray = dense[0]
-        return row
+        """Return the feature vector of a hypothesis."""
+        row = self.features[[number]]
+        dense: FloatArray = np.asarray(row.toarray() if hasattr(row, "toarray") else row)
+        vector: FloatArray = dense[0]
+        return vector
 
     def direction(self, number: int) -> FloatArray:
-        """f(y+) - f(y)."""
+        """Return f(y+) - f(y) of a hypothesis y."""
         return self.row(self.towards) - self.row(number)
 
     def scores_after(self, change: FloatArray) -> FloatArray:
+        """Return the model scores after a change of the weights."""
         moved: FloatArray = self.scores + self.features @ change
         return moved
 
     def hinge(self, scores: FloatArray | None = None) -> FloatArray:
-        """H of every hypothesis, with these scores or with those before any change."""
+        """Return H of every hypothesis under the given scores, by default those of the model."""
         s = self.scores if scores is None else scores
-        found: FloatArray = self.gains[self.towards] - self.gains - (s[self.towards] - s)
-        return found
+        hinges: FloatArray = self.gains[self.towards] - self.gains - (s[self.towards] - s)
+        return hinges
 
     @property
     def loss(self) -> float:
-        """The hinge between the two that were chosen; not positive: nothing to learn."""
+        """The hinge of the chosen pair; there is nothing to learn if it is not positive."""
         t, a = self.towards, self.away
         margin = self.scores[t] - self.scores[a]
         return float(self.gains[t] - self.gains[a] - margin)
 
 
 class Step(ABC):
-    """Base of all steps; they have no state."""
+    """The base class of all steps; they have no state."""
 
     name: ClassVar[str]
-    #: Whether it looks at whole lists; if not, problems have nothing but the two that were chosen.
+    #: Whether the step uses complete lists; if not, problems contain only the chosen pair.
     lists: ClassVar[bool] = False
-    #: Which options it uses besides C.
+    #: The options that the step uses besides C.
     uses: ClassVar[frozenset[str]] = frozenset()
 
     @abstractmethod
     def change(
         self, problems: Sequence[MarginProblem], metric: FloatArray, settings: Settings
     ) -> FloatArray:
-        """v, to be added to the weights; one entry per local feature."""
+        """Return the vector to add to the weights; `metric` is the diagonal of M."""
