@@ -371,7 +371,7 @@ def test_scoring_several_runs(folder: Path, hopefear: Command) -> None:
         (["a"], {"refs": [["a"]], "coin": "run"}, "--test, --form and --coin compare systems"),
         (["a"], {"refs": [["a"]], "tokenise": "13a"}, "did you mean 'tokenize'?"),
         (["a"], {"refs": [["a"]], "tokenize": "14a"}, "give one of none, 13a, zh, char"),
-        ([], {"refs": [[]]}, "no line in them"),
+        ([], {"refs": [[]]}, "no lines"),
         (["a"], {"refs": "nowhere"}, "nowhere"),
         (["a"], {"refs": ["a house"]}, "refs: 'a house' is no file; a text in memory is a list"),
         (["a"], {"refs": [["a"]], "display": "of"}, "display: 'of' is not valid; did you mean 'of"),

@@ -42,7 +42,7 @@ def envelope(
     slopes: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> list[Segment]:
-    """Takes a forest, weights and a direction; returns the segments from left to right.
+    """Take a forest, weights and a direction; return the segments from left to right.
 
     Slopes ascend; the list is empty if the forest has no derivation. `slopes` gives one slope per
     edge instead of a direction. Of derivations with equal slope, only the one with the largest

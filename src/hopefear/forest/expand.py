@@ -79,7 +79,7 @@ class Expanded(NamedTuple):
     scored: int  # number of calls of the scorer
 
     def roots(self, nodes: ArrayLike) -> NDArray[np.uint32]:
-        """Takes nodes of the original forest and returns all their split nodes."""
+        """Take nodes of the original forest and return all their split nodes."""
         return np.flatnonzero(np.isin(self.nodes, np.asarray(nodes))).astype(np.uint32)
 
 
@@ -94,7 +94,7 @@ def expand(
     eager: bool = False,
     limit: int = _engine.EXPAND_LIMIT,
 ) -> Expanded:
-    """Takes a forest and a scorer; returns the forest with each node split by the scorer's states.
+    """Take a forest and a scorer; return the forest with each node split by the scorer's states.
 
     `beam` is the number of derivations examined per original node (0: all, which is exact), in the
     order of a priority queue. An entry is queued with an estimate of the scorer's part and scored

@@ -16,7 +16,7 @@ from hopefear.base.files import PathLike, atomic_path
 
 
 def save_pool(path: PathLike, forests: Iterable[Forest]) -> int:
-    """Takes a path and an iterable of forests, writes them one by one, and returns their number."""
+    """Take a path and an iterable of forests, writes them one by one, and return their number."""
     with atomic_path(path) as temporary:
         writer = PoolWriter(str(temporary))
         for forest in forests:
@@ -29,7 +29,7 @@ class ForestFile(Sequence[Forest]):
     """The forests of a pool file: a sequence; `by_id` returns those of a sentence."""
 
     def __init__(self, path: PathLike, *, verify: bool = False) -> None:
-        """Takes the path of a pool file; `verify` reads and checks all its forests at once."""
+        """Take the path of a pool file; `verify` reads and checks all its forests at once."""
         self._file = PoolFile(str(path), verify)
         self._positions: dict[str, list[int]] | None = None
         if verify:
@@ -51,7 +51,7 @@ class ForestFile(Sequence[Forest]):
         return self._file.get(index % len(self))
 
     def by_id(self, id: str) -> list[Forest]:
-        """Takes a sentence id and returns all its forests, in the order of the file."""
+        """Take a sentence id and return all its forests, in the order of the file."""
         if self._positions is None:
             self._positions = {}
             for position, forest in enumerate(self):

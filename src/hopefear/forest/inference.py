@@ -112,7 +112,7 @@ def expectation(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Expectation:
-    """Takes one gain per edge; returns E[gain(d)] and its gradient, gain(d) the sum over edges.
+    """Take one gain per edge; return E[gain(d)] and its gradient, gain(d) the sum over edges.
 
     The gradient is the covariance of the gain with the features, as with the second-order
     expectation semiring (Li & Eisner 2009, section 3.2). It takes one inside and one outside pass,

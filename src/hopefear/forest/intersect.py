@@ -32,14 +32,14 @@ class Intersection(NamedTuple):
     nodes: NDArray[np.uint32]  # per node: the original node
 
     def derivation(self, forest: Forest, derivation: Derivation, scores: ArrayLike) -> Derivation:
-        """Takes the original forest, a derivation of the intersection, and original edge scores;
-        returns the same derivation in the original forest.
+        """Take the original forest, a derivation of the intersection, and original edge scores;
+        return the same derivation in the original forest.
         """
         return derivation_of(forest, self.edges[derivation.edges], scores)
 
 
 def derivation_of(forest: Forest, edges: ArrayLike, scores: ArrayLike) -> Derivation:
-    """Takes a forest, edges in pre-order and edge scores; returns the derivation of these edges."""
+    """Take a forest, edges in pre-order and edge scores; return the derivation of these edges."""
     numbers = np.ascontiguousarray(edges, np.uint32)
     return Derivation(forest, numbers, float(np.asarray(scores)[numbers].sum()))
 

@@ -47,7 +47,7 @@ def viterbi_each(
     nodes: Roots,
     scores: ArrayLike | None = None,
 ) -> list[Derivation | None]:
-    """Takes nodes (such as a bin) and returns the best derivation of each, in one pass."""
+    """Take nodes (such as a bin) and return the best derivation of each, in one pass."""
     return _engine.viterbi_each(forest, scores_of(forest, weights, scores), roots_of(forest, nodes))
 
 
