@@ -257,8 +257,8 @@ def test_lattices(folder: Path, tmp_path: Path) -> None:
         ({"heldout": ["a"]}, "--heldout and --heldout-refs belong together"),
         ({"train": [["a"], ["b"]]}, "--train: mert learns from the development set"),
         ({"dev": None}, "--dev is missing"),
-        ({"dev": ["a", "b\nc"]}, "<dev>:2: has a line break"),
-        ({"dev": ["a", 1]}, "<dev>:2: 1 is no text"),
+        ({"dev": ["a", "b\nc"]}, "<dev>:2: contains a line break"),
+        ({"dev": ["a", 1]}, "<dev>:2: 1 is not a string"),
         ({"dev": ["a", "b"]}, "<dev> has 2 lines"),
     ],
 )

@@ -35,7 +35,7 @@ class Bleu(NgramMetric):
         "exp", help="smoothing of n-gram orders without a match, as in sacreBLEU"
     )
     smooth_value: float | None = option(
-        None, min=0, help="value for smooth floor (default: 0.1) or add-k (default: 1)"
+        None, min=0, help="value for smooth floor (default 0.1) or add-k (default 1)"
     )
 
     def __post_init__(self) -> None:

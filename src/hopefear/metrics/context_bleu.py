@@ -51,12 +51,12 @@ class ContextBleu(Bleu):
         None,
         min=0,
         max=1,
-        help="decay of the document per sentence (default: 0.999; the thesis's programs: 0.95)",
+        help="decay of the document per sentence (default 0.999; the thesis's programs: 0.95)",
     )
     context_weight: float | None = option(
         None,
         min=0,
-        help="weight of the previous 1-best translations (default: 1; the thesis's programs: 0.5)",
+        help="weight of the previous 1-best translations (default 1; the thesis's programs: 0.5)",
     )
     scale: Literal["reference-length", "source-length", "sentences", "constant"] = option(
         "reference-length",

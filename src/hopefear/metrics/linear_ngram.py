@@ -45,7 +45,7 @@ class LinearNgram(NgramMetric):
     title: ClassVar[str] = "linear n-grams"
 
     xi: list[float] = option(
-        [], help="constants Xi_0 (words in no reference), Xi_1, … (default: fitted constants)"
+        [], help="constants Xi_0 (words in no reference), Xi_1, … (default fitted constants)"
     )
     clip: bool = option(
         True,
@@ -105,7 +105,7 @@ def fit(
     """Return the constants >= 0 that best approximate BLEU within each sentence's hypotheses.
 
     Takes rows of the target's statistics, several per sentence, and their sentence numbers. The
-    target is a sentence metric (default: BLEU+1) times reference length; hypotheses are compared
+    target is a sentence metric (default BLEU+1) times reference length; hypotheses are compared
     within their sentence, as in learning. Least squares, which maximises the correlation.
     """
     target = target or BleuPlusOne()

@@ -37,8 +37,8 @@ def oracle(
 ) -> Oracle:
     """Take rows of statistics with their sentence numbers, in any order; return the oracle.
 
-    `metric` is the metric of hill climbing (default: BLEU). `by_sentence` is the metric of the
-    first choice (default: `metric`, or BLEU+1 for BLEU). Ties go to the first row.
+    `metric` is the metric of hill climbing (default BLEU). `by_sentence` is the metric of the
+    first choice (default `metric`, or BLEU+1 for BLEU). Ties go to the first row.
     """
     if metric is None:
         metric = Bleu()

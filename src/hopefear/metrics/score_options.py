@@ -35,17 +35,17 @@ class ScoreOptions:
         "auto", help="paired test; auto: bootstrap, or randomization if there are several runs"
     )
     form: Literal["two-sided", "one-sided", "sacrebleu"] | None = option(
-        None, help="form of the bootstrap test, see docs/metrics.md (default: two-sided)"
+        None, help="form of the bootstrap test, see docs/metrics.md (default two-sided)"
     )
     coin: Literal["sentence", "run"] | None = option(
         None,
-        help="unit that randomization swaps (default: sentence); run: as in MultEval, with "
+        help="unit that randomization swaps (default sentence); run: as in MultEval, with "
         "p-values that are too small",
     )
     samples: int | None = option(
         None,
         min=1,
-        help="number of resamples (default: 1000) or of randomization trials (default: 10000)",
+        help="number of resamples (default 1000) or of randomization trials (default 10000)",
     )
     seed: int = option(12345, min=0, help="random seed of the test and of resampling")
     sentences: bool = option(False, help="also report the scores of each sentence")
