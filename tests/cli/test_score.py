@@ -176,7 +176,7 @@ def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
         ("good --refs absent", "absent: No such file or directory"),
         ("absent --refs ref", "absent: No such file or directory"),
         ("empty --refs ref", "empty has 0 lines, ref has 20 lines"),
-        ("empty --refs empty", "empty, empty: no line in them"),
+        ("empty --refs empty", "empty, empty: no lines"),
         ("odd --refs ref", "odd:2: byte 0xff at column 1 is not UTF-8"),
         ("good --refs odd", "odd:2: byte 0xff"),
         ("good", "--refs is missing"),
@@ -188,7 +188,7 @@ def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
         ("good --refs ref --tokenize 14a", "'14a' is not valid; give one of none, 13a, zh, char"),
         ("good --refs ref --samples 0", "--samples: 0 is out of range"),
         ("good --refs folder", "folder: Is a directory"),
-        ("good --refs ref --form one-sided", "compare systems; name others by --versus"),
+        ("good --refs ref --form one-sided", "compare systems; give other systems with --versus"),
         ("good --refs ref --versus bad --coin run", "--coin run: is for --test randomization"),
         (
             "good --refs ref --versus bad --test randomization --form one-sided",

@@ -84,7 +84,7 @@ BAD = [
     (["text", "tokenize", "bad.fr"], "bad.fr:2: byte 0xe9"),
     (["text", "tokenize", "none.fr"], "none.fr: No such file"),
     (["text", "tokenize", "a.fr", "--tokenizer", "mozes"], "unknown tokenizer 'mozes'; did you"),
-    (["text", "tokenize", "a.fr", "--casing", "truecase"], "needs usual forms"),
+    (["text", "tokenize", "a.fr", "--casing", "truecase"], "needs forms learned from text"),
     (
         ["text", "tokenize", "a.fr", "--casing", "truecase", "--casing-file", "a.fr"],
         "a.fr:1: expected '# hopefear casing",
@@ -93,7 +93,7 @@ BAD = [
     (["text", "detokenize", "a.fr", "--casing", "lower"], "--casing-file belong together"),
     (["text", "detokenize", "a.fr", "--casing-file", "a.fr"], "--casing-file belong together"),
     (["text", "detokenize", "--like", "-"], "stdin can be only one of them"),
-    (["text", "tokenize", "a.fr", "--no-normalize", "--narrow"], "parts of normalising"),
+    (["text", "tokenize", "a.fr", "--no-normalize", "--narrow"], "need normalisation"),
     (["text", "clean", "a.fr", "b.en", "-o", "x", "y"], "a.fr has 2 lines, b.en has 1 line;"),
     (["text", "clean", "a.fr", "b.en", "-o", "x"], "2 input files and 1 output file"),
     (["text", "clean", "a.fr", "a.fr", "-o", "x", "-"], "taken by the report"),

@@ -106,7 +106,7 @@ def test_prefixes_by_the_word_alignment(world: Path, tmp_path: Path, hopefear: R
     short.write_text("0-0\n")
     done = hopefear(*command(world, tmp_path / "other", *words, "--align", short))
     assert done.returncode == 2
-    assert "is it of another text?" in done.stderr
+    assert "is it for another text?" in done.stderr
     other = tmp_path / "other.txt"
     other.write_text("\n" * 200)
     again = hopefear(*command(world, tmp_path / "boxes", *words, "--resume", "--align", other))

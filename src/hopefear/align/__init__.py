@@ -1,8 +1,8 @@
-"""Word alignment: which words of a sentence and its translation belong together.
+"""Word alignment: the links between the words of a sentence and its translation.
 
-`Aligner` learns IBM Model 1 and an HMM in both directions and aligns text; `symmetrise` makes one
-alignment of two; `read_alignments` and `write_alignments` read and write them, ours and other
-tools'. `align_files` does it all for two files.
+`Aligner` learns IBM Model 1 and an HMM in both directions and aligns text. `symmetrise` combines
+the alignments of both directions. `read_alignments` and `write_alignments` read and write
+alignments of Hopefear and of other tools. `align_files` does all of this for two files.
 """
 
 from importlib import import_module
@@ -47,7 +47,7 @@ __all__ = [
     "write_alignments",
 ]
 
-# Loaded at first use: the command line imports this package for its options alone.
+# Loaded at first use: the command line imports this package only for its options.
 _MODULES = {
     **dict.fromkeys(__all__, "model"),
     **dict.fromkeys(

@@ -1,13 +1,13 @@
 """The aligner: IBM Model 1, then an HMM.  [brown1993, vogel1996, och2003, riley2012]
 
-Goes in: two files that correspond line by line, words separated by blanks (a word is its bytes:
-text that is not UTF-8 is aligned like any other). Comes out: an `Aligner`, and alignments in
-Pharaoh format. The forward direction generates target words from source words, the reverse
-direction the other way round. With alpha > 0 the lexical probabilities have a sparse Dirichlet
-prior and are learned by variational Bayes, so that rare words do not explain everything ("garbage
-collectors"); with alpha = 0 it is plain expectation maximisation.
+Takes two parallel files with words separated by blanks; returns an `Aligner`, and alignments in
+Pharaoh format. Words are compared as bytes, so text need not be UTF-8. The forward direction
+generates target words from source words, the reverse direction source words from target words. With
+alpha > 0, the lexical probabilities have a sparse Dirichlet prior and are learned by variational
+Bayes, which keeps rare words from aligning to everything ("garbage collectors"). With alpha = 0,
+training is plain expectation maximisation.
 
-The engine (cpp/align) does the work on all cores; its results do not depend on their number.
+The engine (cpp/align) uses all cores; the number of cores does not change the result.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import PathLike, atomic_directory, display_name, open_input, open_output
 from hopefear.base.threads import all_cores
 
-Pairs = _engine.AlignBitext  # sentence pairs as the engine holds them
+Pairs = _engine.AlignBitext  # sentence pairs in the engine
 Direction = Literal["forward", "reverse", "both"]
 Treatment = Literal["skip", "error"]
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What an iteration found, per direction that was trained: the model it began with."""
+    """Statistics of a training iteration, per trained direction, of the model it started with."""
 
     model: Literal["model1", "hmm"]
     number: int
     log_likelihood: dict[str, float]
     per_word: dict[str, float]  # log-likelihood per generated word
-    # What training raises: with alpha > 0 the variational bound on the log evidence, and the log
-    # prior of the jumps. None before the first M-step of a prior.
+    # The objective of training: the variational bound on the log evidence (with alpha > 0) plus
+    # the log prior of the jumps. None before the first M-step with a prior.
     bound: dict[str, float | None]
 
 
 @dataclass(frozen=True)
 class Report:
-    """What an alignment of a text looks like."""
+    """Counts that describe the alignment of a text."""
 
     pairs: int
     links: int
@@ -67,10 +67,10 @@ class Report:
 
 @dataclass(frozen=True)
 class Posteriors:
-    """Of one sentence pair with I source and J target words."""
+    """Link probabilities of one sentence pair with I source and J target words."""
 
-    forward: npt.NDArray[np.float32]  # (I + 1, J): target word j comes from i; row I: from nothing
-    reverse: npt.NDArray[np.float32]  # (I, J + 1): source word i comes from j; column J: nothing
+    forward: npt.NDArray[np.float32]  # (I + 1, J): i generates target word j; row I: the empty word
+    reverse: npt.NDArray[np.float32]  # (I, J + 1): j generates source word i; column J: empty word
     log_likelihood: tuple[float, float]  # forward, reverse
 
 
@@ -82,10 +82,11 @@ def read_pairs(
     empty: Treatment = "skip",
     long: Treatment = "error",
 ) -> Pairs:
-    """Read two files that correspond line by line.
+    """Take two parallel files and return their sentence pairs.
 
-    Lines where a side is `empty` or more than `max_length` words `long` are skipped (`.skipped`
-    lists them; they get an empty alignment) or are an `InputError` with their place.
+    `empty` and `long` decide about lines with an empty side, or a side of more than `max_length`
+    words: "skip" gives them an empty alignment (`Pairs.skipped` lists them); "error" raises an
+    `InputError`.
     """
     if display_name(source) == display_name(target) == "<stdin>":
         raise OptionError("SRC and TGT are both '-'; only one can be read from stdin")
@@ -102,12 +103,12 @@ def read_pairs(
 
 
 def check_trainable(pairs: Pairs, source: PathLike, target: PathLike) -> None:
-    """Raise `InputError` if nothing can be learned from what `read_pairs` read."""
+    """Raise `InputError` if there is no sentence pair to learn from."""
     if pairs.pairs == 0:
-        what = f"all {pairs.lines:,} lines are skipped" if pairs.lines else "the files are empty"
+        reason = f"all {pairs.lines:,} lines are skipped" if pairs.lines else "the files are empty"
         raise InputError(
-            f"{display_name(source)}, {display_name(target)}: {what}; learning needs at least one "
-            "pair of sentences"
+            f"{display_name(source)}, {display_name(target)}: {reason}; learning needs at least "
+            "one pair of sentences"
         )
 
 
@@ -121,7 +122,7 @@ class Aligner:
     ) -> None:
         self._engine = engine
         self.settings = settings
-        self.iterations = list(iterations)  # of the training; empty if loaded
+        self.iterations = list(iterations)  # of training; empty for a loaded model
 
     @classmethod
     def train(
@@ -134,9 +135,10 @@ class Aligner:
         on_iteration: Callable[[Iteration], None] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Aligner:
-        """Learn from sentence pairs.
+        """Take sentence pairs and return the trained aligner.
 
-        `progress` is called with the number of pairs seen so far, over all iterations.
+        `threads`: number of threads (0: all cores). `progress` is called with the number of pairs
+        processed so far, over all iterations.
         """
         settings = settings if settings is not None else Settings()
         trained = ("forward", "reverse") if direction == "both" else (direction,)
@@ -178,9 +180,9 @@ class Aligner:
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """What was trained."""
-        have = (self._engine.has_forward, self._engine.has_reverse)
-        return tuple(d for d, there in zip(("forward", "reverse"), have, strict=True) if there)
+        """The trained directions."""
+        trained = {"forward": self._engine.has_forward, "reverse": self._engine.has_reverse}
+        return tuple(direction for direction, is_trained in trained.items() if is_trained)
 
     def write(
         self,
@@ -193,10 +195,11 @@ class Aligner:
         threads: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> Report:
-        """Align sentence pairs, one line each to `output` (an empty one where a line was skipped).
+        """Align sentence pairs, write a line each to `output`, and return a report.
 
-        `direction` "forward" or "reverse" writes that model's alignment as it is. By default it is
-        the best one (Viterbi); with `posterior` all links of at least that probability.
+        Skipped lines get an empty line. With `direction` "forward" or "reverse", that model's
+        alignment is written without symmetrisation. Alignments are the best ones (Viterbi); with
+        `posterior`, they consist of all links of at least that probability.
         """
         with open_output(output) as out:
             return self._write(pairs, out, symmetrise, direction, posterior, threads, progress)
@@ -239,7 +242,7 @@ class Aligner:
         direction: Direction = "both",
         posterior: float | None = None,
     ) -> Alignment:
-        """Align one sentence pair, given as words."""
+        """Take the words of one sentence pair and return their alignment."""
         if not source or not target:
             return []
         out = io.BytesIO()
@@ -247,73 +250,80 @@ class Aligner:
         return parse_points(out.getvalue().decode())
 
     def posteriors(self, source: Sequence[str], target: Sequence[str]) -> Posteriors:
-        """How probable each link of one sentence pair is, in each direction."""
+        """Take the words of one sentence pair; return the link probabilities in each direction."""
         if len(self.directions) < 2:
             raise OptionError("posteriors need a model with both directions; train both")
         if not source or not target:
-            raise InputError("posteriors: a sentence is empty; give at least one word each")
+            raise InputError("posteriors: a sentence is empty; give at least one word per side")
         forward, reverse, p, q = self._engine.posteriors(_one_pair(source, target), 0)
         return Posteriors(p, q, (forward, reverse))
 
     def translations(self, word: str) -> dict[str, tuple[float, float]]:
-        """The target words a source word occurs with: t(target | source), t(source | target)."""
+        """Take a source word and return its translations.
+
+        They are mapped to t(target | source), t(source | target).
+        """
         row = self._engine.row(word.encode("utf-8", "surrogateescape"))
         return {t.decode("utf-8", "surrogateescape"): (f, r) for t, f, r in row}
 
     def save(self, directory: PathLike) -> None:
-        """Write the model to a directory of its own, which appears when it is complete."""
+        """Write the model to a directory, which appears only when it is complete."""
         check_model_directory(directory)
         with atomic_directory(directory) as temporary:
             self._engine.save(str(temporary / "align.bin"))
-            about = {
+            description = {
                 "format": 1,
                 "directions": list(self.directions),
                 "source_types": self._engine.source_types,
                 "target_types": self._engine.target_types,
                 "training": to_mapping(self.settings),
             }
-            (temporary / "align.toml").write_text(tomli_w.dumps(about), encoding="utf-8")
+            (temporary / "align.toml").write_text(tomli_w.dumps(description), encoding="utf-8")
 
     @classmethod
     def load(cls, directory: PathLike) -> Aligner:
-        """Read a model; one that is damaged, incomplete or of another kind is refused."""
+        """Take the directory of a saved model and return the aligner.
+
+        Raises `InputError` if the model is damaged, incomplete or of another version.
+        """
         folder = Path(directory)
         for name in cls.FILES:
             if folder.exists() and not (folder / name).is_file():
                 raise InputError(
-                    f"{folder}: no alignment model, {name} is missing; make one with "
+                    f"{folder}: not an alignment model, {name} is missing; make one with "
                     "'hopefear align --save-model'"
                 )
-        about = load_toml(folder / "align.toml")
+        description = load_toml(folder / "align.toml")
         place = str(folder / "align.toml")
-        if about.get("format") != 1 or not isinstance(about.get("training"), dict):
+        if description.get("format") != 1 or not isinstance(description.get("training"), dict):
             raise InputError(
-                f"{place}: not the description of an alignment model of this version; make it "
-                "again with 'hopefear align --save-model'"
+                f"{place}: not the description of an alignment model of this version; recreate it "
+                "with 'hopefear align --save-model'"
             )
-        settings = from_mapping(Settings, about["training"], place)
+        settings = from_mapping(Settings, description["training"], place)
         engine = _engine.AlignModel.load(str(folder / "align.bin"))
         aligner = cls(engine, settings, ())
         if (
-            about.get("source_types") != engine.source_types
-            or about.get("target_types") != engine.target_types
-            or about.get("directions") != list(aligner.directions)
+            description.get("source_types") != engine.source_types
+            or description.get("target_types") != engine.target_types
+            or description.get("directions") != list(aligner.directions)
         ):
             raise InputError(
-                f"{place}: not of the same model as align.bin beside it; save it again"
+                f"{place}: does not describe the align.bin in the same directory; "
+                "save the model again"
             )
         return aligner
 
 
 def check_model_directory(directory: PathLike) -> None:
-    """Refuse to save over a directory that holds anything but an alignment model."""
+    """Raise `OptionError` for an existing directory that contains files of no alignment model."""
     folder = Path(directory)
     if folder.is_dir():
         foreign = sorted({entry.name for entry in folder.iterdir()} - set(Aligner.FILES))
         if foreign:
             raise OptionError(
-                f"{folder}: holds {foreign[0]!r} and is no alignment model, so it is not replaced; "
-                "give a new directory"
+                f"{folder}: contains {foreign[0]!r} and is not an alignment model, so it is not "
+                "replaced; give a new directory"
             )
 
 
@@ -329,7 +339,7 @@ def _one_pair(source: Sequence[str], target: Sequence[str]) -> Pairs:
 
 @dataclass
 class Summary:
-    """All of an alignment run, as `--json` prints it."""
+    """The results of an alignment run, as printed by `--json`."""
 
     report: Report
     lines: int
@@ -339,6 +349,7 @@ class Summary:
     cpu_seconds: float = 0.0
 
     def to_mapping(self) -> dict[str, Any]:
+        """Return the results as a mapping for JSON."""
         return {
             **asdict(self.report),
             "lines": self.lines,
@@ -350,7 +361,7 @@ class Summary:
 
 
 def skipped_by_reason(pairs: Pairs) -> dict[str, int]:
-    """How many lines were skipped, and why."""
+    """Return the number of skipped lines by reason."""
     counts: dict[str, int] = {}
     for _, reason in pairs.skipped:
         counts[reason] = counts.get(reason, 0) + 1
@@ -371,7 +382,10 @@ def align_files(
     long: Treatment = "error",
     threads: int = 0,
 ) -> Summary:
-    """Train on two files and write their alignment: what `hopefear align SRC TGT -o FILE` does."""
+    """Train on two parallel files, write their alignment and return a summary.
+
+    The same as `hopefear align SRC TGT -o FILE`.
+    """
     started, cpu = time.monotonic(), time.process_time()
     pairs = read_pairs(source, target, max_length=max_length, empty=empty, long=long)
     check_trainable(pairs, source, target)

@@ -1,9 +1,9 @@
-"""Alignments as text, ours and those of other tools.
+"""Alignment files in Pharaoh and GIZA++ format.
 
-Pharaoh format: a line `0-0 1-2` per sentence pair, positions from 0, source-target (fast_align,
-eflomal, Moses and we write it). GIZA++ writes three lines per pair (`*.A3.final`); they are
-recognised by their first line and read as well. Goes in: a file name. Comes out: sorted lists of
-points. A point outside its sentence, or anything that is no point, names its file and line.
+Pharaoh format has a line `0-0 1-2` per sentence pair, with source-target positions from 0. It is
+the format of fast_align, eflomal, Moses and Hopefear. GIZA++ writes three lines per pair
+(`*.A3.final`); such files are recognised by their first line. Takes a file name and returns sorted
+lists of points. Errors name the file and line of a malformed point or one outside its sentence.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ Point = tuple[int, int]
 Alignment = list[Point]  # sorted by source, then target position; each point once
 Direction = Literal["forward", "reverse"]
 
-BLANKS = " \t\r\v\f"  # what separates words, here as in the engine
-MOST_WORDS = 1 << 20  # a position beyond is a mistake
+BLANKS = " \t\r\v\f"  # word separators, as in the engine
+MAX_POSITION = 1 << 20  # larger positions are errors
 _POINT = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
 def parse_points(line: str, place: str = "alignment") -> Alignment:
-    """The points of one line of Pharaoh format."""
+    """Take a line in Pharaoh format and return its points; `place` is named in errors."""
     points = set()
     for word in line.translate(_TO_SPACE).split(" "):
         if not word:
             continue
         match = _POINT.fullmatch(word)
-        point = (int(match[1]), int(match[2])) if match else (MOST_WORDS, MOST_WORDS)
-        if max(point) >= MOST_WORDS:
+        point = (int(match[1]), int(match[2])) if match else (MAX_POSITION, MAX_POSITION)
+        if max(point) >= MAX_POSITION:
             raise InputError(
                 f"{place}: {word[:40]!r} is no alignment point; expected two word positions "
-                f"below {MOST_WORDS} such as 0-0"
+                f"below {MAX_POSITION} such as 0-0"
             )
         points.add(point)
     return sorted(points)
@@ -48,7 +48,7 @@ _TO_SPACE = str.maketrans(dict.fromkeys(BLANKS + "\n", " "))
 
 
 def format_points(points: Iterable[Point]) -> str:
-    """A line of Pharaoh format, without its line end."""
+    """Take points and return their line in Pharaoh format, without the line end."""
     return " ".join(f"{i}-{j}" for i, j in points)
 
 
@@ -58,12 +58,12 @@ def read_alignments(
     lengths: Iterable[tuple[int, int]] | None = None,
     direction: Direction = "forward",
 ) -> Iterator[Alignment]:
-    """The alignments of a file, Pharaoh or GIZA++ format.
+    """Take a file in Pharaoh or GIZA++ format and yield its alignments.
 
-    `lengths` are the numbers of source and target words of each pair (`sentence_lengths`); with
-    them positions and the number of lines are checked. `direction` matters for GIZA++ only: which
-    side its links start from is not written in the file. "forward" is the model that generates
-    target words from source words, so the source words have the `({ … })`.
+    With `lengths`, the numbers of source and target words of each pair (`sentence_lengths`),
+    positions and the number of lines are checked. `direction` is the direction of a GIZA++ model,
+    which its files do not state: "forward" generates target words from source words, so `({ … })`
+    follows source words.
     """
     name = display_name(path)
     with open_pharaoh(path, direction) as file:
@@ -77,8 +77,8 @@ def read_alignments(
         for number, (points, sizes) in enumerate(zip_longest(lines, lengths), 1):
             if points is None or sizes is None:
                 which = "ends before line" if points is None else "has a line"
-                other = "the text goes on" if points is None else "the text has ended"
-                raise InputError(f"{name}: {which} {number}, but {other}; is it of another text?")
+                other = "the text continues" if points is None else "the text has ended"
+                raise InputError(f"{name}: {which} {number}, but {other}; is it for another text?")
             check_points(points, sizes, f"{name}:{number}")
             yield points
 
@@ -90,13 +90,13 @@ def check_points(points: Iterable[Point], sizes: tuple[int, int], place: str) ->
             if position >= length:
                 raise InputError(
                     f"{place}: {i}-{j} points to {side} word {position}, but the {side} sentence "
-                    f"has {length} words (counted from 0); is the file of another text, or "
-                    "target-source?"
+                    f"has {length} words (counted from 0); is the file for another text, or in "
+                    "target-source order?"
                 )
 
 
 def sentence_lengths(source: PathLike, target: PathLike) -> Iterator[tuple[int, int]]:
-    """The numbers of words of each line of two files that correspond line by line."""
+    """Take two parallel files and yield the numbers of words of each pair of lines."""
     with open_input(source) as f, open_input(target) as e:
         for number, (a, b) in enumerate(zip_longest(f, e), 1):
             if a is None or b is None:
@@ -105,11 +105,11 @@ def sentence_lengths(source: PathLike, target: PathLike) -> Iterator[tuple[int, 
                     f"{display_name(short)} has {number - 1} lines, {display_name(long)} has more; "
                     "give two files that correspond line by line"
                 )
-            yield len(a.split()), len(b.split())  # bytes: at BLANKS, as the engine
+            yield len(a.split()), len(b.split())  # bytes.split separates at BLANKS, as the engine
 
 
 def write_alignments(path: PathLike, alignments: Iterable[Iterable[Point]]) -> int:
-    """Write one line per alignment; returns their number."""
+    """Write alignments in Pharaoh format, a line each, and return their number."""
     count = 0
     with open_output(path) as file:
         for points in alignments:
@@ -120,7 +120,7 @@ def write_alignments(path: PathLike, alignments: Iterable[Iterable[Point]]) -> i
 
 @contextmanager
 def open_pharaoh(path: PathLike, direction: Direction) -> Iterator[BinaryIO]:
-    """A file of alignments as Pharaoh lines, whatever its format is."""
+    """Open an alignment file of either format for reading as lines in Pharaoh format."""
     with open_input(path) as file:
         buffered = (
             file
@@ -143,10 +143,11 @@ _GIZA_WORD = re.compile(rb"(?:^|\s)(\S+) \(\{([\d\s]*)\}\)")
 
 
 def _giza_lines(file: Iterable[bytes], name: str, direction: Direction) -> Iterator[bytes]:
-    """GIZA++'s three lines per pair as Pharaoh lines.
+    """Take the lines of a GIZA++ file, three per pair, and yield lines in Pharaoh format.
 
-    Line 1 is a comment with the lengths, line 2 the generated sentence, line 3 the generating one,
-    each word followed by the positions (from 1) of what it generated, the empty word first.
+    Line 1 is a comment with the lengths, line 2 the generated sentence, line 3 the generating
+    sentence: the empty word, then the words, each followed by the positions (from 1) of the words
+    that it generated.
     """
     lines = enumerate(file, 1)
     for number, comment in lines:
@@ -156,12 +157,12 @@ def _giza_lines(file: Iterable[bytes], name: str, direction: Direction) -> Itera
         if lengths is None or len(links) != int(lengths[1]) + 1:
             raise InputError(
                 f"{name}:{number}: not a sentence pair of GIZA++ (a comment with the lengths, a "
-                "sentence, a sentence with ({ … })); is the file cut off?"
+                "sentence, a sentence with ({ … })); is the file truncated?"
             )
         points: Sequence[Point] = [
-            (i, int(j) - 1 if len(j) < 10 else MOST_WORDS)
-            for i, (_, found) in enumerate(links[1:])
-            for j in found.split()
+            (i, int(j) - 1 if len(j) < 10 else MAX_POSITION)
+            for i, (_, positions) in enumerate(links[1:])
+            for j in positions.split()
         ]
         check_points(points, (len(links) - 1, len(generated)), f"{name}:{number + 2}")
         if direction == "reverse":

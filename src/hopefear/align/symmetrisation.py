@@ -1,7 +1,7 @@
-"""One alignment out of the two directions'.  [och2003, koehn2003]
+"""Symmetrisation of word alignments.  [och2003, koehn2003]
 
-Goes in: the points of the forward and of the reverse model. Comes out: the points of one alignment.
-The engine does it, exactly as fast_align's `atools`.
+Takes the points of the forward and of the reverse model and returns the points of one alignment.
+The engine's result is the same as that of fast_align's `atools`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ DEFAULT: Method = "grow-diag-final-and"
 def symmetrise(
     forward: Iterable[Point], reverse: Iterable[Point], method: Method = DEFAULT
 ) -> Alignment:
-    """The symmetrised alignment of one sentence pair, sorted."""
+    """Take both alignments of a sentence pair and return the symmetrised one, sorted."""
     return _engine.align_symmetrise(list(forward), list(reverse), check_method(method))
 
 
 def check_method(method: str) -> str:
-    """The method's name, or an `OptionError` that says which there are."""
+    """Return the name of the method; raises `OptionError` with all names if it is unknown."""
     if method not in (*METHODS, "intersect"):
         raise OptionError(f"unknown symmetrisation {method!r}; {suggestion(method, METHODS)}")
     return method
@@ -43,16 +43,16 @@ def symmetrise_files(
     *,
     text: tuple[PathLike, PathLike] | None = None,
 ) -> int:
-    """Symmetrise two files of alignments line by line; returns the number of lines.
+    """Symmetrise two alignment files line by line and return the number of lines.
 
-    With `text` (the source and the target file) every point is checked to lie in its sentence.
+    With `text` (the source and the target file), points are checked against sentence lengths.
     """
     check_method(method)
     if display_name(forward) == display_name(reverse) == "<stdin>":
         raise OptionError("both directions are '-'; only one can be read from stdin")
     if text is not None:
         if "<stdin>" in map(display_name, (forward, reverse, *text)):
-            raise OptionError("'-': alignments and texts are read twice to check them; give files")
+            raise OptionError("'-': checking reads alignments and texts twice; give files")
         for path in (forward, reverse):
             direction: Literal["forward", "reverse"] = "forward" if path is forward else "reverse"
             for _ in read_alignments(path, lengths=sentence_lengths(*text), direction=direction):

@@ -1,10 +1,10 @@
-"""The forest, one value for everything a decoder explored for a sentence, and inference on it.
+"""Forests (everything a decoder explored for a sentence) and inference on them.
 
 A forest is a hypergraph: nodes in topological order, edges with any number of tails, a target side
-with words and slots for the tails, features, labels. A lattice is a forest whose edges have one
-tail, an n-best list one with a single node. Every function here takes a forest, weights (or one
-score per edge) and `roots`, the nodes whose derivations are meant: the goal by default, a *bin* of
-phrase search (all nodes that cover i source words) or any other set.
+with words and slots for the tails, features, and labels. A lattice is a forest whose edges have one
+tail; an n-best list is a forest with a single node. Functions take a forest, weights (or one score
+per edge) and `roots`, the nodes whose derivations are considered: by default the goal; also a *bin*
+of phrase search (all nodes that cover i source words) or any other set of nodes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The upper envelope of a forest along a direction in weight space, for MERT.
 [macherey2008, kumar2009]
 
-With the weights w + x * direction every derivation's score is a line in x. The envelope says which
-derivation is the best one for each x, exactly, over all derivations of the forest. Where it is
-enough to know which derivations these are, for many directions, `best_on_lines` is faster.
+With the weights w + x * direction, the score of each derivation is a line in x. The envelope gives
+the best derivation for each x, exactly, over all derivations of the forest. `best_on_lines` is
+faster where only the set of these derivations is needed, for many directions.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from hopefear.forest.score import Roots, roots_of, scores_of
 
 
 class Segment(NamedTuple):
-    """From `start` (the first: -inf) to the next one's, `derivation` is the best.
+    """An interval of x and the derivation that is best in it.
 
-    Its score at x is intercept + slope * x; the derivation's own `score` is the one at x = 0.
+    The interval begins at `start` (-inf for the first segment) and ends at the next segment's
+    start. The score at x is intercept + slope * x; `derivation.score` is the score at x = 0.
     """
 
     start: float
@@ -41,11 +42,11 @@ def envelope(
     slopes: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> list[Segment]:
-    """Segments from left to right, slopes ascending; none if there is no derivation.
+    """Take a forest, weights and a direction; return the segments from left to right.
 
-    `slopes` gives one slope per edge in place of a direction. Of derivations with equal slope only
-    the one with the largest intercept can occur. The bare numbers, without making derivations, are
-    `hopefear._engine.Envelope`.
+    Slopes ascend; the list is empty if the forest has no derivation. `slopes` gives one slope per
+    edge instead of a direction. Of derivations with equal slope, only the one with the largest
+    intercept can occur. `hopefear._engine.Envelope` gives the numbers without the derivations.
     """
     if (direction is None) == (slopes is None):
         raise TypeError("give either direction or slopes")
@@ -73,10 +74,10 @@ def best_on_lines(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> list[Derivation]:
-    """The derivations that are best at some w + x * direction with |x| <= reach, each once.
+    """Return the derivations that are best at some w + x * direction with |x| <= reach, each once.
 
-    The first is the best one at w itself; no derivation at all gives an empty list. What is best by
-    rounding only may be missing.
+    The first one is the best at w. The list is empty if the forest has no derivation. A derivation
+    that is best only up to rounding may be missing.
     """
     if not 0 < reach < float("inf"):
         raise ValueError(f"a reach of {reach}: expected a finite number above 0")

@@ -1,17 +1,17 @@
-"""Splits the states of a forest for a stateful scorer, with cube pruning.  [chiang2007, huang2007]
+"""State splitting of a forest for a stateful scorer, with cube pruning.  [chiang2007, huang2007]
 
-A scorer gives each edge a score that depends on the states of its tails, and its head a state: a
-language model (the words at both ends), an automaton that reads the string, BLEU. In the new forest
-a node is an old node in one state, and the score is a sum over edges again, so all of inference
-works on it.
+A scorer gives each edge a score that depends on the states of the edge's tails, and gives its head
+a state. Examples: a language model (the state: the words at both ends), an automaton that reads the
+string, BLEU. A node of the new forest is an old node in one state; the score is again a sum over
+edges, so every inference function works on the new forest.
 
-    made = expand(forest, LanguageModelScorer(lm), weights, beam=200)
-    viterbi(made.forest, scores=made.scores)
+    expanded = expand(forest, LanguageModelScorer(lm), weights, beam=200)
+    viterbi(expanded.forest, scores=expanded.scores)
 
-A scorer to try something out is a function:
+For experiments, a scorer can be a Python function:
 
-    def long_words(edge, tails):          # states are any hashable objects
-        return score, state               # or score, state, {feature id: value}; None forbids it
+    def long_words(edge, tail_states):    # states are any hashable objects
+        return score, state               # or score, state, {feature id: value}; None: forbid edge
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Function = Callable[[int, tuple[Any, ...]], Answer]
 
 
 class Scorer(Protocol):
-    """What makes a scorer of the engine for one forest."""
+    """A factory of the engine's edge scorers: `bind` makes the scorer for one forest."""
 
     def bind(self, forest: Forest, weights: Weights | None) -> _engine.EdgeScorer: ...
 
 
 class HasModel(Protocol):
-    """A `hopefear.lm.LanguageModel`."""
+    """An object with an engine's language model: a `hopefear.lm.LanguageModel`."""
 
     @property
     def engine(self) -> _engine.LmModel: ...
@@ -47,10 +47,10 @@ class HasModel(Protocol):
 
 @dataclass(frozen=True)
 class LanguageModelScorer:
-    """The log probability (natural) of the string, as a feature with a weight.
+    """Scorer: the natural log probability of the target string, a feature times its weight.
 
-    Edges of the goal end the sentence: there `<s>` and `</s>` are added. Without `weight` it is the
-    feature's in the weights.
+    Edges into the goal complete the sentence: `<s>` and `</s>` are scored there. `weight` is by
+    default the weight of `feature`.
     """
 
     model: HasModel
@@ -69,17 +69,17 @@ class LanguageModelScorer:
 
 
 class Expanded(NamedTuple):
-    """The new forest, and where its parts come from."""
+    """A forest with split states, and how its nodes and edges map to the original forest."""
 
     forest: Forest
-    scores: NDArray[np.float64]  # of its edges, with what the scorer added
-    edges: NDArray[np.uint32]  # of each edge the old one
-    nodes: NDArray[np.uint32]  # of each node the old one
-    best: NDArray[np.float64]  # of each node the score of its best derivation
-    scored: int  # how often the scorer was asked
+    scores: NDArray[np.float64]  # per edge: the original score plus the scorer's
+    edges: NDArray[np.uint32]  # per edge: the original edge
+    nodes: NDArray[np.uint32]  # per node: the original node
+    best: NDArray[np.float64]  # per node: the score of its best derivation
+    scored: int  # number of calls of the scorer
 
     def roots(self, nodes: ArrayLike) -> NDArray[np.uint32]:
-        """The new nodes that old ones became."""
+        """Take nodes of the original forest and return all their split nodes."""
         return np.flatnonzero(np.isin(self.nodes, np.asarray(nodes))).astype(np.uint32)
 
 
@@ -94,13 +94,13 @@ def expand(
     eager: bool = False,
     limit: int = _engine.EXPAND_LIMIT,
 ) -> Expanded:
-    """Every node of the forest in each of its states; the goal's states become one node.
+    """Take a forest and a scorer; return the forest with each node split by the scorer's states.
 
-    `beam` is the number of derivations looked at for each old node (0: all of them, exactly): the
-    queue's best one, then its neighbours. They wait with a guess of what the scorer will add and
-    are scored when they come to the top, or with `eager` before they are queued. Without
-    `merge_goal` the goal's states stay apart, and the new forest has no goal. More than `limit`
-    edges are an `InputError`.
+    `beam` is the number of derivations examined per original node (0: all, which is exact), in the
+    order of a priority queue. An entry is queued with an estimate of the scorer's part and scored
+    when it reaches the top; with `eager`, it is scored before it is queued. The goal's states are
+    merged into one node; without `merge_goal` they stay apart and the new forest has no goal.
+    Raises `InputError` if the new forest has more than `limit` edges.
     """
     if beam < 0:
         raise ValueError(f"beam {beam}: expected a number from 0")

@@ -1,12 +1,13 @@
-"""Forests and how to make them by hand; decoders make them in the engine.
+"""Forests, and a builder that makes them from Python; decoders build theirs in the engine.
 
-`Forest` (the engine's) is immutable; its arrays are numpy views without copies. The incoming
-edges of node n are `node_edges[n] .. node_edges[n + 1]`, tails come before heads, and nodes that
-never reach the goal are there too. A derivation of a node is one of its incoming edges with a
-derivation of each tail; a node without incoming edges has none, so a lattice's first node needs
+`Forest` (an engine class) is immutable; its arrays are numpy views without copies. The incoming
+edges of node n are `node_edges[n] .. node_edges[n + 1]`; tails come before heads; nodes that never
+reach the goal are included. A derivation of a node is one of its incoming edges with a derivation
+of each tail. A node without incoming edges has no derivation, so the first node of a lattice needs
 an edge without tails.
 
-The features of an edge are a row, shared by all uses of a rule at a span, plus its own.
+The features of an edge are those of a row, which all uses of a rule at a span share, plus the
+edge's own features.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from hopefear.base.weights import FeatureNames
 
 __all__ = ["Derivation", "Forest", "ForestBuilder", "Vocabulary", "bin_nodes"]
 
-_MOST_WORDS = 1 << 24  # of a sentence; a position beyond is a mistake
+_MAX_POSITION = 1 << 24  # of a source word; larger numbers are errors
 Features = Mapping[str, float] | Mapping[int, float]  # by name or by 64-bit id
 
 
 class ForestBuilder:
-    """Collects nodes and edges in any order; `finish` sorts them and makes the forest.
+    """Collects nodes and edges in any order; `finish` sorts them and returns the forest.
 
-    Nodes keep their numbers unless they are out of topological order (see `node_numbers`); edges
-    are sorted by head and otherwise stay in the order of adding, in which inference breaks ties
-    (see `edge_order`). Vocabulary and names may be shared with other forests.
+    Nodes keep their numbers unless they are out of topological order (see `node_numbers`). Edges
+    are sorted by head, then in the order in which they were added, in which inference breaks ties
+    (see `edge_order`). Several forests can share a vocabulary and feature names.
     """
 
     def __init__(
@@ -49,19 +50,23 @@ class ForestBuilder:
         span: tuple[int, int] | None = None,
         symbol: str | None = None,
     ) -> int:
-        """A node and its labels: covered source positions (and how many), span, symbol."""
+        """Add a node with its labels and return its number.
+
+        `covered` is the number of covered source words (default: the size of `coverage`),
+        `coverage` their positions.
+        """
         positions = sorted(set(coverage))
         begin, end = span if span is not None else (-1, -1)
         count = len(positions) if covered is None else covered
-        for place, least in (
+        for position, minimum in (
             (count, 0),
             (begin, -1),
             (end, -1),
             *((p, -1) for p in positions[-1:]),
         ):
-            if not isinstance(place, int) or not least <= place < _MOST_WORDS:
-                shown = repr(place)[:40]
-                raise ValueError(f"{shown}, expected a source position below {_MOST_WORDS:,}")
+            if not isinstance(position, int) or not minimum <= position < _MAX_POSITION:
+                value = repr(position)[:40]
+                raise ValueError(f"{value}, expected a source position below {_MAX_POSITION:,}")
         if positions and positions[0] < 0:
             raise ValueError(f"coverage {positions[0]}, expected source positions from 0")
         bits = np.zeros(positions[-1] // 64 + 1 if positions else 0, np.uint64)
@@ -71,7 +76,10 @@ class ForestBuilder:
         return self._raw.node(count, begin, end, number, bits)
 
     def row(self, features: Features, *, share: bool = True) -> int:
-        """A row of features for edges to refer to; with `share` an equal one is used again."""
+        """Add a row of features that edges can refer to and return its number.
+
+        With `share`, an equal row is reused.
+        """
         return self._raw.row(*self._entries(features), share)
 
     def edge(
@@ -84,9 +92,10 @@ class ForestBuilder:
         row: int | None = None,
         rule: int = -1,
     ) -> int:
-        """An edge; `target` has words and the numbers of tails, by default the tails in order.
+        """Add an edge and return its number.
 
-        `features` are the edge's own, `row` the shared ones.
+        `target` consists of words and indices into `tails` (default: all tails in order).
+        `features` are the edge's own features, `row` is the row that it shares.
         """
         if target is None:
             target = range(len(tails))
@@ -98,34 +107,35 @@ class ForestBuilder:
         return self._raw.edge(head, list(tails), symbols, row, *entries, rule)
 
     def finish(self, goal: int | None = None, *, id: str = "") -> Forest:
-        """The forest; the builder is empty afterwards. A cycle is a `ValueError`."""
+        """Return the forest and empty the builder; raises `ValueError` if there is a cycle."""
         forest = self._raw.finish(goal, id)
         self._numbers.clear()
         return forest
 
     @property
     def nodes(self) -> int:
+        """Number of nodes added."""
         return self._raw.nodes
 
     @property
     def edge_order(self) -> NDArray[np.uint32]:
-        """For each edge of the forest last finished its number in order of adding."""
+        """For each edge of the last finished forest, the number that `edge` returned."""
         return self._raw.edge_order
 
     @property
     def node_numbers(self) -> NDArray[np.uint32]:
-        """For each node in order of adding its number in the forest last finished."""
+        """For each number that `node` returned, the node's number in the last finished forest."""
         return self._raw.node_numbers
 
     @staticmethod
     def _slot(tail: int) -> int:
         if tail < 0:
-            raise ValueError(f"slot {tail}, expected the number of a tail, from 0")
+            raise ValueError(f"slot {tail}, expected an index into the tails, from 0")
         return -1 - int(tail)
 
     def _entries(self, features: Features) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         numbers = [self._number(feature) for feature in features]
-        with np.errstate(over="ignore"):  # infinity, which the engine refuses
+        with np.errstate(over="ignore"):  # overflow gives infinity, which the engine rejects
             values = np.array(list(features.values()), np.float32)
         return np.array(numbers, np.uint32), values
 
@@ -138,5 +148,5 @@ class ForestBuilder:
 
 
 def bin_nodes(forest: Forest, covered: int) -> NDArray[np.uint32]:
-    """The nodes that cover so many source words: a bin of phrase search, as `roots`."""
+    """Return the nodes that cover `covered` source words: a bin of phrase search, for `roots`."""
     return np.flatnonzero(forest.covered == covered).astype(np.uint32)

@@ -1,9 +1,9 @@
-"""Many sentences' forests in one memory-mapped file: a tuning pool on disk.
+"""Pool files: the forests of many sentences in one memory-mapped file.
 
-`save_pool` writes it, `ForestFile` opens it: a sequence of forests whose arrays are views of the
-file, so that a pool may be larger than memory. The file's container is checked when it is opened, a
-forest's checksum and every bound when it is first asked for. What several iterations add is several
-files.
+`save_pool` writes a pool file. `ForestFile` opens it as a sequence of forests whose arrays are
+views of the file, so that a pool can be larger than memory. The container is checked when the file
+is opened; the checksum and the bounds of a forest are checked at its first access. A pool that
+grows over iterations consists of one file per iteration.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hopefear.base.files import PathLike, atomic_path
 
 
 def save_pool(path: PathLike, forests: Iterable[Forest]) -> int:
-    """Write forests, one after the other as they come; returns how many."""
+    """Take a path and an iterable of forests, writes them one by one, and return their number."""
     with atomic_path(path) as temporary:
         writer = PoolWriter(str(temporary))
         for forest in forests:
@@ -26,10 +26,10 @@ def save_pool(path: PathLike, forests: Iterable[Forest]) -> int:
 
 
 class ForestFile(Sequence[Forest]):
-    """The forests of a pool file, by position; `by_id` finds a sentence's."""
+    """The forests of a pool file: a sequence; `by_id` returns those of a sentence."""
 
     def __init__(self, path: PathLike, *, verify: bool = False) -> None:
-        """`verify` reads and checks everything now, not only what is asked for."""
+        """Take the path of a pool file; `verify` reads and checks all its forests at once."""
         self._file = PoolFile(str(path), verify)
         self._positions: dict[str, list[int]] | None = None
         if verify:
@@ -51,7 +51,7 @@ class ForestFile(Sequence[Forest]):
         return self._file.get(index % len(self))
 
     def by_id(self, id: str) -> list[Forest]:
-        """All forests of a sentence, in the order of the file."""
+        """Take a sentence id and return all its forests, in the order of the file."""
         if self._positions is None:
             self._positions = {}
             for position, forest in enumerate(self):
@@ -60,15 +60,15 @@ class ForestFile(Sequence[Forest]):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words of all its forests."""
+        """The vocabulary that all forests of the file share."""
         return self._file.vocabulary
 
     @property
     def names(self) -> FeatureNames:
-        """Names of the features, as far as they were known."""
+        """The known names of features."""
         return self._file.names
 
     @property
     def bytes(self) -> int:
-        """The size of the file."""
+        """Size of the file in bytes."""
         return self._file.bytes

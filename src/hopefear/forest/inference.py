@@ -1,9 +1,9 @@
-"""Sums over all derivations: inside and outside, expected uses, entropy, expected gains.
+"""Sums over all derivations: inside and outside scores, marginals, entropy, expected gains.
 [li2009]
 
-Everything is about the distribution p(d) = exp(score(d)) / Z over the derivations of the roots.
-Where a node may occur twice in one derivation (repeated tails), an expected number of uses is not a
-probability and may exceed 1.
+The distribution over the derivations of the roots is p(d) = exp(score(d)) / Z. Where a node can
+occur twice in a derivation (repeated tails), the expected number of uses is not a probability and
+can exceed 1.
 """
 
 from __future__ import annotations
@@ -20,27 +20,24 @@ from hopefear.forest.score import Roots, roots_of, scores_of
 
 
 class Marginals(NamedTuple):
-    """Expected numbers of uses in a derivation."""
+    """Expected numbers of uses of each node and each edge in a derivation."""
 
     nodes: NDArray[np.float64]
     edges: NDArray[np.float64]
 
 
 class Expectation(NamedTuple):
-    """An expected gain and its derivatives."""
+    """An expected gain and its gradients."""
 
     value: float
-    gradient: SparseVector  # for the weights
-    edges: NDArray[np.float64]  # for the scores of edges
+    gradient: SparseVector  # with respect to the weights
+    edges: NDArray[np.float64]  # with respect to the edge scores
 
 
 def inside(
     forest: Forest, weights: Weights | None = None, *, scores: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Per node the log of the sum of exp(score) over its derivations.
-
-    There are no roots to choose: a node's own derivations are meant.
-    """
+    """Return, per node, the log of the sum of exp(score) over the node's derivations."""
     return _engine.inside(forest, scores_of(forest, weights, scores))
 
 
@@ -51,7 +48,7 @@ def outside(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> NDArray[np.float64]:
-    """Per node the log of dZ / d(exp inside), Z summed over the derivations of the roots."""
+    """Return, per node, the log of dZ / d(exp inside), with Z over the roots' derivations."""
     values = scores_of(forest, weights, scores)
     return _engine.outside(forest, values, _engine.inside(forest, values), roots_of(forest, roots))
 
@@ -63,7 +60,7 @@ def log_partition(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> float:
-    """log Z; -inf if there is no derivation."""
+    """Return log Z, or -inf if there is no derivation."""
     values = scores_of(forest, weights, scores)
     return _engine.log_partition(forest, values, roots_of(forest, roots))
 
@@ -75,7 +72,7 @@ def marginals(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Marginals:
-    """How often each node and each edge is used, expected; all 0 if there is no derivation."""
+    """Return the expected uses of each node and each edge; all 0 if there is no derivation."""
     values = scores_of(forest, weights, scores)
     return Marginals(*_engine.posterior(forest, values, roots_of(forest, roots))[2:])
 
@@ -87,9 +84,9 @@ def entropy(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> float:
-    """Of the distribution over derivations, in nats; 0 if there is none or one.
+    """Return the entropy of the distribution over derivations, in nats; 0 for fewer than two.
 
-    Its gradient is minus that of `expectation` with the scores as gains.
+    Its gradient is the negative of that of `expectation` with the scores as gains.
     """
     values = scores_of(forest, weights, scores)
     return _engine.posterior(forest, values, roots_of(forest, roots))[1]
@@ -102,7 +99,7 @@ def expected_features(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> SparseVector:
-    """E[f(d)]: the gradient of `log_partition` for the weights."""
+    """Return E[f(d)], the gradient of `log_partition` with respect to the weights."""
     uses = marginals(forest, weights, scores=scores, roots=roots).edges
     return _engine.feature_sum(forest, uses)
 
@@ -115,12 +112,12 @@ def expectation(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Expectation:
-    """E[gain(d)] for a gain that is a sum over edges (one number each), and its gradient.
+    """Take one gain per edge; return E[gain(d)] and its gradient, gain(d) the sum over edges.
 
-    The gradient is the covariance of the gain with the features, what the second-order
-    expectation semiring gives (Li & Eisner 2009, section 3.2), here in one pass up and one down:
-    its cost does not depend on the number of features. The covariance with any other sum over
-    edges is `edges @ other`.
+    The gradient is the covariance of the gain with the features, as with the second-order
+    expectation semiring (Li & Eisner 2009, section 3.2). It takes one inside and one outside pass,
+    at a cost independent of the number of features. The covariance with another quantity that is
+    a sum over edges is `edges @ values`.
     """
     values = scores_of(forest, weights, scores)
     per_edge = np.ascontiguousarray(gains, np.float64)

@@ -1,8 +1,8 @@
-"""Single derivations: the best, the k best, random ones, and the best string.
+"""Single derivations: the best, the k best, random samples, and the most probable string.
 [huang2005]
 
 A `Derivation` has `edges` (pre-order), `words`, `text`, `tokens`, `features`, `score`, `root`.
-Equal scores are ordered by edge number, then by the ranks of the parts; between roots by node.
+Ties are broken by edge number, then by the ranks of the subderivations; between roots by node.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hopefear.forest.score import Roots, roots_of, scores_of
 
 
 class Translation(NamedTuple):
-    """A string, its probability summed over its derivations, and the best one of those seen."""
+    """A string, its probability (summed over derivations), and its best derivation."""
 
     text: str
     probability: float
@@ -34,8 +34,8 @@ def viterbi(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Derivation | None:
-    """The derivation with the largest score, None if there is none."""
-    if weights is not None and scores is None:  # one call: nothing goes through numpy
+    """Return the derivation with the largest score, or None if there is no derivation."""
+    if weights is not None and scores is None:  # a single engine call, without numpy arrays
         return _engine.viterbi_weights(forest, weights.table, roots_of(forest, roots))
     return _engine.viterbi(forest, scores_of(forest, weights, scores), roots_of(forest, roots))
 
@@ -47,14 +47,14 @@ def viterbi_each(
     nodes: Roots,
     scores: ArrayLike | None = None,
 ) -> list[Derivation | None]:
-    """The best derivation of each node by itself, in one pass: a bin's partial derivations."""
+    """Take nodes (such as a bin) and return the best derivation of each, in one pass."""
     return _engine.viterbi_each(forest, scores_of(forest, weights, scores), roots_of(forest, nodes))
 
 
 def best_scores(
     forest: Forest, weights: Weights | None = None, *, scores: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Per node the score of its best derivation, -inf if it has none."""
+    """Return, per node, the score of its best derivation; -inf for a node without derivations."""
     return _engine.best_scores(forest, scores_of(forest, weights, scores))
 
 
@@ -68,10 +68,10 @@ def kbest(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> list[Derivation]:
-    """The `k` best derivations, or of the `k` best strings the best derivations (`distinct`).
+    """Return the `k` best derivations; with `distinct`, the best one of each of `k` best strings.
 
-    Strings are merged at every node, not only at the roots. No more than `limit` derivations are
-    looked at, over all nodes; if that ends the search, the list is right but shorter than `k`.
+    Equal strings are merged at every node, not only at the roots. At most `limit` derivations are
+    examined over all nodes; if the limit is reached, the list is correct but shorter than `k`.
     """
     if k < 0 or limit < 0:
         raise ValueError(f"k={k}, limit={limit}: expected numbers from 0")
@@ -88,9 +88,9 @@ def sample(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> list[Derivation]:
-    """`n` independent derivations with p proportional to exp(score); none if there are none.
+    """Return `n` independent samples with probability proportional to exp(score).
 
-    The i-th depends on the seed and i only.
+    The list is empty if there is no derivation. The i-th sample depends only on the seed and i.
     """
     values = scores_of(forest, weights, scores)
     return _engine.sample(forest, values, roots_of(forest, roots), n, seed % 2**64)
@@ -107,18 +107,18 @@ def max_translation(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Translation | None:
-    """The string with the largest probability, summed over its derivations; None if there is none.
+    """Return the string with the largest probability, summed over its derivations.
 
-    Estimated from samples. `exact` enumerates all derivations instead, and is for small forests:
-    more than `limit` derivations are a `ValueError`. Of equally good strings the one with the
-    better derivation wins.
+    None if there is no derivation. The probability is estimated from samples. `exact` enumerates
+    all derivations instead and is for small forests: more than `limit` derivations raise a
+    `ValueError`. Ties are broken by the score of the best derivation.
     """
     values = scores_of(forest, weights, scores)
     nodes = roots_of(forest, roots)
     if exact:
         drawn = _engine.kbest(forest, values, nodes, limit + 1, False, 2**63)[0]
         if len(drawn) > limit:
-            raise ValueError(f"more than {limit} derivations; sample, or raise limit")
+            raise ValueError(f"more than {limit} derivations; set exact=False or raise limit")
     else:
         drawn = _engine.sample(forest, values, nodes, samples, seed % 2**64)
     if not drawn:

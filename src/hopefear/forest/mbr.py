@@ -1,12 +1,13 @@
 """Minimum Bayes risk: the translation with the largest expected gain.
 [kumar2004, kumar2009, tromble2008]
 
-`mbr` takes a list (k-best or samples) and any metric: every translation is held against every
-other, weighted with its probability. `consensus` takes the whole forest and a gain that is a sum
-over n-grams, which approximates BLEU of a corpus: theta_0 for each word, theta_n for each n-gram of
-n words that the other translation has, too; its expectation needs only the n-grams' posteriors.
+`mbr` works on a list (k-best or samples) with any metric: every translation is scored against every
+other as the reference, weighted with its probability. `consensus` works on the whole forest with a
+gain that is a sum over n-grams and approximates corpus BLEU: theta_0 for each word, theta_n for
+each n-gram of length n that the other translation also contains. Its expectation needs only the
+posteriors of the n-grams.
 
-Differs: the posterior of an n-gram is its expected number in a derivation, 1 at most. It is exact
+Differs: the posterior of an n-gram is its expected number in a derivation, at most 1. It is exact
 where no derivation has the n-gram twice; Kumar et al. take the edge with the best score instead.
 Errata chapter 2, eq. 2.7: the expectation is over the other translation.
 """
@@ -30,7 +31,7 @@ FloatArray = NDArray[np.float64]
 
 
 class PreparedTexts(Protocol):
-    """What a metric prepares."""
+    """Prepared references: what `TextMetric.prepare` returns."""
 
     def statistics(
         self, hypotheses: Sequence[Any], sentences: ArrayLike | None = None, threads: int = 1
@@ -38,7 +39,7 @@ class PreparedTexts(Protocol):
 
 
 class TextMetric(Protocol):
-    """Any metric, as far as it is needed here."""
+    """The methods of a metric that MBR uses."""
 
     def prepare(self, references: Sequence[Sequence[Any]]) -> PreparedTexts: ...
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray: ...
@@ -59,20 +60,20 @@ def expected_gains(
     *,
     threads: int = 1,
 ) -> FloatArray:
-    """Of each text the expected gain against the evidence (by default the texts themselves).
+    """Return each text's expected gain, with the evidence (default: the texts) as references.
 
-    `probabilities` are those of the evidence; they need not sum to 1.
+    `probabilities` belong to the evidence; they need not sum to 1.
     """
-    others = texts if evidence is None else evidence
-    chances = np.asarray(probabilities, np.float64)
-    if len(chances) != len(others):
-        raise ValueError(f"{len(chances)} probabilities for {len(others)} texts")
-    prepared = metric.prepare([[text] for text in others])
+    references = texts if evidence is None else evidence
+    masses = np.asarray(probabilities, np.float64)
+    if len(masses) != len(references):
+        raise ValueError(f"{len(masses)} probabilities for {len(references)} texts")
+    prepared = metric.prepare([[text] for text in references])
     gains = np.empty(len(texts), np.float64)
     for i, text in enumerate(texts):
-        rows = prepared.statistics([text] * len(others), np.arange(len(others)), threads)
-        gains[i] = metric.sentence_scores(rows) @ chances
-    expected: FloatArray = gains / chances.sum()
+        rows = prepared.statistics([text] * len(references), np.arange(len(references)), threads)
+        gains[i] = metric.sentence_scores(rows) @ masses
+    expected: FloatArray = gains / masses.sum()
     return expected
 
 
@@ -89,46 +90,48 @@ def mbr(
     roots: Roots | None = None,
     threads: int = 1,
 ) -> Consensus | None:
-    """Of the `k` best strings (or of that many random `samples`) the one with the best gain.
+    """Return the string with the largest expected gain among the `k` best ones, or `samples` ones.
 
-    Probabilities are those of scale * score; a string has that of the derivations seen. Of equal
-    ones the first, which has the better derivation. None if there is no derivation.
+    Probabilities are proportional to exp(scale * score). A string has the mass of its derivations
+    in the list. Ties go to the string with the better derivation. None if there is no derivation.
     """
     values = scores_of(forest, weights, scores)
-    drawn: list[Derivation]
+    derivations: list[Derivation]
     if samples is None:
-        drawn = kbest(forest, k=k, distinct=True, scores=values, roots=roots)
-        logs = scale * np.array([derivation.score for derivation in drawn])
-        chances = np.exp(logs - logs.max()) if len(drawn) else logs
+        derivations = kbest(forest, k=k, distinct=True, scores=values, roots=roots)
+        logs = scale * np.array([derivation.score for derivation in derivations])
+        masses = np.exp(logs - logs.max()) if len(derivations) else logs
     else:
-        drawn = sample(forest, n=samples, seed=seed, scores=scaled(values, scale), roots=roots)
+        derivations = sample(
+            forest, n=samples, seed=seed, scores=scaled(values, scale), roots=roots
+        )
         counts: dict[bytes, int] = {}
         best: dict[bytes, Derivation] = {}
-        for derivation in drawn:
+        for derivation in derivations:
             key = derivation.tokens.tobytes()
             counts[key] = counts.get(key, 0) + 1
             if key not in best or derivation.score > best[key].score:
                 best[key] = derivation
         order = sorted(best, key=lambda key: -best[key].score)
-        drawn = [derivation_of(forest, best[key].edges, values) for key in order]
-        chances = np.array([counts[key] for key in order], np.float64)
-    if not drawn:
+        derivations = [derivation_of(forest, best[key].edges, values) for key in order]
+        masses = np.array([counts[key] for key in order], np.float64)
+    if not derivations:
         return None
-    gains = expected_gains([d.words for d in drawn], metric, chances, threads=threads)
-    at = int(np.argmax(gains))
-    return Consensus(drawn[at], float(gains[at]))
+    gains = expected_gains([d.words for d in derivations], metric, masses, threads=threads)
+    index = int(np.argmax(gains))
+    return Consensus(derivations[index], float(gains[index]))
 
 
 def scaled(scores: FloatArray, scale: float) -> FloatArray:
-    """scale * score; what is forbidden stays so."""
+    """Return scale * scores, with forbidden edges (-inf) unchanged."""
     return np.where(np.isneginf(scores), -np.inf, scale * np.where(np.isneginf(scores), 0, scores))
 
 
 def thetas(order: int = 4, *, precision: float = 0.85, ratio: float = 0.72) -> list[float]:
-    """theta_0, theta_1 … for a corpus whose BLEU has these n-gram precisions.
+    """Return theta_0, theta_1, … for a corpus with these n-gram precisions.
 
-    Tromble et al. 2008, eq. 10, times the corpus's length: `precision` is that of unigrams, each
-    longer n-gram's is `ratio` of the one before.
+    Tromble et al. 2008, eq. 10, times the corpus length: `precision` is the unigram precision;
+    the precision of each further order is `ratio` times that of the order before.
     """
     return [-1.0, *(1 / (order * precision * ratio**n) for n in range(order))]
 
@@ -143,10 +146,10 @@ def consensus(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Consensus | None:
-    """The derivation with the largest expected linear gain under exp(scale * score).
+    """Return the derivation with the largest expected linear gain under exp(scale * score).
 
-    The forest is split by the first and last words of its strings, with cube pruning (`beam` 0:
-    exactly); posteriors are those of what is left. None if there is no derivation.
+    The forest is split by the first and last words of its strings, with cube pruning (`beam`, 0:
+    exact); n-gram posteriors are computed on the pruned forest. None if there is no derivation.
     """
     if not scale > 0:
         raise ValueError(f"scale {scale}: expected a number above 0")

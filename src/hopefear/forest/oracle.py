@@ -1,20 +1,20 @@
-"""Derivations that are good or bad by model and metric: oracle, hope, fear.
+"""Hope, fear and oracle derivations of a forest.
 [li2009oracle, eidelman2013]
 
-Goes in: a forest, weights, and what a translation gains (`Objective`). Comes out: the derivation
-with the largest `model * score + gain` (hope: good score, good translation), or
-`model * score - gain` (fear: good score, bad translation); with model=0 the oracle.
+Takes a forest, weights, and the gain of a translation (`Objective`); returns the derivation with
+the largest `model * score + gain` (hope: high score, good translation) or the largest
+`model * score - gain` (fear: high score, bad translation). With model=0, hope is the oracle.
 
-BLEU is no sum over edges. The search (`expand`) splits nodes by the words at both ends of their
-strings and carries n-gram matches along, unclipped; the best few derivations it finds, and the
-model's best one, are then compared by what they really gain (thesis 6.2.2). On a k-best list
+BLEU is not a sum over edges. The search (`expand`) splits nodes by the words at both ends of their
+strings and keeps unclipped n-gram matches. The best derivations that it finds and the model's best
+one are then compared by their exact gains (thesis 6.2.2). On a k-best list
 (`search=Search(kbest=500)`, or `choose` on arrays) the choice is exact.
 
     objective = Objective.of(BleuPlusOne(), metric.prepare(references), sentence)
     good, bad = hope_fear(forest, weights, objective)
     good.gain - bad.gain >= abs(good.derivation.score - bad.derivation.score)   # errata, Alg. 4
 
-Differs: a partial derivation is held against its share of the reference length.
+Differs: a partial derivation is compared with its share of the reference length.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PreparedNgrams(Protocol):
 
 
 class SentenceMetric(Protocol):
-    """A metric of n-grams, as far as it is needed here."""
+    """The methods of an n-gram metric that the search uses."""
 
     def search_gain(self) -> NgramGain: ...
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray: ...
@@ -64,65 +64,65 @@ class SentenceContext(Protocol):
 
 @dataclass(frozen=True)
 class Objective:
-    """What translations of one sentence gain."""
+    """The gain of a translation of one sentence."""
 
     prepared: PreparedNgrams
-    sentence: int  # its number among the references
-    search: NgramGain  # for the search, from unclipped matches
-    gains: Callable[[IntArray], FloatArray]  # of rows of statistics, exactly
+    sentence: int  # index of the sentence in the references
+    search: NgramGain  # approximate gain for the search, from unclipped matches
+    gains: Callable[[IntArray], FloatArray]  # exact gains of rows of statistics
 
     @classmethod
     def of(cls, metric: SentenceMetric, prepared: PreparedNgrams, sentence: int) -> Objective:
-        """A metric's score of the sentence alone."""
+        """The sentence score of a metric."""
         return cls(prepared, sentence, metric.search_gain(), metric.sentence_scores)
 
     @classmethod
     def in_context(
         cls, context: SentenceContext, prepared: PreparedNgrams, sentence: int
     ) -> Objective:
-        """BLEU with a background of other translations."""
+        """BLEU in the context of other translations."""
         gain = context.search_gain(sentence)
         return cls(prepared, sentence, gain, lambda rows: context.gains(rows, sentence))
 
 
 class Choice(NamedTuple):
-    """A derivation, what it gains, and its statistics."""
+    """A chosen derivation with its gain and its metric statistics."""
 
-    derivation: Derivation  # its score is the model's
+    derivation: Derivation  # with the model's score
     gain: float
     statistics: IntArray
 
 
 class OracleCandidates(NamedTuple):
-    """Derivations to choose from."""
+    """Derivations among which hope, fear and the model's best are chosen."""
 
     derivations: Sequence[Derivation]
     gains: FloatArray
-    statistics: IntArray  # a row for each
+    statistics: IntArray  # a row per derivation
 
     def best(self, sign: float, model: float = 1.0, scale: float = 1.0) -> Choice | None:
-        """The one with the largest model * score + sign * scale * gain."""
+        """Return the derivation with the largest model * score + sign * scale * gain."""
         if not self.derivations:
             return None
         scores = np.array([derivation.score for derivation in self.derivations])
-        at = choose(scores, self.gains, sign=sign, model=model, scale=scale)
-        return Choice(self.derivations[at], float(self.gains[at]), self.statistics[at])
+        index = choose(scores, self.gains, sign=sign, model=model, scale=scale)
+        return Choice(self.derivations[index], float(self.gains[index]), self.statistics[index])
 
 
 def choose(
     scores: ArrayLike, gains: ArrayLike, *, sign: float, model: float = 1.0, scale: float = 1.0
 ) -> int:
-    """The number of the best candidate of a list: hope (sign 1) or fear (sign -1), exactly.
+    """Return the index of the hope (sign 1) or fear (sign -1) candidate of a list, exactly.
 
-    Of equal ones that with the better score, then the first.
+    Ties go to the higher score, then to the first candidate.
     """
-    by_model = np.asarray(scores, np.float64)
-    value = model * by_model + sign * scale * np.asarray(gains, np.float64)
-    return int(np.lexsort((-by_model, -value))[0])
+    model_scores = np.asarray(scores, np.float64)
+    values = model * model_scores + sign * scale * np.asarray(gains, np.float64)
+    return int(np.lexsort((-model_scores, -values))[0])
 
 
 def candidates_of(derivations: Sequence[Derivation], objective: Objective) -> OracleCandidates:
-    """A list of derivations (k-best, samples) with what they gain."""
+    """Take a list of derivations (k-best, samples) and return them with their gains."""
     rows = objective.prepared.statistics(
         [derivation.text for derivation in derivations],
         np.full(len(derivations), objective.sentence, np.int32),
@@ -132,12 +132,12 @@ def candidates_of(derivations: Sequence[Derivation], objective: Objective) -> Or
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Where derivations are looked for: in the whole forest, or exactly in its k-best list."""
+    """Search space of hope and fear: the whole forest (approximate) or its k-best list (exact)."""
 
-    kbest: int | None = None  # of the k-best list only; the rest does not matter then
-    beam: int = 50  # derivations looked at per node; 0: all
-    candidates: int = 20  # strings that are compared by what they really gain
-    by_length: bool = False  # strings of different length do not recombine
+    kbest: int | None = None  # size of the k-best list, for which the other fields are ignored
+    beam: int = 50  # derivations examined per node; 0: all
+    candidates: int = 20  # number of strings compared by their exact gains
+    by_length: bool = False  # do not recombine strings of different length
 
 
 FOREST = Search()
@@ -155,7 +155,10 @@ def find_candidates(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> OracleCandidates:
-    """What the searches for hope and fear (one for each sign) find, and the model's best."""
+    """Return derivations found by one search per sign (1: hope, -1: fear), and the model's best.
+
+    The derivations come with their gains; `OracleCandidates.best` chooses among them.
+    """
     values = scores_of(forest, weights, scores)
     if search.kbest is not None:
         return candidates_of(kbest(forest, k=search.kbest, scores=values, roots=roots), objective)
@@ -195,12 +198,12 @@ def hope(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Choice | None:
-    """The derivation with the largest model * score + scale * gain; None if there is none."""
-    found = find_candidates(
+    """Return the derivation with the largest model * score + scale * gain, or None if empty."""
+    candidates = find_candidates(
         forest, weights, objective, signs=(1.0,), model=model, scale=scale, search=search,
         scores=scores, roots=roots,
     )  # fmt: skip
-    return found.best(1.0, model, scale)
+    return candidates.best(1.0, model, scale)
 
 
 def fear(
@@ -214,12 +217,12 @@ def fear(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Choice | None:
-    """The derivation with the largest model * score - scale * gain; None if there is none."""
-    found = find_candidates(
+    """Return the derivation with the largest model * score - scale * gain, or None if empty."""
+    candidates = find_candidates(
         forest, weights, objective, signs=(-1.0,), model=model, scale=scale, search=search,
         scores=scores, roots=roots,
     )  # fmt: skip
-    return found.best(-1.0, model, scale)
+    return candidates.best(-1.0, model, scale)
 
 
 def oracle(
@@ -231,7 +234,7 @@ def oracle(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Choice | None:
-    """The derivation that gains most, whatever its score, which only decides between equals."""
+    """Return the derivation with the largest gain; the model's score only breaks ties."""
     return hope(forest, weights, objective, model=0.0, search=search, scores=scores, roots=roots)
 
 
@@ -246,10 +249,10 @@ def hope_fear(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> tuple[Choice, Choice] | None:
-    """Both, chosen from the same derivations, so that their loss is never negative."""
-    found = find_candidates(
+    """Return hope and fear, chosen from the same derivations: the loss is never negative."""
+    candidates = find_candidates(
         forest, weights, objective, model=model, scale=scale, search=search, scores=scores,
         roots=roots,
     )  # fmt: skip
-    good, bad = found.best(1.0, model, scale), found.best(-1.0, model, scale)
+    good, bad = candidates.best(1.0, model, scale), candidates.best(-1.0, model, scale)
     return None if good is None or bad is None else (good, bad)

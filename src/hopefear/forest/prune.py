@@ -1,7 +1,7 @@
-"""Smaller forests: only what derivations use, only what is good enough, only chosen edges.
+"""Subforests: edges that derivations use, edges above a pruning threshold, selected edges.
 
-Results are new forests; the i-th edge of one is the i-th kept edge of the old one. Rows, labels,
-words and the goal stay what they are; nodes without any kept edge go, except the goal.
+Results are new forests, whose i-th edge is the i-th kept edge of the old forest. Rows, labels,
+words and the goal are unchanged; nodes without a kept edge are removed, except the goal.
 """
 
 from __future__ import annotations
@@ -16,12 +16,18 @@ from hopefear.forest.score import Roots, roots_of, scores_of
 
 
 def select(forest: Forest, mask: ArrayLike, *, keep_nodes: bool = False) -> Forest:
-    """The edges where `mask` (one truth value per edge) is true; `keep_nodes` keeps all nodes."""
+    """Return the forest of the edges where `mask` (one bool per edge) is true.
+
+    With `keep_nodes`, nodes without a kept edge stay.
+    """
     return _engine.select_edges(forest, np.ascontiguousarray(mask, np.bool_), keep_nodes)
 
 
 def trim(forest: Forest, *, roots: Roots | None = None) -> Forest:
-    """Without the edges and nodes that no derivation of the roots uses, whatever the scores."""
+    """Return the forest without the edges and nodes that no derivation of the roots uses.
+
+    Scores do not matter.
+    """
     return select(forest, _engine.useful_edges(forest, roots_of(forest, roots)))
 
 
@@ -32,7 +38,7 @@ def max_marginals(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> NDArray[np.float64]:
-    """Per edge the score of the best derivation that uses it, -inf if there is none."""
+    """Return, per edge, the score of the best derivation that uses it; -inf if there is none."""
     values = scores_of(forest, weights, scores)
     return _engine.max_marginals(forest, values, roots_of(forest, roots))
 
@@ -47,20 +53,20 @@ def prune(
     scores: ArrayLike | None = None,
     roots: Roots | None = None,
 ) -> Forest:
-    """Without the edges that are too bad, and what is useless without them.
+    """Return the forest without the edges below a threshold, and those that become useless.
 
-    `margin`: the best derivation that uses the edge must score at least the best one minus the
-    margin. `posterior`: the edge's expected number of uses must be at least so large; the best
-    derivation stays in any case. `density`: the margin at which so many edges are left for each
-    word of the best derivation, or more where that many are equally good.
+    `margin`: keep an edge if the best derivation that uses it scores at least the best score minus
+    the margin. `posterior`: keep an edge if its expected number of uses is at least this; the best
+    derivation is always kept. `density`: use the margin that keeps this number of edges per word
+    of the best derivation (more if there are ties).
     """
-    given = {"margin": margin, "posterior": posterior, "density": density}
-    chosen = [(name, value) for name, value in given.items() if value is not None]
-    if len(chosen) != 1:
+    thresholds = {"margin": margin, "posterior": posterior, "density": density}
+    requested = [(name, value) for name, value in thresholds.items() if value is not None]
+    if len(requested) != 1:
         raise TypeError("give one of margin, posterior and density")
-    name, value = chosen[0]
+    name, value = requested[0]
     if not value >= 0:
-        raise ValueError(f"prune at {value}: expected a number from 0")
+        raise ValueError(f"{name} {value}: expected a number from 0")
     values = scores_of(forest, weights, scores)
     nodes = roots_of(forest, roots)
     if name == "density":
@@ -71,11 +77,11 @@ def prune(
 def _margin_of(
     forest: Forest, scores: NDArray[np.float64], roots: NDArray[np.uint32], density: float
 ) -> float:
-    """The margin that leaves so many edges for each word of the best derivation."""
+    """Return the margin that keeps `density` edges for each word of the best derivation."""
     best = _engine.viterbi(forest, scores, roots)
     if best is None:
         return 0.0
-    through = _engine.max_marginals(forest, scores, roots)
-    through = np.sort(through[through > -np.inf])
-    first_left_out = len(through) - 1 - int(density * max(1, len(best.words)))
-    return max(0.0, best.score - float(through[max(0, first_left_out)]))
+    edge_bests = _engine.max_marginals(forest, scores, roots)
+    edge_bests = np.sort(edge_bests[edge_bests > -np.inf])
+    last_pruned = len(edge_bests) - 1 - int(density * max(1, len(best.words)))
+    return max(0.0, best.score - float(edge_bests[max(0, last_pruned)]))

@@ -1,8 +1,7 @@
-"""What every inference function begins with: one score per edge, and the roots.
+"""Common arguments of inference: one score per edge, and the roots.
 
-Scores come from weights (w.f of each edge) or are given directly; -inf forbids an edge, NaN and
-+inf are refused. Whoever asks several questions under the same weights computes `edge_scores`
-once.
+Scores come from weights (w.f of each edge) or are given directly; -inf forbids an edge; NaN and
++inf are errors. To call several functions under the same weights, compute `edge_scores` once.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ Scores = NDArray[np.float64]
 
 
 def edge_scores(forest: Forest, weights: Weights) -> Scores:
-    """w.f of every edge, in double."""
+    """Return w.f of every edge, in double precision."""
     return _engine.edge_scores(forest, weights.table)
 
 
 def scores_of(forest: Forest, weights: Weights | None, scores: ArrayLike | None) -> Scores:
-    """The scores that a caller means: his own, or those under his weights."""
+    """Return the given scores, or else the edge scores under the weights."""
     if (weights is None) == (scores is None):
         raise TypeError("give either weights or scores")
     if weights is not None:
@@ -35,9 +34,9 @@ def scores_of(forest: Forest, weights: Weights | None, scores: ArrayLike | None)
 
 
 def useful_scores(forest: Forest, scores: Scores, roots: NDArray[np.uint32]) -> Scores:
-    """The scores with edges forbidden that no derivation of the roots uses.
+    """Return the scores with -inf for the edges that no derivation of the roots uses.
 
-    Search keeps many nodes that never reach the goal; whoever splits nodes need not split those.
+    Decoders keep many nodes that never reach the goal; with these scores they are not expanded.
     """
     if len(scores) != forest.edges:
         raise ValueError(f"{len(scores)} scores for a forest of {forest.edges} edges")
@@ -45,7 +44,7 @@ def useful_scores(forest: Forest, scores: Scores, roots: NDArray[np.uint32]) -> 
 
 
 def roots_of(forest: Forest, roots: Roots | None) -> NDArray[np.uint32]:
-    """The roots that a caller means: his own, or the goal if there is one."""
+    """Return the given roots as an array; by default the goal, or nothing if there is no goal."""
     if roots is None:
         return np.array([] if forest.goal is None else [forest.goal], np.uint32)
     nodes = np.asarray(roots if isinstance(roots, np.ndarray) else list(roots))

@@ -1,8 +1,8 @@
-"""Semirings written in Python: any sum over derivations, without a line of C++.
+"""Semirings in Python: arbitrary sums over derivations.
 
 `fold` computes, for every node, the sum over its incoming edges of the edge's value times the
-values of its tails. It is for tests, for counting, and for trying things out; the semirings that
-are used all day (best, log sum, expectations) are in the engine.
+values of its tails. It is meant for tests, counting and experiments; the common semirings (best
+score, log sum, expectations) are implemented in the engine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Semiring(Generic[T]):
-    """`plus` must be associative with `zero`, `times` with `one`; `times` need not commute."""
+    """A semiring: `plus` with neutral element `zero`, `times` with neutral element `one`.
+
+    Both operations must be associative; `times` need not be commutative.
+    """
 
     zero: T
     one: T
@@ -36,7 +39,7 @@ TROPICAL: Semiring[float] = Semiring(-math.inf, 0.0, max, lambda a, b: a + b)
 LOG: Semiring[float] = Semiring(
     -math.inf, 0.0, lambda a, b: float(np.logaddexp(a, b)), lambda a, b: a + b
 )
-# Sets of strings (tuples of words): union and concatenation. Use with `word`.
+# Sets of strings (tuples of words) with union and concatenation; needs the argument `word`.
 STRINGS: Semiring[frozenset[tuple[str, ...]]] = Semiring(
     frozenset(),
     frozenset([()]),
@@ -53,11 +56,11 @@ def fold(
     word: Callable[[str], T] | None = None,
     roots: Roots | None = None,
 ) -> T:
-    """The sum over the derivations of the roots of the product of their edges' values.
+    """Return the sum, over the derivations of the roots, of the product of their edges' values.
 
-    `values` are one per edge, or a function of the edge; without them every edge has the value one.
-    The product of an edge is its value, then its tails in order; with `word` (the value of a target
-    word), its value, then its target side from left to right, words and tails as they stand there.
+    `values` has one value per edge, or is a function of the edge (default: `semiring.one`). An
+    edge's factors are its value, then its tails in order. With `word`, which maps a target word to
+    a value, they are its value, then the words and tails of its target side from left to right.
     """
     return _total(semiring, node_values(forest, semiring, values, word=word), forest, roots)
 
@@ -69,7 +72,7 @@ def node_values(
     *,
     word: Callable[[str], T] | None = None,
 ) -> list[T]:
-    """What `fold` sums up, for every node: the sum over its derivations."""
+    """Return the sum over the derivations of each node (arguments as for `fold`)."""
     if values is not None and not callable(values) and len(values) != forest.edges:
         raise ValueError(f"{len(values)} values for {forest.edges} edges")
     tails, tail_begin = forest.tails.tolist(), forest.tail_begin.tolist()
@@ -94,12 +97,12 @@ def node_values(
 
 
 def count(forest: Forest, *, roots: Roots | None = None) -> int:
-    """How many derivations the roots have, exactly, however many."""
+    """Return the exact number of derivations of the roots."""
     return fold(forest, COUNTING, roots=roots)
 
 
 def strings(forest: Forest, *, roots: Roots | None = None) -> frozenset[tuple[str, ...]]:
-    """All target strings. For small forests."""
+    """Return the set of all target strings, as tuples of words; for small forests."""
     return fold(forest, STRINGS, word=lambda w: frozenset([(w,)]), roots=roots)
 
 

@@ -1,6 +1,6 @@
 """N-gram language models: estimation, ARPA files, compiled models, queries.
 
-`LanguageModel` is imported when it is first asked for.
+`LanguageModel` is imported at first use.
 """
 
 from __future__ import annotations

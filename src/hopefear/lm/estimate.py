@@ -1,14 +1,14 @@
-"""From text to an n-gram language model: interpolated modified Kneser-Ney, with lmplz's numbers.
+"""Estimation of n-gram language models: interpolated modified Kneser-Ney, equal to lmplz's models.
 
-Goes in: tokenised text, one sentence per line (paths, `-`, .gz, or open binary files). Comes out:
-an ARPA file, and an `EstimateReport`. The engine does the work (cpp/lm/estimate.hpp says how), in
-a memory that does not depend on the length of the text: what does not fit goes to scratch files.
+Takes tokenised text, one sentence per line (paths, `-`, .gz, or open binary files); writes an ARPA
+file and returns an `EstimateReport`. The engine (described in cpp/lm/estimate.hpp) uses a limited
+amount of memory, whatever the length of the text, and writes the rest to scratch files.
 
-The smoothing is that of [chen1998], with the adjusted counts of [kneser1995]; the streaming and the
+The smoothing is that of [chen1998], with the adjusted counts of [kneser1995]; streaming and the
 treatment of pruned n-grams follow [heafield2013].
 
-Differs: a text without any word is refused (lmplz writes a model of `<unk>` and `<s>`); log10 of 0
-is written as -99.
+Differs: a text without words is an error (lmplz writes a model of `<unk>` and `<s>`); log10 of 0 is
+written as -99.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from hopefear.base.files import PathLike, display_name, open_input, open_output
 from hopefear.base.threads import all_cores
 
 DEFAULT_MEMORY = 1 << 30
-# What the interpreter, the loaded engine and fixed buffers take: part of `memory`.
+# The part of `memory` for the interpreter, the loaded engine and fixed buffers.
 PROCESS_MEMORY = 32 << 20
 MIN_MEMORY = 40 << 20
 
-# The discounts that take the place of those that a text does not give.
+# The default discounts where they cannot be estimated from the text.
 FALLBACK = (0.5, 1.0, 1.5)
 
 Text = PathLike | BinaryIO
@@ -37,24 +37,24 @@ Text = PathLike | BinaryIO
 
 @dataclass(frozen=True)
 class OrderReport:
-    """What became of the n-grams of one order."""
+    """Statistics of the n-grams of one order."""
 
     order: int
     ngrams: int  # in the model
     distinct: int  # in the text, before pruning
     discounts: tuple[float, float, float]  # for counts 1, 2, 3 or more
-    fell_back: bool  # the discounts are those of the fallback
+    fell_back: bool  # whether the discounts are the fallback discounts
 
 
 @dataclass(frozen=True)
 class EstimateReport:
-    """What was read and what was written."""
+    """Statistics of the text and of the estimated model."""
 
     sentences: int
-    tokens: int  # without sentence marks
+    tokens: int  # without `<s>` and `</s>`
     types: int
     orders: tuple[OrderReport, ...]
-    spilled_bytes: int  # written to scratch files
+    spilled_bytes: int  # size of the scratch files written
     seconds: float
 
 
@@ -71,14 +71,14 @@ def estimate(
     tmp: PathLike | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> EstimateReport:
-    """Estimate a model of `order` from the text and write it to `output` as ARPA.
+    """Estimate a model of `order` from text, write it to `output` in ARPA format, return a report.
 
-    `prune`: one threshold per order, not decreasing, the last one repeated; an n-gram that occurs
-    that often or less is left out. `discount_fallback`: discounts for orders that are too small to
-    have any, `True` for 0.5, 1, 1.5. `memory`: bytes that the process may use. `threads`: all
-    cores by default; their number does not change the output. `skip_symbols`: `<s>`, `</s>` and
-    `<unk>` in the text are white space instead of an error. `tmp`: directory of scratch files.
-    `progress` is called with the number of tokens read.
+    `prune`: non-decreasing count thresholds per order, of which the last applies to all further
+    orders; n-grams with at most that count are dropped. `discount_fallback`: discounts for orders
+    with too few n-grams to estimate them; `True`: 0.5, 1, 1.5. `memory`: limit for the process in
+    bytes. `threads`: number of threads (default: all cores); does not change the result.
+    `skip_symbols`: treat `<s>`, `</s>` and `<unk>` in the text as white space, not as errors.
+    `tmp`: directory for scratch files. `progress` is called with the number of tokens read.
     """
     from hopefear import _engine
 
@@ -110,7 +110,7 @@ def estimate(
             sink = stack.enter_context(open_output(output))
         else:
             sink = output
-        found: dict[str, Any] = _engine.estimate_lm(
+        report: dict[str, Any] = _engine.estimate_lm(
             files,
             names,
             sink,
@@ -125,21 +125,21 @@ def estimate(
         )
     orders = tuple(
         OrderReport(k, written, distinct, discounts, fell_back)
-        for k, (written, distinct, discounts, fell_back) in enumerate(found["orders"], 1)
+        for k, (written, distinct, discounts, fell_back) in enumerate(report["orders"], 1)
     )
     return EstimateReport(
-        sentences=found["sentences"],
-        tokens=found["tokens"],
-        types=found["types"],
+        sentences=report["sentences"],
+        tokens=report["tokens"],
+        types=report["types"],
         orders=orders,
-        spilled_bytes=found["spilled_bytes"],
+        spilled_bytes=report["spilled_bytes"],
         seconds=time.monotonic() - started,
     )
 
 
-def _fallback(given: Sequence[float] | bool | None) -> list[float]:
-    if given is None or given is False:
+def _fallback(discounts: Sequence[float] | bool | None) -> list[float]:
+    if discounts is None or discounts is False:
         return []
-    if given is True:
+    if discounts is True:
         return list(FALLBACK)
-    return list(given) or list(FALLBACK)
+    return list(discounts) or list(FALLBACK)

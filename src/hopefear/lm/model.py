@@ -1,19 +1,18 @@
-"""A language model to ask: ARPA or compiled file in, log probabilities out.  [heafield2011]
+"""Queries of n-gram language models, from ARPA or compiled files.  [heafield2011]
 
     lm = LanguageModel.load("lm.arpa.gz")
     lm.score("the house is small")          # log10, with <s> and </s>
-    lm.compile("lm.bin")                    # opens in milliseconds from now on
+    lm.compile("lm.bin")                    # a file that loads in milliseconds
 
-Everything here is in **log10**, as in ARPA files and in KenLM, whose numbers these are to the last
-digit; the decoders' C++ interface (cpp/lm/model.hpp) is in natural logs. A model is read-only:
-threads may share it.
+All scores are in **log10**, as in ARPA files, and equal KenLM's to the last digit; the decoders'
+C++ interface (cpp/lm/model.hpp) uses natural logs. A model is read-only; threads can share it.
 
 Words are separated by blanks, tabs, line ends or NUL. `<s>` and `</s>` in a text are looked up like
-other words; a word the model does not know is scored as `<unk>`. A model without `<unk>` gets one
-with log10 p = -100.
+other words; unknown words are scored as `<unk>`. A model without `<unk>` gets one with
+log10 p = -100.
 
-Differs: contexts are numbered and the state is such a number, not the words and back-offs of
-KenLM's state; see cpp/lm/model.hpp for why.
+Differs: the state is the number of a context, not the words and back-offs of KenLM's state; for the
+reason see cpp/lm/model.hpp.
 """
 
 from __future__ import annotations
@@ -35,31 +34,31 @@ _GZIP = b"\x1f\x8b"
 
 
 class WordScore(NamedTuple):
-    """One word of `LanguageModel.full_scores`."""
+    """The score of one word in `LanguageModel.full_scores`."""
 
     log10: float
-    ngram_length: int  # of the longest n-gram found, 1 for an unknown word
+    ngram_length: int  # length of the longest matching n-gram; 1 for an unknown word
     oov: bool
 
 
 @dataclass(frozen=True)
 class TextScore:
-    """Sums over a text. A token is a word or, if it is scored, the `</s>` of a sentence."""
+    """Sums over a text. Tokens are the words and, if they are scored, the `</s>` of sentences."""
 
     sentences: int
     tokens: int
-    oov: int
+    oov: int  # number of unknown words
     log10_prob: float
-    log10_prob_oov: float  # the part of the unknown words
+    log10_prob_oov: float  # sum over the unknown words
 
     @property
     def perplexity(self) -> float:
-        """Per token, unknown words included at the model's p(<unk>)."""
+        """Perplexity per token, with unknown words scored as `<unk>`."""
         return _power_of_ten(-self.log10_prob, self.tokens)
 
     @property
     def perplexity_without_oov(self) -> float:
-        """Per known token: comparable only between models with the same vocabulary."""
+        """Perplexity per known token: comparable only between models of the same vocabulary."""
         return _power_of_ten(self.log10_prob_oov - self.log10_prob, self.tokens - self.oov)
 
 
@@ -73,14 +72,14 @@ def _power_of_ten(exponent: float, count: int) -> float:
 
 
 class LanguageModel:
-    """A back-off n-gram model; made by `load`."""
+    """A back-off n-gram language model; `load` reads it from a file."""
 
     def __init__(self, engine: _engine.LmModel) -> None:
         self._engine = engine
 
     @property
     def engine(self) -> _engine.LmModel:
-        """What decoders hand to the engine."""
+        """The engine's model, for decoders."""
         return self._engine
 
     @classmethod
@@ -91,11 +90,11 @@ class LanguageModel:
         verify: bool = False,
         progress: Callable[[int], Any] | None = None,
     ) -> LanguageModel:
-        """A model from an ARPA file (`-` is stdin, `.gz` is unpacked) or a compiled one.
+        """Take an ARPA file (`-`: stdin; `.gz` is unpacked) or a compiled file; return the model.
 
-        The content decides which it is. `verify` reads a compiled file entirely and compares its
-        checksums; without it that is done up to 32 MB, and larger ones are sampled. `progress` is
-        called with the number of n-grams read from an ARPA file.
+        The format is recognised by the content. `verify` checks all checksums of a compiled file;
+        by default, files above 32 MB are checked by samples. `progress` is called with the number
+        of n-grams read from an ARPA file.
         """
         name = os.fspath(path)
         if name != "-" and not is_device(name):
@@ -108,31 +107,31 @@ class LanguageModel:
             return cls(_engine.lm_read_arpa(source, display_name(path), progress))
 
     def compile(self, path: PathLike) -> None:
-        """Write the binary file that `load` maps into memory. It appears when it is complete."""
+        """Write the binary file that `load` maps into memory; it appears only when complete."""
         check_compiled_path(path)
         with atomic_path(path) as temporary:
             self._engine.write(str(temporary))
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def order(self) -> int:
-        """The length of the longest n-grams."""
+        """Length of the longest n-grams."""
         return self._engine.order
 
     @property
     def ngrams(self) -> list[int]:
-        """How many n-grams of order 1, 2, … the ARPA file had."""
+        """Numbers of n-grams of order 1, 2, … in the ARPA file."""
         return list(self._engine.ngrams)
 
     @property
     def filled(self) -> list[int]:
-        """How many of each order were added: prefixes and suffixes that the ARPA file lacked."""
+        """Numbers of n-grams added per order: prefixes and suffixes missing in the ARPA file."""
         return list(self._engine.filled)
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of words, `<unk>`, `<s>` and `</s>` included."""
+        """Number of words, including `<unk>`, `<s>` and `</s>`."""
         return self._engine.vocabulary_size
 
     @property
@@ -141,11 +140,11 @@ class LanguageModel:
         return self._engine.unknown_added
 
     def words(self) -> Iterator[str]:
-        """The vocabulary in the order of the words' numbers; `<unk>` is 0."""
+        """Return the vocabulary in the order of word numbers; `<unk>` is 0."""
         return map(self._engine.word, range(self.vocabulary_size))
 
     def index(self, word: str) -> int:
-        """The word's number, 0 if it is unknown."""
+        """Take a word and return its number; 0 if it is unknown."""
         return self._engine.index(word)
 
     def __contains__(self, word: str) -> bool:
@@ -157,41 +156,44 @@ class LanguageModel:
     # ---- sentences ----
 
     def score(self, words: str | Iterable[str], bos: bool = True, eos: bool = True) -> float:
-        """log10 p of a sentence, a string or its words.
+        """Take a sentence (a string or its words) and return log10 p.
 
-        `bos`: it begins after `<s>` (not scored itself); `eos`: `</s>` is scored at its end.
+        `bos`: start in the context of `<s>`, which is not scored; `eos`: also score `</s>`.
         """
         return self._engine.score(words, bos, eos)
 
     def full_scores(
         self, words: str | Iterable[str], bos: bool = True, eos: bool = True
     ) -> list[WordScore]:
-        """The score word by word, with `</s>` last if `eos`."""
-        return [WordScore(*each) for each in self._engine.full_scores(words, bos, eos)]
+        """Take a sentence and return the score of each word; with `eos`, the last is `</s>`."""
+        return [WordScore(*score) for score in self._engine.full_scores(words, bos, eos)]
 
     # ---- states ----
 
     @property
     def begin_state(self) -> State:
-        """After `<s>`."""
+        """The state after `<s>`."""
         return self._engine.begin_state
 
     @property
     def empty_state(self) -> State:
-        """When nothing is known of what came before."""
+        """The state without any context."""
         return self._engine.empty_state
 
     def score_word(self, state: State, word: str) -> tuple[float, State]:
-        """log10 p(word | state) and the state after it; only the words that still matter are in a
-        state, so equal states (`==`, hashable) have equal futures.
+        """Take a state and a word; return log10 p(word | state) and the next state.
+
+        A state contains only the words that affect later scores, so the same words get the same
+        scores after equal states (`==`; states are hashable).
         """
-        log10, after = self._engine.score_word(state, word)
-        return log10, after
+        log10, next_state = self._engine.score_word(state, word)
+        return log10, next_state
 
     def combine(self, symbols: Sequence[str | Constituent], bos: bool = False) -> Constituent:
-        """Words and constituents, put together from left to right: how hierarchical search scores
-        a rule. `score` of the result is log10; its first words are estimates until they get a
-        context. `bos`: `<s>` comes before them.
+        """Take words and constituents; return the constituent of their concatenation.
+
+        Hierarchical search scores rules in this way. The result's `score` is log10; its first words
+        have estimated scores until their context is known. `bos`: `<s>` precedes the symbols.
         """
         return self._engine.combine(symbols, bos)
 
@@ -206,8 +208,10 @@ class LanguageModel:
         threads: int = 1,
         progress: Callable[[int], Any] | None = None,
     ) -> TextScore:
-        """The sums over a file, one sentence per line, read as a stream. The same with any number
-        of threads. `progress` is called with the number of sentences.
+        """Take a file with one sentence per line and return sums over its sentences.
+
+        The file is read as a stream; the number of threads does not change the result. `progress`
+        is called with the number of sentences.
         """
         if threads < 1:
             raise OptionError(f"threads: {threads} is out of range; give 1 or more")
@@ -217,7 +221,7 @@ class LanguageModel:
         return TextScore(*sums)
 
     def perplexity(self, text: PathLike, *, threads: int = 1) -> float:
-        """Of a file, with `<s>` and `</s>`, unknown words included."""
+        """Take a file and return its perplexity, with `<s>`, `</s>` and unknown words."""
         return self.score_text(text, threads=threads).perplexity
 
     def query(
@@ -229,9 +233,10 @@ class LanguageModel:
         eos: bool = True,
         words: bool = False,
     ) -> None:
-        """A line `Total: LOG10 OOV: COUNT` for each line of `text`, in KenLM's format, with `words`
-        after `WORD=NUMBER LENGTH LOG10` for each word. Lines that have arrived are answered before
-        more are waited for.
+        """Write a line `Total: LOG10 OOV: COUNT` to `output` for each line of `text`, as KenLM.
+
+        With `words`, `WORD=NUMBER LENGTH LOG10` for each word precedes it. When reading from a
+        pipe, all lines received so far are answered before waiting for more.
         """
         with open_input(text) as file:
             flushing = _Flushing(output)
@@ -239,20 +244,20 @@ class LanguageModel:
 
 
 def check_compiled_path(path: PathLike) -> None:
-    """A compiled model is mapped into memory, so it cannot go to a pipe."""
+    """Raise `OptionError` for a pipe or device: a compiled model is mapped into memory."""
     if os.fspath(path) == "-" or is_device(path):
-        raise OptionError(f"{path}: a compiled model is a real file; give it a name")
+        raise OptionError(f"{path}: a compiled model must be a real file; give a file name")
 
 
 class _Ready:
-    """Gives the engine what a file has ready, where `readinto` would wait until a pipe has more."""
+    """A file whose `readinto` returns the available data; others wait until the buffer is full."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.readinto = getattr(file, "readinto1", None) or file.readinto  # type: ignore[attr-defined]
 
 
 class _Flushing:
-    """Hands on every piece of output at once."""
+    """A file that is flushed after every write."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -263,13 +268,13 @@ class _Flushing:
 
 
 def _check_foreign(name: str, start: bytes) -> None:
-    """Refuse at once what cannot be an ARPA file, instead of searching it for a header."""
-    expected = "expected an ARPA file or what 'hopefear lm compile' wrote"
+    """Raise `InputError` for a file that cannot be an ARPA file, before it is searched."""
+    expected = "expected an ARPA file or a file written by 'hopefear lm compile'"
     if start.startswith(_KENLM):
         raise InputError(
             f"{name}: a KenLM binary file, {expected}; give the ARPA file it was made from"
         )
     if start.startswith(_GZIP) or name.endswith(".gz"):
-        return  # reading it says what is wrong
+        return  # errors are reported when it is read
     if b"\0" in start and b"\\data\\" not in start:
         raise InputError(f"{name}: a binary file of another kind, {expected}")

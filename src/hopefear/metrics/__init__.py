@@ -1,7 +1,7 @@
-"""BLEU and friends, what they say about two systems, and what a k-best list holds.
+"""Metrics (BLEU, TER, chrF and others), significance tests, and properties of k-best lists.
 
-A metric is one file with one class (`metric.py` is the contract): additive whole-number statistics
-per sentence, and a score of their sum. `create` makes one by its registered name.
+A metric is one file with one class (`metric.py` defines the contract): additive integer statistics
+per sentence, and a score of their sum. `create` makes a metric by its registered name.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        # Options of scoring are read where numpy is not loaded yet.
+        # Loaded at first use: the command line reads the options of scoring before it loads numpy.
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from hopefear.metrics import metric

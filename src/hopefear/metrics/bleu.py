@@ -1,8 +1,8 @@
 """BLEU: clipped n-gram precisions and a brevity penalty.  [papineni2002, post2018]
 
 Statistics: match1, total1, …, match4, total4, reference length, counted in C++. On the same tokens
-the corpus score equals sacreBLEU's, its smoothing included, and the sentence score equals its
-`sentence_score` with effective order (orders without a single n-gram do not count).
+the corpus score equals sacreBLEU's, including smoothing, and the sentence score equals its
+`sentence_score` with effective order (orders longer than the hypothesis are ignored).
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ Smoothing = Literal["exp", "floor", "add-k", "none"]
 @register("metric", "bleu")
 @dataclass(kw_only=True)
 class Bleu(NgramMetric):
-    """BLEU, equal to sacreBLEU's value on the same tokens."""
+    """BLEU, with the same value as sacreBLEU on the same tokens."""
 
     name: ClassVar[str] = "bleu"
     title: ClassVar[str] = "BLEU"
 
-    smooth: Smoothing = option("exp", help="what an order without a match counts, as in sacreBLEU")
+    smooth: Smoothing = option(
+        "exp", help="smoothing of n-gram orders without a match, as in sacreBLEU"
+    )
     smooth_value: float | None = option(
-        None, min=0, help="of smooth floor (0.1 if not given) and add-k (1)"
+        None, min=0, help="value for smooth floor (default 0.1) or add-k (default 1)"
     )
 
     def __post_init__(self) -> None:
         if self.smooth_value is not None and self.smooth not in ("floor", "add-k"):
             raise OptionError(
-                f"smooth_value: {self.smooth_value:g} has no meaning with smooth {self.smooth}; "
+                f"smooth_value: {self.smooth_value:g} has no effect with smooth {self.smooth}; "
                 "set smooth to floor or add-k, or leave it out"
             )
 
@@ -50,15 +52,15 @@ class Bleu(NgramMetric):
         return self._bleu(statistics, effective_order=True)
 
     def search_gain(self) -> NgramGain:
-        """What `forest.hope` searches with: the sentence's gain, its smoothing that of eq. 2.19.
+        """Return the approximate gain for `forest.hope`: sentence BLEU smoothed as in eq. 2.19.
 
-        Partial translations have few long matches, and the search needs to see each of them.
+        Partial translations have few long matches, and with smoothing each of them counts.
         """
         added = [0.5**n for n in range(1, self.order + 1)]
         return NgramGain(added, added)
 
     def _bleu(self, statistics: ArrayLike, *, effective_order: bool) -> FloatArray:
-        """sacreBLEU's rules, order for order."""
+        """Return BLEU as sacreBLEU computes it."""
         matches, totals, reference = self.parts(statistics)
         brevity = brevity_penalty(totals[..., 0], reference)
         matched = (matches > 0).any(axis=-1)
@@ -67,7 +69,7 @@ class Bleu(NgramMetric):
             matches, totals = matches + added, totals + added
         counted = totals > 0
         zero = (matches == 0) & counted
-        if self.smooth == "exp":  # the k-th such order counts 1 / 2^k of a match
+        if self.smooth == "exp":  # the k-th order without a match gets 1 / 2^k matches
             matches = np.where(zero, 0.5 ** np.cumsum(zero, axis=-1), matches)
         elif self.smooth == "floor":
             matches = np.where(zero, self._smooth_value, matches)
@@ -87,7 +89,7 @@ class Bleu(NgramMetric):
 
 
 def brevity_penalty(length: FloatArray, reference: FloatArray) -> FloatArray:
-    """1 for what is long enough, exp(1 - reference / length) for what is not."""
+    """Return exp(1 - reference / length) where the length is below the reference length, else 1."""
     short = length < reference
     ratio = safe_divide(reference, length, otherwise=np.inf)
     return np.where(short, np.exp(np.where(short, 1.0 - ratio, 0.0)), 1.0)

@@ -1,6 +1,6 @@
 """Sentence BLEU with decayed smoothing, the thesis's cost in the first iteration.  [eidelman2013]
 
-Order j gets 1/2^j added to its matches and to its total (eq. 2.19). The corpus score is BLEU.
+1/2^n is added to the matches and to the total of order n (eq. 2.19). The corpus score is BLEU.
 Differs: errata chapter 2, eq. 2.19: read per sentence, not summed over a corpus.
 """
 
@@ -28,7 +28,7 @@ class BleuDecayed(Bleu):
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
         matches, totals, reference = self.parts(statistics)
         added = 0.5 ** np.arange(1, self.order + 1)
-        # An order without n-grams gets precision 1: short output is punished by brevity alone.
+        # An order without n-grams gets precision 1: only the brevity penalty affects short output.
         logs = np.log((matches + added) / (totals + added))
         mean: FloatArray = np.exp(logs.mean(axis=-1))
         return brevity_penalty(totals[..., 0], reference) * mean

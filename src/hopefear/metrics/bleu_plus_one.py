@@ -1,7 +1,7 @@
 """BLEU+1: sentence-level BLEU with add-one smoothing; the corpus score is BLEU.  [lin2004]
 
-Two variants are in use. `moses` (its PRO and its k-best MIRA): one is added to the matches and to
-the totals of all orders, unigrams too. `lin-och` (the original): unigrams stay as they are.
+There are two variants. `moses` (as in its PRO and k-best MIRA) adds one to the matches and to the
+totals of all orders, including unigrams. `lin-och` (the original) does not smooth unigrams.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from hopefear.metrics.metric import FloatArray
 @register("metric", "bleu+1")
 @dataclass(kw_only=True)
 class BleuPlusOne(Bleu):
-    """Sentence BLEU with one added to the counts."""
+    """Sentence BLEU with one added to the n-gram counts."""
 
     name: ClassVar[str] = "bleu+1"
     title: ClassVar[str] = "BLEU+1"
 
     variant: Literal["moses", "lin-och"] = option(
-        "moses", help="add one to all orders, or to all but unigrams"
+        "moses", help="orders smoothed; moses: all, lin-och: all but unigrams"
     )
     smooth_brevity: bool = option(
-        False, help="add one to the reference length too, in the brevity penalty (Nakov 2012)"
+        False, help="also add one to the reference length in the brevity penalty (Nakov 2012)"
     )
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:

@@ -1,7 +1,8 @@
-"""chrF: the F score of character n-grams, white space left out.  [popovic2015, post2018]
+"""chrF: the F score of character n-grams, ignoring white space.  [popovic2015, post2018]
 
-Statistics: per order the n-grams of the hypothesis, of the reference, and common ones, counted in
-C++; of several references the one with the best F score counts. Equal to sacreBLEU's chrF2.
+Statistics: per order the numbers of n-grams in the hypothesis, in the reference and in both,
+counted in C++; with several references, those of the one with the best F score. Equal to
+sacreBLEU's chrF2.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Chrf(Metric):
     title: ClassVar[str] = "chrF"
 
     order: int = option(6, min=1, max=16, help="longest character n-gram")
-    beta: float = option(2.0, min=0, help="weight of recall against precision")
+    beta: float = option(2.0, min=0, help="weight of recall relative to precision")
     lowercase: bool = option(False, help="ignore case")
 
     @property

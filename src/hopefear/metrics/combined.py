@@ -1,6 +1,6 @@
 """A weighted sum of metrics; by default (BLEU - TER) / 2, shown as (TER - BLEU) / 2.
 
-Statistics: those of the parts side by side. Options of the parts are given as PART.KEY=VALUE.
+Statistics: those of the parts side by side. An option of a part is given as PART.KEY=VALUE.
 """
 
 from __future__ import annotations
@@ -30,16 +30,20 @@ from hopefear.metrics.metric import (
 @register("metric", "ter-bleu")
 @dataclass(kw_only=True)
 class Combined(Metric):
-    """(TER - BLEU) / 2, or any other weighted sum of metrics."""
+    """A weighted sum of metrics, by default (TER - BLEU) / 2."""
 
     name: ClassVar[str] = "ter-bleu"
     title: ClassVar[str] = "(TER-BLEU)/2"
     lower_is_better: ClassVar[bool] = True
 
-    parts: list[str] = option(["bleu", "ter"], help="the metrics that are summed")
-    weights: list[float] = option([0.5, 0.5], help="one for each part; an error rate counts as -")
+    parts: list[str] = option(["bleu", "ter"], help="names of the summed metrics")
+    weights: list[float] = option(
+        [0.5, 0.5], help="weight of each part; error rates are negated before summing"
+    )
     part_options: list[str] = option(
-        [], metavar="PART.KEY=VALUE", help="options of the parts, as bleu.reference_length=average"
+        [],
+        metavar="PART.KEY=VALUE",
+        help="options of the parts, such as bleu.reference_length=average",
     )
 
     def __post_init__(self) -> None:
@@ -49,13 +53,13 @@ class Combined(Metric):
                 "name each part once and give each a weight"
             )
         if self.name in self.parts:
-            raise OptionError(f"parts: {self.name!r} within itself; name other metrics")
+            raise OptionError(f"parts: {self.name!r} cannot contain itself; name other metrics")
         pairs: dict[str, list[str]] = {part: [] for part in self.parts}
-        for given in self.part_options:
-            part, dot, pair = given.partition(".")
+        for part_option in self.part_options:
+            part, dot, pair = part_option.partition(".")
             if not dot or part not in pairs:
                 raise OptionError(
-                    f"part_options: {given!r}; expected PART.KEY=VALUE with a part of "
+                    f"part_options: {part_option!r}; expected PART.KEY=VALUE with PART one of "
                     + ", ".join(self.parts)
                 )
             pairs[part].append(pair)

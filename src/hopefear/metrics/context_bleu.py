@@ -1,16 +1,15 @@
 """BLEU of a sentence in the context of others, the cost of MIRA.  [watanabe2007, eidelman2013]
 
-BLEU of one sentence says little about BLEU of a corpus, so a hypothesis is scored together with
-other translations: with a decaying pseudo-document of what was chosen lately (`document`), or with
-the previous iteration's 1-best translations of the whole set, the sentence's own one left out
-(`previous`). The change that one sentence makes is small, so the score is multiplied by a scale;
-step sizes and margins (C, B, D) belong to one scale, which is therefore an option and part of the
-signature.
+Sentence BLEU is a poor approximation of corpus BLEU, so a hypothesis is scored together with other
+translations: either a decaying pseudo-document of recently chosen hypotheses (`document`), or the
+previous iteration's 1-best translations of all other sentences (`previous`). A single sentence
+changes this score little, so it is multiplied by a scale. Step sizes and margins (C, B, D) depend
+on the scale, which is therefore an option and part of the signature.
 
     metric = ContextBleu(context="previous", scale="sentences")
     context = metric.start(len(references))
-    context.gains(rows, sentence)         # of the hypotheses of one sentence
-    context.record(row, sentence)         # what was chosen for it
+    context.gains(rows, sentence)         # gains of a sentence's hypotheses
+    context.record(row, sentence)         # the hypothesis chosen for the sentence
     context.end_iteration()
 
 Differs: errata chapter 3: the sentence's own old 1-best is left out, and the score is scaled.
@@ -45,92 +44,98 @@ class ContextBleu(Bleu):
 
     context: Literal["document", "previous"] = option(
         "document",
-        help="a decayed document of what was chosen, or the previous iteration's 1-bests",
+        help="context of a sentence; document: a decayed document of the chosen hypotheses, "
+        "previous: the previous iteration's 1-best translations",
     )
     decay: float | None = option(
         None,
         min=0,
         max=1,
-        help="of the document at each sentence; if not given 0.999 (the thesis's programs: 0.95)",
+        help="decay of the document per sentence (default 0.999; the thesis's programs: 0.95)",
     )
     context_weight: float | None = option(
-        None, min=0, help="of the previous 1-bests; if not given 1 (the thesis's programs: 0.5)"
+        None,
+        min=0,
+        help="weight of the previous 1-best translations (default 1; the thesis's programs: 0.5)",
     )
     scale: Literal["reference-length", "source-length", "sentences", "constant"] = option(
         "reference-length",
-        help="what BLEU is multiplied with: the summed length of the references or of the source, "
-        "the number of sentences, or 1",
+        help="multiplier of BLEU: total reference length, total source length, number of "
+        "sentences, or 1 (constant)",
     )
     factor: float = option(
-        1.0, min=0, help="and with this (the thesis's scripts: scale constant, factor 1000)"
+        1.0,
+        min=0,
+        help="further multiplier of BLEU (the thesis's scripts: scale constant, factor 1000)",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        useless = "context_weight" if self.context == "document" else "decay"
-        if getattr(self, useless) is not None:
-            raise OptionError(
-                f"{useless}: has no meaning with context {self.context}; leave it out"
-            )
+        unused = "context_weight" if self.context == "document" else "decay"
+        if getattr(self, unused) is not None:
+            raise OptionError(f"{unused}: has no effect with context {self.context}; leave it out")
         if self.context == "document":
             self.decay = 0.999 if self.decay is None else self.decay
         else:
             self.context_weight = 1.0 if self.context_weight is None else self.context_weight
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
-        """Without any context: decayed smoothing (eq. 2.19), unscaled."""
+        """Return BLEU without context: decayed smoothing (eq. 2.19), not scaled."""
         plain = BleuDecayed(
             order=self.order, reference_length=self.reference_length, unit=self.unit
         )
         return plain.sentence_scores(statistics)
 
     def start(self, sentences: int, source_lengths: ArrayLike | None = None) -> Context:
-        """A context for a set of sentences; scale source-length needs their lengths."""
+        """Take the number of sentences and return their initial context.
+
+        The scale source-length needs the lengths of the source sentences.
+        """
         if self.scale == "source-length" and source_lengths is None:
-            raise OptionError("scale source-length: the lengths of the source sentences are needed")
+            raise OptionError("scale source-length: give the lengths of the source sentences")
         lengths = np.zeros(sentences) if source_lengths is None else source_lengths
         kind = DocumentContext if self.context == "document" else PreviousContext
         return kind(self, np.asarray(lengths, dtype=np.float64))
 
 
 class Context(ABC):
-    """What a hypothesis is scored together with. Its state belongs into a checkpoint."""
+    """The translations that a hypothesis is scored together with; checkpoints keep its state."""
 
     def __init__(self, metric: ContextBleu, source_lengths: FloatArray) -> None:
         self.metric, self.source_lengths = metric, source_lengths
 
     @abstractmethod
     def gains(self, statistics: ArrayLike, sentence: int) -> FloatArray:
-        """Scaled gains of hypotheses of one sentence: (…, columns) -> (…)."""
+        """Take rows of a sentence's hypotheses; return scaled gains: (…, columns) -> (…)."""
 
     @abstractmethod
     def search_gain(self, sentence: int) -> NgramGain:
-        """The same as a function of n-gram matches, for searching in forests."""
+        """Return the gain as a function of n-gram matches, for search in forests."""
 
     @abstractmethod
     def record(self, statistics: ArrayLike, sentence: int) -> None:
-        """The row of the hypothesis that was chosen for a sentence."""
+        """Add the row of the hypothesis chosen for a sentence."""
 
     @abstractmethod
     def end_iteration(self) -> None:
-        """All sentences have been visited."""
+        """End a pass over all sentences."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """What a checkpoint keeps."""
+        """Return the state for a checkpoint."""
 
     @abstractmethod
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a checkpoint."""
+        """Set the state from a checkpoint."""
 
     def _scaled(
         self, rows: FloatArray, background: FloatArray, source: float, sentences: float
     ) -> FloatArray:
-        together = rows + background
-        score = self.metric.score(together)
+        total = rows + background
+        score = self.metric.score(total)
         scale: FloatArray | float
         if self.metric.scale == "reference-length":
-            scale = self.metric.parts(together)[2]
+            scale = self.metric.parts(total)[2]
         elif self.metric.scale == "source-length":
             scale = source
         else:
@@ -140,7 +145,7 @@ class Context(ABC):
     def _search(self, background: FloatArray, source: float, sentences: float) -> NgramGain:
         metric = self.metric
         matches, totals, reference = metric.parts(background)
-        # An order without a match: the smallest hope that there will be one.
+        # For orders without matches in the background: small positive counts.
         low = 0.5 ** np.arange(1, metric.order + 1)
         by_length = metric.scale == "reference-length"
         constant = {"source-length": source, "sentences": sentences, "constant": 1.0}
@@ -155,7 +160,7 @@ class Context(ABC):
 
 
 class DocumentContext(Context):
-    """The pseudo-document: all statistics 1 at first, decayed whenever a sentence is added."""
+    """A pseudo-document: statistics that begin at 1 and decay whenever a sentence is added."""
 
     def __init__(self, metric: ContextBleu, source_lengths: FloatArray) -> None:
         super().__init__(metric, source_lengths)
@@ -180,7 +185,7 @@ class DocumentContext(Context):
         self.sentences = decay * self.sentences + 1.0
 
     def end_iteration(self) -> None:
-        """Nothing ends: the document goes on."""
+        """Do nothing: the document continues over iterations."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {
@@ -194,10 +199,10 @@ class DocumentContext(Context):
 
 
 class PreviousContext(Context):
-    """The previous iteration's 1-bests; in the first iteration eq. 2.19 without context.
+    """The previous iteration's 1-best translations; in the first iteration, eq. 2.19 alone.
 
-    So that both have the same size, the first iteration's score is multiplied with the sentence's
-    share of the scale: its own length, or 1/N of the constant.
+    For scores of similar size in all iterations, the first iteration's score is multiplied by the
+    sentence's share of the scale: its own length, or 1/N of the constant.
     """
 
     def __init__(self, metric: ContextBleu, source_lengths: FloatArray) -> None:
@@ -215,7 +220,7 @@ class PreviousContext(Context):
         return self._scaled(rows, *self._others(sentence))
 
     def _others(self, sentence: int) -> tuple[FloatArray, float, float]:
-        """The other sentences' statistics, and source length and number with this one."""
+        """Return the other sentences' statistics, and the source length and number of all."""
         weight = self.metric.context_weight
         assert weight is not None
         others = weight * (self.total - self.previous[sentence])

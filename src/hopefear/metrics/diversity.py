@@ -1,8 +1,8 @@
-"""Diversity of a k-best list: mean distance d' of its pairs.  [liu2014, gimpel2013]
+"""Diversity of a k-best list: the mean distance d' of its pairs.  [liu2014, gimpel2013]
 
 d'(y, y') = 1 - 2 m(y, y') / (m(y, y) + m(y', y')), where m counts the pairs of equal n-grams of the
-two strings: 0 for equal n-grams, 1 for strings without a common one, and repetitions do not help.
-The paper leaves n open: an option here (2).
+two strings. It is 0 for strings with the same n-grams and 1 for strings without a common n-gram;
+repeated n-grams do not increase it. The paper does not specify n; the default here is 2.
 Differs: errata Liu & Huang 2014: where neither string has n words (0/0) the distance is 0 if they
 are equal and 1 if not.
 """
@@ -17,12 +17,15 @@ from hopefear.metrics.metric import FloatArray, Tokens
 
 
 def distances(texts: Sequence[Tokens], n: int = 2) -> FloatArray:
-    """d' of all pairs, a symmetric matrix. Memory: hypotheses times distinct n-grams."""
+    """Take the texts of a list and return d' of all pairs as a symmetric matrix.
+
+    Memory grows with the number of texts times that of distinct n-grams.
+    """
     words = [tuple(text.split()) if isinstance(text, str) else tuple(text) for text in texts]
     numbers: dict[tuple[str, ...], int] = {}
     grams = [
-        [numbers.setdefault(each[i : i + n], len(numbers)) for i in range(len(each) - n + 1)]
-        for each in words
+        [numbers.setdefault(text[i : i + n], len(numbers)) for i in range(len(text) - n + 1)]
+        for text in words
     ]
     counts = np.zeros((len(words), max(len(numbers), 1)))
     for row, indices in zip(counts, grams, strict=True):
@@ -35,7 +38,7 @@ def distances(texts: Sequence[Tokens], n: int = 2) -> FloatArray:
 
 
 def diversity(texts: Sequence[Tokens], n: int = 2) -> float:
-    """Mean d' over all pairs of a list; 0 for a list of one."""
+    """Return the mean of d' over all pairs of a list; 0 for fewer than two texts."""
     if len(texts) < 2:
         return 0.0
     table = distances(texts, n)
@@ -43,5 +46,5 @@ def diversity(texts: Sequence[Tokens], n: int = 2) -> float:
 
 
 def mean_diversity(lists: Sequence[Sequence[Tokens]], n: int = 2) -> float:
-    """Mean diversity over the k-best lists of a test set."""
-    return float(np.mean([diversity(each, n) for each in lists])) if lists else 0.0
+    """Return the mean diversity of the k-best lists of a test set."""
+    return float(np.mean([diversity(texts, n) for texts in lists])) if lists else 0.0

@@ -1,9 +1,8 @@
-"""The mean of scores that somebody else computed: COMET, human judgements, anything.
+"""The mean of externally computed scores: COMET, human judgements, or any other.
 
-Goes in: one score per candidate, higher is better. Comes out: a metric with additive statistics
-like any other (whole numbers: steps of a scale from the lowest to the highest score, and a count),
-so that every tuner and every significance test takes it. It is not in the registry, because it
-cannot score new text.
+Takes one score per candidate (higher is better) and returns a metric that works with every tuner
+and significance test. Its additive statistics are a count and an integer number of steps on a scale
+from the lowest to the highest score. It is not in the registry because it cannot score new text.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from hopefear.base.errors import InputError
 from hopefear.metrics.metric import FloatArray, IntArray, Metric, References, safe_divide
 from hopefear.metrics.prepared import PreparedReferences
 
-STEPS = 1 << 22  # from the lowest to the highest score: what rounding loses is a four-millionth
+STEPS = 1 << 22  # from the lowest to the highest score: the resolution is a four-millionth
 
 
 @dataclass(kw_only=True)
 class GivenScore(Metric):
-    """The mean of given scores; `low` and `high` are the lowest and the highest of them."""
+    """The mean of external scores; `low` and `high` are the lowest and the highest of them."""
 
     name: ClassVar[str] = "given"
     title: ClassVar[str] = "given score"
@@ -33,7 +32,7 @@ class GivenScore(Metric):
 
     @classmethod
     def of(cls, scores: ArrayLike) -> GivenScore:
-        """The metric for these scores; all of them must be finite."""
+        """Take all scores, which must be finite, and return the metric for them."""
         values = np.asarray(scores, dtype=np.float64)
         if not np.isfinite(values).all():
             raise InputError(
@@ -48,13 +47,13 @@ class GivenScore(Metric):
         return ("steps", "count")
 
     def rows(self, scores: ArrayLike) -> IntArray:
-        """Statistics of candidates with these scores."""
+        """Take the scores of candidates and return their rows of statistics."""
         share = (np.asarray(scores, dtype=np.float64) - self.low) / self._range
         steps = np.rint(STEPS * share).astype(np.int32)
         return np.stack([steps, np.ones_like(steps)], axis=-1)
 
     def prepare(self, references: References) -> PreparedReferences:
-        raise InputError("given scores cannot score text; choose another metric")
+        raise InputError("external scores cannot score text; choose another metric")
 
     def score(self, statistics: ArrayLike) -> FloatArray:
         values = np.asarray(statistics, dtype=np.float64)
@@ -62,7 +61,7 @@ class GivenScore(Metric):
         return self.low + mean / STEPS * self._range
 
     def shown(self, statistics: ArrayLike) -> FloatArray:
-        """As they were given."""
+        """Return the mean in the units of the given scores."""
         return self.score(statistics)
 
     @property

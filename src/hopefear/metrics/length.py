@@ -1,6 +1,6 @@
-"""The length ratio: hypothesis length by reference length; 1 is best.
+"""The length ratio: hypothesis length divided by reference length; 1 is best.
 
-Inside, the gain is -|1 - ratio|; a user sees the ratio.
+The gain is -|1 - ratio|; the value shown to users is the ratio.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ class Length(Metric):
     title: ClassVar[str] = "length"
 
     reference_length: ReferenceLength = option(
-        "closest", help="of several references, the length that counts; of two closest, the shorter"
+        "closest",
+        help="reference length with several references; closest: the shorter one in a tie",
     )
-    unit: Unit = option("word", help="what is counted")
+    unit: Unit = option("word", help="unit of length")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -55,7 +56,7 @@ class Length(Metric):
 
 
 class PreparedLengths(PreparedReferences):
-    """The lengths among the statistics of BLEU."""
+    """References that count lengths: a part of BLEU's statistics."""
 
     def statistics(
         self,

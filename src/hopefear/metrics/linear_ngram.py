@@ -1,12 +1,12 @@
-"""The linear n-gram score, a sum over n-grams that stands in for BLEU.  [wisniewski2013]
+"""The linear n-gram score, a sum over n-grams that approximates BLEU.  [wisniewski2013]
 
-score = Xi_1 c_1 + … + Xi_4 c_4 - Xi_0 c_non (eq. 8), with c_n the n-grams that the hypothesis has
-in common with a reference and c_non its other words. It decomposes over the edges of a lattice,
-which BLEU does not. The statistics are those of BLEU. A sentence's score is eq. 8; the corpus
-score is their sum by reference length.
+score = Xi_1 c_1 + … + Xi_4 c_4 - Xi_0 c_non (eq. 8), where c_n is the number of n-grams that the
+hypothesis shares with a reference and c_non the number of its other words. Unlike BLEU, it
+decomposes over the edges of a lattice. The statistics are those of BLEU. The sentence score is
+eq. 8; the corpus score is the sum of sentence scores divided by the reference length.
 
-`fit` finds the constants on hypotheses with known statistics. The defaults were fitted to k-best
-lists of 400 French-English sentences (docs/reference/metrics.md).
+`fit` estimates the constants from statistics of hypotheses. The defaults were fitted to k-best
+lists of 400 French-English sentences (docs/metrics.md).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from hopefear.metrics.metric import FloatArray, References, safe_divide
 from hopefear.metrics.ngram_metric import NgramMetric
 from hopefear.metrics.prepared import PreparedReferences
 
-# By order; correlation with BLEU+1 within sentences: 0.70, 0.91, 0.98, 0.99. Unigrams count through
-# Xi_0: a matched word is one that is not among the others.
+# By order; correlation with BLEU+1 within sentences: 0.70, 0.91, 0.98, 0.99. Above order 1,
+# Xi_1 is 0: unigram matches count through Xi_0, the penalty of unmatched words.
 FITTED = {
     1: [0.348, 0.714],
     2: [0.198, 0.0, 0.829],
@@ -45,12 +45,11 @@ class LinearNgram(NgramMetric):
     title: ClassVar[str] = "linear n-grams"
 
     xi: list[float] = option(
-        [], help="constants Xi_0 (words of no reference), Xi_1, …; if not given, fitted ones"
+        [], help="constants Xi_0 (words in no reference), Xi_1, … (default fitted constants)"
     )
     clip: bool = option(
         True,
-        help="an n-gram matches at most as often as a reference has it; sums over the edges of a "
-        "lattice cannot know that",
+        help="clip n-gram matches to the count in a reference (sums over lattice edges cannot)",
     )
 
     def __post_init__(self) -> None:
@@ -70,27 +69,27 @@ class LinearNgram(NgramMetric):
         return safe_divide(self.sentence_scores(statistics), np.maximum(reference, 1.0), 0.0)
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
-        """Eq. 8."""
+        """Return eq. 8."""
         score: FloatArray = self.terms(statistics) @ np.asarray(self.xi)
         return score
 
     def terms(self, statistics: ArrayLike) -> FloatArray:
-        """What the constants multiply: -c_non, c_1, …, c_order; (…, order + 1)."""
+        """Return the factors of the constants: -c_non, c_1, …, c_order; (…, order + 1)."""
         matches, totals, _ = self.parts(statistics)
         return linear_terms(matches, totals)
 
 
 def linear_terms(matches: FloatArray, totals: FloatArray) -> FloatArray:
-    """-c_non and the matches.
+    """Take matches and totals per order and return -c_non followed by the matches.
 
-    Differs: clipped, a word beyond its limit counts among c_non; eq. 8 would count it nowhere.
+    Differs: with clipping, excess matches of a word are in c_non; in eq. 8 they are not counted.
     """
     others = totals[..., :1] - matches[..., :1]
     return np.concatenate([-others, matches], axis=-1)
 
 
 class Fit(NamedTuple):
-    """Constants and how well they do."""
+    """Fitted constants and their correlation with BLEU."""
 
     xi: list[float]  # Xi_0 … Xi_order
     correlation: float  # with BLEU within sentences
@@ -103,38 +102,38 @@ def fit(
     order: int = 4,
     target: NgramMetric | None = None,
 ) -> Fit:
-    """The constants of at least 0 whose score follows BLEU best within each sentence's hypotheses.
+    """Return the constants >= 0 that best approximate BLEU within each sentence's hypotheses.
 
-    `statistics` are rows of the target's columns, several for each of `sentences`. The target is
-    sentence BLEU (BLEU+1 unless given) times reference length; hypotheses are compared within their
-    sentence, as learning does. Least squares, which maximises the correlation.
+    Takes rows of the target's statistics, several per sentence, and their sentence numbers. The
+    target is a sentence metric (default BLEU+1) times reference length; hypotheses are compared
+    within their sentence, as in learning. Least squares, which maximises the correlation.
     """
     target = target or BleuPlusOne()
     rows = np.asarray(statistics)
     _, numbers = np.unique(np.asarray(sentences), return_inverse=True)
     matches, totals, reference = target.parts(rows)
-    wanted = _centred(target.sentence_scores(rows) * reference, numbers)
+    targets = _centred(target.sentence_scores(rows) * reference, numbers)
     terms = _centred(linear_terms(matches[:, :order], totals), numbers)
-    gram, moment = terms.T @ terms, terms.T @ wanted
+    gram, moment = terms.T @ terms, terms.T @ targets
     best, best_xi = 0.0, np.zeros(terms.shape[1])
-    # Five constants: all 31 choices of those above 0, and the best of the admissible ones.
+    # Solve for every subset of non-zero constants (31 subsets of 5) and keep the best admissible.
     for size in range(1, terms.shape[1] + 1):
-        for active in itertools.combinations(range(terms.shape[1]), size):
-            chosen = list(active)
-            solution = np.linalg.lstsq(gram[np.ix_(chosen, chosen)], moment[chosen], rcond=None)[0]
+        for subset in itertools.combinations(range(terms.shape[1]), size):
+            active = list(subset)
+            solution = np.linalg.lstsq(gram[np.ix_(active, active)], moment[active], rcond=None)[0]
             if (solution < 0).any():
                 continue
-            explained = float(solution @ moment[chosen])
+            explained = float(solution @ moment[active])
             if explained > best:
                 best, best_xi = explained, np.zeros(terms.shape[1])
-                best_xi[chosen] = solution
+                best_xi[active] = solution
     fitted = terms @ best_xi
-    norm = float(np.linalg.norm(fitted) * np.linalg.norm(wanted))
-    return Fit([float(x) for x in best_xi], float(fitted @ wanted) / norm if norm > 0 else 0.0)
+    norm = float(np.linalg.norm(fitted) * np.linalg.norm(targets))
+    return Fit([float(x) for x in best_xi], float(fitted @ targets) / norm if norm > 0 else 0.0)
 
 
 def _centred(values: FloatArray, groups: ArrayLike) -> FloatArray:
-    """Values minus their group's mean."""
+    """Return the values minus the mean of their group."""
     table = values.reshape(len(values), -1)
     count = np.bincount(np.asarray(groups))
     means = np.stack(

@@ -1,18 +1,18 @@
 """The contract of a metric: additive statistics per sentence, and a score of their sum.
 
-Goes in: hypotheses and references, each a line (split at white space) or a list of tokens (taken
-as they are). Comes out: a matrix of whole numbers, one row per hypothesis; scores of any sums of
-rows, vectorised: an array of shape (…, columns) gives scores of shape (…).
+Takes hypotheses and references, each a line (split at white space) or a list of tokens; returns
+statistics (a matrix of integers with one row per hypothesis) and scores of rows or sums of rows.
+Scoring is vectorised: an array of shape (…, columns) gives scores of shape (…).
 
     metric = create("bleu", {"reference_length": "average"})
-    prepared = metric.prepare(references)                  # references[sentence][which]
+    prepared = metric.prepare(references)                  # references[sentence][index]
     rows = prepared.statistics(hypotheses)                 # one hypothesis per sentence
-    rows = prepared.statistics(pool, sentences=numbers)    # or any number, with their sentences
+    rows = prepared.statistics(pool, sentences=numbers)    # any number, with sentence numbers
     metric.score(rows.sum(axis=0))                         # corpus score
     metric.sentence_scores(rows)                           # one score per row
 
-Inside, a score is a gain: higher is better, 1 is perfect where there is a perfect value, an error
-rate enters as its negative. `shown` is what a user sees: 0-100, an error rate as such.
+A score is a gain: higher is better, 1 is perfect (where a perfect value exists), and an error rate
+is negated. `shown` is the value shown to users: 0-100, with error rates not negated.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from hopefear import __version__
 from hopefear.base import config, registry
 
 Tokens = str | Sequence[str]
-References = Sequence[Sequence[Tokens]]  # [sentence][which of its references]
+References = Sequence[Sequence[Tokens]]  # [sentence][reference]
 IntArray = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 
 
 class Prepared(Protocol):
-    """References made ready once, so that any number of hypotheses can be counted quickly."""
+    """References that are prepared once, for fast counting of any number of hypotheses."""
 
     def statistics(
         self,
@@ -42,19 +42,19 @@ class Prepared(Protocol):
         sentences: ArrayLike | None = None,
         threads: int = 1,
     ) -> IntArray:
-        """A row per hypothesis; `sentences` are the numbers of their sentences, from 0.
+        """Take hypotheses and their sentence numbers (from 0); return a row per hypothesis.
 
-        Without `sentences` there is one hypothesis per sentence, in order. The number of threads
-        does not change a bit.
+        Without `sentences`, there must be one hypothesis per sentence, in order. The number of
+        threads does not change the result.
         """
 
 
 class Metric(ABC):
-    """Base of all metrics; subclasses are dataclasses whose fields are their options."""
+    """Base class of metrics; subclasses are dataclasses whose fields are their options."""
 
     name: ClassVar[str]  # in the registry
     title: ClassVar[str]  # in tables
-    lower_is_better: ClassVar[bool] = False  # of what is shown; inside, higher is always better
+    lower_is_better: ClassVar[bool] = False  # for shown values; higher gains are always better
 
     @property
     @abstractmethod
@@ -63,23 +63,23 @@ class Metric(ABC):
 
     @abstractmethod
     def prepare(self, references: References) -> Prepared:
-        """The references, ready for counting."""
+        """Take the references of all sentences and return them ready for counting."""
 
     @abstractmethod
     def score(self, statistics: ArrayLike) -> FloatArray:
-        """The gain of a corpus whose summed statistics these are: (…, columns) -> (…)."""
+        """Take summed statistics of a corpus and return its gain: (…, columns) -> (…)."""
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
-        """The gain of each sentence alone: (…, columns) -> (…)."""
+        """Take statistics of sentences and return their gains: (…, columns) -> (…)."""
         return self.score(statistics)
 
     def shown(self, statistics: ArrayLike) -> FloatArray:
-        """The corpus value as a user sees it."""
+        """Take summed statistics and return the corpus score in the form shown to users."""
         value = 100.0 * self.score(statistics)
         return -value if self.lower_is_better else value
 
     def quality(self, shown: float) -> float:
-        """What a value that a user sees is worth, in points: higher is better."""
+        """Take a shown value and return its quality in points: higher is better."""
         return -shown if self.lower_is_better else shown
 
     def statistics(
@@ -90,15 +90,15 @@ class Metric(ABC):
         sentences: ArrayLike | None = None,
         threads: int = 1,
     ) -> IntArray:
-        """Prepare and count in one call."""
+        """Take hypotheses and references and return statistics: `prepare` and count in one call."""
         return self.prepare(references).statistics(hypotheses, sentences, threads)
 
     def corpus_score(self, statistics: ArrayLike) -> float:
-        """The gain of a corpus from its rows."""
+        """Take the rows of a corpus and return its gain."""
         return float(self.score(total(statistics)))
 
     def signature(self) -> str:
-        """What exactly is computed: the name and every option."""
+        """Return the metric's name, all its options, and the version."""
         parts = [self.name]
         for key, value in config.to_mapping(self).items():
             if isinstance(value, list):
@@ -114,18 +114,18 @@ def _plain(value: Any) -> str:
 
 
 def create(name: str, options: Mapping[str, Any] | None = None) -> Metric:
-    """The metric of that name with these options."""
+    """Take a registered name and options and return the metric."""
     cls: type[Metric] = registry.get("metric", name)
     return config.from_mapping(cls, options or {}, f"metric {name}")
 
 
 def total(statistics: ArrayLike) -> NDArray[np.int64]:
-    """The sum of rows, in 64 bits."""
+    """Return the sum of rows, in 64 bits."""
     summed: NDArray[np.int64] = np.asarray(statistics).sum(axis=0, dtype=np.int64)
     return summed
 
 
 def safe_divide(numerator: FloatArray, denominator: FloatArray, otherwise: float) -> FloatArray:
-    """numerator / denominator; `otherwise` where the denominator is 0."""
+    """Return numerator / denominator, and `otherwise` where the denominator is 0."""
     positive = denominator > 0
     return np.where(positive, numerator / np.where(positive, denominator, 1.0), otherwise)

@@ -1,6 +1,6 @@
-"""What the metrics share that count n-grams: the statistics of BLEU and their parts.
+"""The base class of metrics that count n-grams: the statistics of BLEU and their parts.
 
-A row is match1, total1, …, match4, total4, reference length (the columns of Moses's scorer); the
+A row is match1, total1, …, match4, total4, reference length (the columns of Moses's scorer). The
 length of the hypothesis is total1.
 """
 
@@ -23,13 +23,14 @@ Unit = Literal["word", "char"]
 
 @dataclass(kw_only=True)
 class NgramMetric(Metric):
-    """Base of BLEU, its sentence-level forms and the linear n-gram score."""
+    """Base class of BLEU, its sentence-level variants and the linear n-gram score."""
 
     order: int = option(4, min=1, max=16, help="longest n-gram")
     reference_length: ReferenceLength = option(
-        "closest", help="of several references, the length that counts; of two closest, the shorter"
+        "closest",
+        help="reference length with several references; closest: the shorter one in a tie",
     )
-    unit: Unit = option("word", help="what an n-gram consists of")
+    unit: Unit = option("word", help="unit of n-grams")
     lowercase: bool = option(False, help="ignore case")
 
     @property
@@ -39,7 +40,7 @@ class NgramMetric(Metric):
 
     @property
     def length_unit(self) -> int:
-        """The column `reflen` counts 1/length_unit of a word: a mean is no whole number."""
+        """Units per word in the column `reflen`, which holds means as integers."""
         return LENGTH_UNIT if self.reference_length == "average" else 1
 
     def prepare(self, references: References) -> PreparedReferences:
@@ -51,17 +52,17 @@ class NgramMetric(Metric):
         return PreparedReferences(counted, lowercase=self.lowercase)
 
     def parts(self, statistics: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Matches (…, order), totals (…, order) and reference lengths in words (…)."""
+        """Take rows; return matches (…, order), totals (…, order), reference lengths in words."""
         values = np.asarray(statistics, dtype=np.float64)
         pairs = values[..., : 2 * self.order]
         return pairs[..., 0::2], pairs[..., 1::2], values[..., 2 * self.order] / self.length_unit
 
     def length_ratio(self, statistics: ArrayLike) -> FloatArray:
-        """Hypothesis length by reference length."""
+        """Return hypothesis length divided by reference length."""
         _, totals, reference = self.parts(statistics)
         return length_ratio(totals[..., 0], reference)
 
 
 def length_ratio(length: FloatArray, reference: FloatArray) -> FloatArray:
-    """length / reference; against an empty reference 1 if nothing was said, else 1 + length."""
+    """Return length / reference; 1 + length where the reference is empty."""
     return np.where(reference > 0, safe_divide(length, reference, otherwise=1.0), 1.0 + length)

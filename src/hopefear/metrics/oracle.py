@@ -1,9 +1,9 @@
-"""The best that a k-best list holds: oracle translations.
+"""Oracle translations: the best hypotheses of k-best lists.
 
-Goes in: statistics of hypotheses, several for each sentence. Comes out: one row per sentence,
-chosen first by sentence score (BLEU+1), then, since BLEU is a score of the whole, by hill climbing:
-sentence after sentence the row that makes the corpus score best, until nothing changes. It is a
-lower bound of the true oracle, which is hard to find.
+Takes statistics of hypotheses, several per sentence, and returns one row per sentence. Rows are
+first chosen by sentence score (BLEU+1), then improved by hill climbing on the corpus score:
+sentence by sentence, take the row that gives the best corpus score, until nothing changes. The
+result is a lower bound of the true oracle, which is hard to find.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hopefear.metrics.metric import Metric
 
 
 class Oracle(NamedTuple):
-    """Chosen rows and the corpus gains of the two steps."""
+    """The chosen rows and the corpus gains of the two steps."""
 
-    rows: NDArray[np.int64]  # one per sentence, in ascending order of sentence numbers
-    greedy: float  # chosen by sentence score
-    score: float  # after hill climbing
-    passes: int
+    rows: NDArray[np.int64]  # a row index per sentence, in ascending order of sentence numbers
+    greedy: float  # corpus gain of the rows with the best sentence scores
+    score: float  # corpus gain after hill climbing
+    passes: int  # of hill climbing
 
 
 def oracle(
@@ -35,10 +35,10 @@ def oracle(
     by_sentence: Metric | None = None,
     max_passes: int = 50,
 ) -> Oracle:
-    """The oracle of k-best lists; rows of a sentence need not be neighbours.
+    """Take rows of statistics with their sentence numbers, in any order; return the oracle.
 
-    `metric` is what is climbed (BLEU), `by_sentence` what the start is chosen by (BLEU+1; another
-    metric's own sentence score). The first of equals wins.
+    `metric` is the metric of hill climbing (default BLEU). `by_sentence` is the metric of the
+    first choice (default `metric`, or BLEU+1 for BLEU). Ties go to the first row.
     """
     if metric is None:
         metric = Bleu()
@@ -49,16 +49,16 @@ def oracle(
     order = np.argsort(numbers, kind="stable")
     lists = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
     by_row = by_sentence.sentence_scores(rows)
-    chosen = np.array([each[np.argmax(by_row[each])] for each in lists], dtype=np.int64)
+    chosen = np.array([nbest[np.argmax(by_row[nbest])] for nbest in lists], dtype=np.int64)
     total = rows[chosen].sum(axis=0, dtype=np.int64)
     greedy = float(metric.score(total))
     passes, changed = 0, True
     while changed and passes < max_passes:
         passes, changed = passes + 1, False
-        for i, each in enumerate(lists):
-            scores = metric.score(total - rows[chosen[i]] + rows[each])
-            best = each[np.argmax(scores)]
-            # Only what gains counts: among equals there is no reason to move, and no end to it.
+        for i, nbest in enumerate(lists):
+            scores = metric.score(total - rows[chosen[i]] + rows[nbest])
+            best = nbest[np.argmax(scores)]
+            # Only a strict improvement counts: moving between ties might never end.
             if scores.max() > metric.score(total) + 1e-12:
                 total = total - rows[chosen[i]] + rows[best]
                 chosen[i], changed = best, True

@@ -1,7 +1,7 @@
-"""References in the engine, ready for counting: what `Metric.prepare` returns for our own metrics.
+"""Prepared references in the engine: what `Metric.prepare` returns for the built-in metrics.
 
-Goes in: a `ReferenceSet` of the engine. Comes out: rows of statistics of hypotheses given as lines,
-as tokens, or as word numbers (derivations of a forest).
+Takes a `ReferenceSet` of the engine; returns rows of statistics of hypotheses given as lines, as
+tokens, or as word numbers (derivations of a forest).
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from hopefear.metrics.metric import FloatArray, IntArray, Prepared, References, 
 
 
 class PreparedReferences(Prepared):
-    """Counts in the engine, without the GIL, on any number of threads with the same result."""
+    """References that the engine counts against, without the GIL.
+
+    The number of threads does not change the result.
+    """
 
     def __init__(self, references: ReferenceSet, *, lowercase: bool = False) -> None:
         self.references, self.lowercase = references, lowercase
@@ -40,7 +43,10 @@ class PreparedReferences(Prepared):
     def word_statistics(
         self, words: ArrayLike, offsets: ArrayLike, sentences: ArrayLike, threads: int = 1
     ) -> IntArray:
-        """Rows of words[offsets[i]:offsets[i + 1]], numbered by `references.word_ids`."""
+        """Take hypotheses as word numbers; return a row per hypothesis.
+
+        Hypothesis i is words[offsets[i]:offsets[i + 1]], numbered by `references.word_ids`.
+        """
         return self.references.word_statistics(
             np.ascontiguousarray(words, dtype=np.uint32),
             np.ascontiguousarray(offsets, dtype=np.int64),
@@ -49,29 +55,29 @@ class PreparedReferences(Prepared):
         )
 
     def mean_reference_lengths(self) -> FloatArray:
-        """Per sentence the mean length of its references."""
+        """Return, per sentence, the mean length of its references."""
         return np.array([np.mean(self.references.lengths(i)) for i in range(len(self))])
 
 
 def sentence_numbers(count: int, sentences: ArrayLike | None, hypotheses: int) -> IntArray:
-    """The sentence of every hypothesis; checks that without numbers there is one for each."""
+    """Return the sentence number of each hypothesis: `sentences`, or by default 0, 1, …"""
     if sentences is not None:
         return np.ascontiguousarray(sentences, dtype=np.int32)
     if hypotheses != count:
         raise InputError(
             f"{hypotheses} hypotheses, but references for {count} sentences; "
-            "give one hypothesis for each, or the number of each one's sentence"
+            "give one hypothesis per sentence, or a sentence number per hypothesis"
         )
     return np.arange(count, dtype=np.int32)
 
 
 def lowercased(text: Tokens) -> Tokens:
-    """Lower case, of a line or of tokens."""
+    """Take a line or tokens and return them in lower case."""
     return text.lower() if isinstance(text, str) else [token.lower() for token in text]
 
 
 def lowercased_references(references: References, lowercase: bool) -> References:
-    """The references, in lower case if asked for."""
+    """Return the references, in lower case if `lowercase` is set."""
     if not lowercase:
         return references
     return [[lowercased(text) for text in texts] for texts in references]

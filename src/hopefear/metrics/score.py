@@ -1,7 +1,7 @@
-"""Scores of translations, and what the differences between systems mean.
+"""Scores of translations, and significance tests of the differences between systems.
 
-Takes `ScoreOptions`; returns `Scores`: BLEU, chrF, TER and length of the first system, and each
-other one compared with it.
+Takes `ScoreOptions` and returns `Scores`: BLEU, chrF, TER and length of the first system, and the
+comparisons of the other systems with it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "length": "length"}
 
 @dataclass(frozen=True, repr=False)
 class SystemScores:
-    """A system's scores, means over its runs."""
+    """The scores of a system, as means over its runs."""
 
     name: str
     summaries: Mapping[str, Summary]  # by the name of the metric
@@ -53,7 +53,7 @@ class SystemScores:
 
     @property
     def length_ratio(self) -> float:
-        """Words of the output by words of the reference."""
+        """Words of the output divided by words of the reference."""
         return self.summaries["length"].mean
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class SystemScores:
         return [shown(key, self.summaries[key].mean) for key in METRICS]
 
     def to_mapping(self) -> dict[str, Any]:
-        """What `hopefear score --json` says of the system."""
+        """Return what `hopefear score --json` prints for the system."""
         return {
             "name": self.name,
             "bleu": self.bleu,
@@ -77,15 +77,15 @@ class SystemScores:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(SystemScores):
-    """Another system, compared with the first one by a paired test."""
+    """Another system's scores, and its comparison with the first system by a paired test."""
 
-    differences: Mapping[str, float]  # to the first system
-    p_values: Mapping[str, float]
+    differences: Mapping[str, float]  # from the first system, by metric name
+    p_values: Mapping[str, float]  # by metric name
     test: str  # signature of the test
 
     @property
     def p_value(self) -> float:
-        """That of BLEU."""
+        """The p-value for BLEU."""
         return self.p_values["bleu"]
 
     def to_mapping(self) -> dict[str, Any]:
@@ -99,11 +99,11 @@ class Comparison(SystemScores):
 
 @dataclass(frozen=True, repr=False)
 class Scores(SystemScores):
-    """The scores of the first system, and the comparisons of others with it."""
+    """The scores of the first system, and the comparisons of the others with it."""
 
-    runs: int  # of each system
-    signatures: Mapping[str, str]  # what exactly was computed, by the name of the metric
-    sentences: Sequence[Mapping[str, float]] | None = None  # of each, if asked for
+    runs: int  # per system
+    signatures: Mapping[str, str]  # metric signatures, by metric name
+    sentences: Sequence[Mapping[str, float]] | None = None  # scores per sentence, if requested
     versus: Sequence[Comparison] = ()
 
     @property
@@ -111,7 +111,7 @@ class Scores(SystemScores):
         return "; ".join(self.signatures.values())
 
     def to_mapping(self) -> dict[str, Any]:
-        """What `hopefear score --json` prints."""
+        """Return what `hopefear score --json` prints."""
         sentences = {} if self.sentences is None else {"sentences": list(self.sentences)}
         return {
             **super().to_mapping(),
@@ -133,7 +133,7 @@ class Scores(SystemScores):
         return self.runs > 1
 
     def _table(self) -> tuple[list[list[str]], list[str]]:
-        """Rows and header: a line of scores, or MultEval's table with a block for each metric."""
+        """Return rows and header: a line of scores, or MultEval's table with a block per metric."""
         systems = [self, *self.versus]
         if len(systems) == 1 and not self._several_runs:
             return [[self.name, *self._means()]], ["system", *METRICS.values()]
@@ -166,9 +166,10 @@ def score(
     texts: Mapping[Path, Sequence[str]] | None = None,
     display: Display | None = None,
 ) -> Scores:
-    """Score the systems that the options name.
+    """Score and compare the systems that the options name.
 
-    `texts`: those in memory, by the names that the options have for them (`text.lines.Texts`).
+    `texts` holds texts in memory, by the names that stand for them in the options
+    (`text.lines.Texts`).
     """
     systems = [(_label(files, name, texts or {}), files) for name, files in options.systems()]
     files = [path for _, runs in systems for path in runs]
@@ -194,15 +195,15 @@ def score(
 
 
 def _label(files: Sequence[Path], name: str, texts: Mapping[Path, Sequence[str]]) -> str:
-    """The name of a system; of one in memory without the brackets that make it no file's."""
+    """Return the name of a system, without the brackets of the name of a text in memory."""
     return name.strip("<>") if files[0] in texts else name
 
 
-_Rows = Mapping[str, Sequence[IntArray]]  # by the name of the metric, statistics of each run
+_Rows = Mapping[str, Sequence[IntArray]]  # statistics of each run, by metric name
 
 
 class _Scoring:
-    """The metrics of the options, ready for the references."""
+    """The metrics that the options ask for, with prepared references."""
 
     def __init__(self, options: ScoreOptions, references: Sequence[Sequence[str]]) -> None:
         self.options = options
@@ -227,13 +228,13 @@ class _Scoring:
         return self.options.tokenize
 
     def _tokens(self, name: str, lines: Sequence[str]) -> Sequence[str]:
-        how = self._tokenization(name)
-        if name == "bleu" and self.options.lowercase:  # sacreBLEU's order: case first, then tokens
+        tokenization = self._tokenization(name)
+        if name == "bleu" and self.options.lowercase:  # before tokenising, as in sacreBLEU
             lines = [line.lower() for line in lines]
-        return lines if how == "none" else tokenized(lines, how)
+        return lines if tokenization == "none" else tokenized(lines, tokenization)
 
     def counted(self, name: str, runs: Sequence[Sequence[str]]) -> list[IntArray]:
-        """The statistics of a metric, for each run of a system."""
+        """Take the runs of a system and return their statistics of a metric."""
         prepared, threads = self.prepared[name], self.options.threads
         return [prepared.statistics(self._tokens(name, run), threads=threads) for run in runs]
 
@@ -245,7 +246,7 @@ class _Scoring:
         }
 
     def comparison(self, name: str, first: _Rows, rows: _Rows) -> Comparison:
-        """A system's scores, and how it compares with the first."""
+        """Take statistics of the first and of another system and return their comparison."""
         outcomes = {
             key: self._compare(metric, first[key], rows[key])
             for key, metric in self.metrics.items()
@@ -261,7 +262,7 @@ class _Scoring:
     def _compare(
         self, metric: Metric, first: Sequence[IntArray], second: Sequence[IntArray]
     ) -> Outcome:
-        """The second system against the first."""
+        """Test the second system against the first."""
         options = self.options
         if options.randomization:
             return approximate_randomization(
@@ -282,7 +283,7 @@ class _Scoring:
         )
 
     def sentences(self, rows: _Rows) -> list[dict[str, float]]:
-        """Scores of each sentence, the mean over runs."""
+        """Return the scores of each sentence, as means over runs."""
         columns = {}
         for key, metric in self.metrics.items():
             value = metric.shown if key == "length" else metric.sentence_scores
@@ -298,23 +299,23 @@ class _Scoring:
     def signatures(self) -> dict[str, str]:
         parts = {}
         for name, metric in self.metrics.items():
-            what, _, version = metric.signature().rpartition("|version:")
+            options, _, version = metric.signature().rpartition("|version:")
             shared = f"tok:{self._tokenization(name)}|nrefs:{self.references}|lines:{self.lines}"
-            parts[name] = f"{what}|{shared}|version:{version}"
+            parts[name] = f"{options}|{shared}|version:{version}"
         return parts
 
 
 def read_columns(
     paths: Sequence[Path], texts: Mapping[Path, Sequence[str]] | None = None
 ) -> list[list[str]]:
-    """The lines of parallel files; at least one."""
+    """Take parallel files and return the lines of each; raises `InputError` if they are empty."""
     rows = list(read_parallel(paths, texts))
     if not rows:
         names = ", ".join(map(display_name, paths))
-        raise InputError(f"{names}: no line in them; expected a sentence per line")
+        raise InputError(f"{names}: no lines; expected a sentence per line")
     return [list(column) for column in zip(*rows, strict=True)]
 
 
 def shown(key: str, value: float) -> str:
-    """A score as a person reads it."""
+    """Take a metric's name and a score and return the score as text."""
     return f"{value:.3f}" if key == "length" else f"{value:.2f}"

@@ -1,4 +1,4 @@
-"""The options of scoring, apart from what does it, so that `hopefear --help` stays fast."""
+"""Options of scoring, in a module of their own to keep `hopefear --help` fast."""
 
 from __future__ import annotations
 
@@ -14,44 +14,50 @@ from hopefear.base.files import display_name
 
 @dataclass(kw_only=True)
 class ScoreOptions:
-    """What is scored, and how systems are compared; also the options of `hopefear score`."""
+    """Translations to score and how to compare them; also the options of `hopefear score`."""
 
-    hyp: list[Path] = argument(help="translations, one per line; with --runs its N runs")
-    refs: list[Path] = option(help="references, one file each, parallel to HYP")
-    versus: list[Path] = option([], help="other systems to compare with; with --runs N files each")
-    runs: int = option(1, min=1, help="tuning runs of each system")
+    hyp: list[Path] = argument(
+        help="translations of the first system, one per line; with --runs N, N files"
+    )
+    refs: list[Path] = option(help="reference files, parallel to HYP")
+    versus: list[Path] = option(
+        [], help="translations of other systems to compare with; with --runs N, N files each"
+    )
+    runs: int = option(1, min=1, help="number of tuning runs of each system")
     tokenize: Literal["none", "13a", "zh", "char"] = option(
-        "none", help="how lines are split into tokens; none: at white space, as they are"
+        "none", help="tokenization of the lines; none: split at white space only"
     )
     lowercase: bool = option(False, help="ignore case in BLEU and chrF (TER always does)")
     reference_length: Literal["closest", "shortest", "average"] = option(
-        "closest", help="the reference length that BLEU and the length ratio use"
+        "closest", help="reference length of BLEU and of the length ratio"
     )
     test: Literal["auto", "bootstrap", "randomization"] = option(
-        "auto", help="the paired test; auto: bootstrap, randomization with several runs"
+        "auto", help="paired test; auto: bootstrap, or randomization if there are several runs"
     )
     form: Literal["two-sided", "one-sided", "sacrebleu"] | None = option(
-        None, help="how the bootstrap counts, see docs/reference/metrics.md; two-sided if not given"
+        None, help="form of the bootstrap test, see docs/metrics.md (default two-sided)"
     )
     coin: Literal["sentence", "run"] | None = option(
         None,
-        help="what randomization swaps at once; sentence if not given; run: as MultEval, p-values "
-        "too small",
+        help="unit that randomization swaps (default sentence); run: as in MultEval, with "
+        "p-values that are too small",
     )
     samples: int | None = option(
-        None, min=1, help="resamples (1000 if not given) or trials of randomization (10000)"
+        None,
+        min=1,
+        help="number of resamples (default 1000) or of randomization trials (default 10000)",
     )
-    seed: int = option(12345, min=0, help="of the resampling")
-    sentences: bool = option(False, help="report the scores of each sentence too")
-    threads: int = option(1, min=1, help="threads for counting")
+    seed: int = option(12345, min=0, help="random seed of the test and of resampling")
+    sentences: bool = option(False, help="also report the scores of each sentence")
+    threads: int = option(1, min=1, help="number of threads for counting")
 
     def systems(self) -> list[tuple[str, list[Path]]]:
-        """Name and files of each system, the first one first."""
+        """Return the name and the files of each system, in order; checks the options."""
         if len(self.hyp) != self.runs:
             files = " ".join(map(str, self.hyp))
             hint = (
                 f"give --runs {len(self.hyp)} if they are runs of one system, or put the others "
-                "behind --versus"
+                "after --versus"
                 if self.runs == 1
                 else f"--runs {self.runs} needs {self.runs}"
             )
@@ -59,17 +65,19 @@ class ScoreOptions:
         if len(self.versus) % self.runs:
             raise OptionError(
                 f"--versus: {len(self.versus)} files do not divide into systems of "
-                f"--runs {self.runs}; give as many runs of each system"
+                f"--runs {self.runs}; give {self.runs} runs of each system"
             )
-        every = [*self.hyp, *self.versus]
+        hypotheses = [*self.hyp, *self.versus]
         self._check_test()
-        groups = [every[i : i + self.runs] for i in range(0, len(every), self.runs)]
+        groups = [hypotheses[i : i + self.runs] for i in range(0, len(hypotheses), self.runs)]
         return [(group_name(files), files) for files in groups]
 
     def _check_test(self) -> None:
-        """No option without effect."""
+        """Raise `OptionError` if an option of the test has no effect."""
         if not self.versus and (self.test != "auto" or self.form or self.coin):
-            raise OptionError("--test, --form and --coin compare systems; name others by --versus")
+            raise OptionError(
+                "--test, --form and --coin compare systems; give other systems with --versus"
+            )
         if self.form and self.randomization:
             raise OptionError(f"--form {self.form}: is for --test bootstrap; leave it out")
         if self.coin and not self.randomization:
@@ -77,18 +85,18 @@ class ScoreOptions:
 
     @property
     def randomization(self) -> bool:
-        """Whether the test is randomization, not the bootstrap."""
+        """Whether the test is randomization (otherwise the bootstrap)."""
         return self.test == "randomization" or (self.test == "auto" and self.runs > 1)
 
     @property
     def resamples(self) -> int:
-        """How often the test set is drawn again."""
-        trials = self.randomization and self.versus  # then --samples are of the test
-        return 1000 if trials or self.samples is None else self.samples
+        """Number of bootstrap resamples of the test set."""
+        is_trials = self.randomization and self.versus  # --samples is the number of trials
+        return 1000 if is_trials or self.samples is None else self.samples
 
 
 def group_name(files: Sequence[Path]) -> str:
-    """One name for the runs of a system: `out.{1,2,3}.en`."""
+    """Take the files of a system's runs and return one name for them: `out.{1,2,3}.en`."""
     names = [display_name(path) for path in files]
     if len(names) == 1:
         return names[0]
@@ -100,7 +108,7 @@ def group_name(files: Sequence[Path]) -> str:
 
 
 def common_start(names: Sequence[str]) -> str:
-    """The longest text that all names begin with."""
+    """Return the longest common prefix of the names."""
     first, last = min(names), max(names)
     same = (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
     return first[: next(same, min(len(first), len(last)))]

@@ -1,8 +1,8 @@
-"""Is a difference more than chance? Paired bootstrap and stratified approximate randomisation.
+"""Significance tests: paired bootstrap and stratified approximate randomisation.
 
-Goes in: for each system its runs (tuning with other seeds), each a matrix of statistics with a row
-per sentence. Comes out: p-values, and the deviations over runs and over resampling that belong
-beside a mean.  [koehn2004, clark2011, riezler2005]
+Takes the runs of each system (tuned with different seeds), each a matrix of statistics with a row
+per sentence; returns p-values, and standard deviations over runs and over resampled test sets.
+[koehn2004, clark2011, riezler2005]
 
 Differences are those of `Metric.shown`, first minus second. Definitions: docs/reference/metrics.md.
 """
@@ -20,10 +20,10 @@ from hopefear.metrics.metric import FloatArray, Metric
 
 BootstrapForm = Literal["two-sided", "one-sided", "sacrebleu"]
 Coin = Literal["sentence", "run"]
-Runs = Sequence[ArrayLike]  # of one system: a matrix (sentences, columns) for each
+Runs = Sequence[ArrayLike]  # of one system: a matrix (sentences, columns) per run
 
-SEED = 12345  # sacreBLEU's
-_TIE = 1e-12  # differences that are equal but for rounding
+SEED = 12345  # as in sacreBLEU
+_TIE = 1e-12  # tolerance for rounding
 
 
 class Outcome(NamedTuple):
@@ -35,12 +35,12 @@ class Outcome(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A system's score as MultEval's tables have it, on the scale that is shown."""
+    """A system's score as in MultEval's tables, in the form shown to users."""
 
     mean: float  # over runs
-    run_deviation: float | None  # standard deviation over runs; None for a single one
+    run_deviation: float | None  # standard deviation over runs; None for a single run
     resampling_deviation: float  # standard deviation over resampled test sets, mean over runs
-    low: float  # 95 % of the resampled means lie between
+    low: float  # bounds of the 95 % interval of the resampled means
     high: float
 
 
@@ -53,11 +53,11 @@ def paired_bootstrap(
     seed: int = SEED,
     form: BootstrapForm = "two-sided",
 ) -> Outcome:
-    """Resample sentences, the same ones for both systems and all runs.
+    """Compare two systems by resampling sentences, the same for both systems and all runs.
 
-    d is the difference, d* that of a sample. `two-sided`: share of |d* - mean d*| >= |d|;
-    `one-sided`: share of d* on the other side of 0; `sacrebleu`: share of |d*| - mean |d*| > |d|,
-    what that program computes. All with 1 added to both counts.
+    d is the observed difference, d* that of a sample. The p-value is the share of samples with
+    |d* - mean d*| >= |d| (`two-sided`), with d* on the other side of 0 (`one-sided`), or with
+    |d*| - mean |d*| > |d| (`sacrebleu`, as in that program); 1 is added to both counts.
     """
     systems = _check(first, second)
     difference = _difference(metric, *systems)
@@ -87,25 +87,24 @@ def approximate_randomization(
     seed: int = SEED,
     coin: Coin = "sentence",
 ) -> Outcome:
-    """Swap the two systems' outputs of a sentence, within each pair of runs, by the toss of a coin.
+    """Compare two systems by randomly swapping their outputs of a sentence, within pairs of runs.
 
-    p = (1 + number of |d*| >= |d|) / (1 + trials), two-sided; d is that of the statistics summed
-    over runs. `coin=run` tosses for every sentence of every run, as MultEval does, and so takes
-    outputs of one sentence in several runs for independent evidence, which they are not: its
-    p-values are too small. `coin=sentence` tosses once for all runs of a sentence and keeps its
-    level.
+    p = (1 + number of |d*| >= |d|) / (1 + trials), two-sided, with differences of statistics summed
+    over runs. `coin="sentence"` decides once for all runs of a sentence; the test keeps its level.
+    `coin="run"` decides for every sentence of every run, as MultEval does. It treats the outputs of
+    a sentence in several runs as independent evidence, so its p-values are too small.
     """
     systems = _check(first, second)
-    one, two = (runs.astype(np.float64) for runs in systems)
+    left, right = (runs.astype(np.float64) for runs in systems)
     if coin == "sentence":
-        one, two = one.sum(axis=0), two.sum(axis=0)
+        left, right = left.sum(axis=0), right.sum(axis=0)
     else:
-        one, two = (runs.reshape(-1, runs.shape[-1]) for runs in (one, two))
-    both = one.sum(axis=0) + two.sum(axis=0)
-    observed = abs(float(metric.shown(one.sum(axis=0)) - metric.shown(two.sum(axis=0))))
+        left, right = (runs.reshape(-1, runs.shape[-1]) for runs in (left, right))
+    both = left.sum(axis=0) + right.sum(axis=0)
+    observed = abs(float(metric.shown(left.sum(axis=0)) - metric.shown(right.sum(axis=0))))
     count = 0
-    for tosses in _tosses(len(one), trials, seed):
-        swapped = tosses @ (one - two) + two.sum(axis=0)
+    for tosses in _tosses(len(left), trials, seed):
+        swapped = tosses @ (left - right) + right.sum(axis=0)
         drawn = np.abs(metric.shown(swapped) - metric.shown(both - swapped))
         count += int(np.sum(drawn >= observed - _TIE))
     p_value = (1 + count) / (1 + trials)
@@ -114,7 +113,7 @@ def approximate_randomization(
 
 
 def summarize(metric: Metric, runs: Runs, *, samples: int = 1000, seed: int = SEED) -> Summary:
-    """Mean, deviation over runs and deviation over resampling of one system."""
+    """Return the mean and the deviations over runs and over resampled test sets of a system."""
     table = _stack(runs)
     scores = metric.shown(table.sum(axis=1))
     drawn = np.concatenate(
@@ -147,17 +146,17 @@ def _check(first: Runs, second: Runs) -> tuple[NDArray[np.int64], NDArray[np.int
         (runs_1, lines_1, _), (runs_2, lines_2, _) = systems[0].shape, systems[1].shape
         raise InputError(
             f"{runs_1} runs of {lines_1} sentences against {runs_2} of {lines_2}; "
-            "a paired test needs the same of both"
+            "a paired test needs the same numbers for both systems"
         )
     return systems
 
 
-def _difference(metric: Metric, one: NDArray[np.int64], two: NDArray[np.int64]) -> float:
-    return float(metric.shown(one.sum(axis=1)).mean() - metric.shown(two.sum(axis=1)).mean())
+def _difference(metric: Metric, first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+    return float(metric.shown(first.sum(axis=1)).mean() - metric.shown(second.sum(axis=1)).mean())
 
 
 def _shown(metric: Metric, runs: NDArray[np.int64], weights: FloatArray) -> FloatArray:
-    """(runs, samples): scores of the runs under each row of sentence weights."""
+    """Return the scores of the runs under each row of sentence weights: (runs, samples)."""
     return metric.shown(weights @ runs.astype(np.float64))
 
 
@@ -166,11 +165,11 @@ def _mean_shown(metric: Metric, runs: NDArray[np.int64], weights: FloatArray) ->
     return mean
 
 
-_BLOCK = 2_000_000  # numbers drawn at once: bounds the memory, changes no result
+_BLOCK = 2_000_000  # numbers drawn at once: limits memory, does not change the result
 
 
 def _resamples(sentences: int, samples: int, seed: int) -> Iterator[FloatArray]:
-    """How often each sentence is drawn, block by block: (some samples, sentences)."""
+    """Yield, in blocks of samples, how often each sentence is drawn: (samples, sentences)."""
     random = np.random.default_rng(seed)
     block = max(1, _BLOCK // sentences)
     for begin in range(0, samples, block):
@@ -182,7 +181,7 @@ def _resamples(sentences: int, samples: int, seed: int) -> Iterator[FloatArray]:
 
 
 def _tosses(coins: int, trials: int, seed: int) -> Iterator[FloatArray]:
-    """0 or 1 for each coin, block by block: (some trials, coins)."""
+    """Yield, in blocks of trials, 0 or 1 for each coin: (trials, coins)."""
     random = np.random.default_rng(seed)
     block = max(1, _BLOCK // coins)
     for begin in range(0, trials, block):

@@ -1,8 +1,7 @@
-"""TER, translation edit rate: edits and shifts of phrases by reference length.  [snover2006]
+"""TER (translation edit rate): edits and phrase shifts per reference word.  [snover2006]
 
-Statistics: edits to the nearest reference, and the mean reference length in 1/840 of a word (a mean
-is no whole number), counted in C++. Equal to sacreBLEU's TER on the same tokens. Inside, the gain
-is -TER.
+Statistics: edits to the nearest reference, and the mean reference length in units of 1/840 word (to
+keep means integral), counted in C++. Equal to sacreBLEU's TER on the same tokens. The gain is -TER.
 """
 
 from __future__ import annotations
@@ -42,5 +41,5 @@ class Ter(Metric):
     def score(self, statistics: ArrayLike) -> FloatArray:
         values = np.asarray(statistics, dtype=np.float64)
         edits, reference = values[..., 0], values[..., 1] / LENGTH_UNIT
-        # Against empty references anything but silence is wrong throughout.
+        # With empty references, any output has the error rate 1.
         return -np.where(reference > 0, safe_divide(edits, reference, 0.0), np.minimum(edits, 1.0))

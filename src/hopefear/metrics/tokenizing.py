@@ -1,6 +1,6 @@
-"""Lines as metrics are given them: `none`, sacreBLEU's `13a` and `zh`, or `char`.  [post2018]
+"""Tokenization of lines for metrics: `none`, sacreBLEU's `13a` and `zh`, or `char`.  [post2018]
 
-`13a` and `zh` call sacreBLEU, loaded only then, so that scores equal those of other people.
+`13a` and `zh` use sacreBLEU (loaded only then), so that scores are comparable with other work.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Tokenization = Literal["none", "13a", "zh", "char"]
 
 
 def tokenizer(name: Tokenization) -> Callable[[str], str]:
-    """A function from a line to a line with blanks between tokens."""
+    """Return the function that turns a line into tokens separated by blanks."""
     if name == "13a":
         from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
@@ -27,6 +27,6 @@ def tokenizer(name: Tokenization) -> Callable[[str], str]:
 
 
 def tokenized(lines: Sequence[str], name: Tokenization) -> list[str]:
-    """The lines, tokenised."""
+    """Take lines and return them tokenised."""
     apply = tokenizer(name)
     return [apply(line.rstrip()) for line in lines]

@@ -1,5 +1,5 @@
-"""Corpora: reading, tokenising, documents, and the built-in world.
+"""Text processing: reading corpora, tokenising, cleaning, splitting, and the built-in world.
 
-`bitext` and `lines` read, `pipeline` turns raw text into words and back, `clean`, `split` and
-`documents` look after the corpus.
+`bitext` and `lines` read files; `pipeline` turns raw text into words and back; `clean`, `split` and
+`documents` prepare corpora; `world` generates one.
 """

@@ -1,9 +1,9 @@
-"""A `Bitext`: source and target sentences line by line, in files, read as a stream.
+"""Parallel corpora in files, read line by line as a stream.
 
-Goes in: the names of the files (.gz, `-`): a source side, one target side or several references,
-optionally the documents. Comes out: `Pair`s, one after the other, so that a corpus of any size
-needs the memory of a line; or statistics of its lengths. Nothing is read before it is iterated;
-it can be iterated again, unless a part of it is stdin.
+Takes file names (also .gz, `-`): a source side, one target side or several references, and
+optionally documents; yields a `Pair` per line, so that memory does not grow with the corpus, or
+returns statistics of sentence lengths. Files are read when a `Bitext` is iterated; it can be
+iterated again, unless one of its files is stdin.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Bitext:
-    """Parallel files. Line counts, encoding and document names are checked while reading."""
+    """A parallel corpus; line counts, encoding and document names are checked while reading."""
 
     source: PathLike
     targets: Sequence[PathLike]
     documents: PathLike | None = None
-    id_separator: str = field(default="", kw_only=True)  # see documents.py
+    id_separator: str = field(default="", kw_only=True)  # see hopefear.text.documents
 
     def __post_init__(self) -> None:
         if isinstance(self.targets, (str, os.PathLike)):
@@ -49,9 +49,9 @@ class Bitext:
 
     @property
     def files(self) -> list[PathLike]:
-        """Source, targets, documents."""
-        extra = [] if self.documents is None else [self.documents]
-        return [self.source, *self.targets, *extra]
+        """All files: source, targets, documents."""
+        documents = [] if self.documents is None else [self.documents]
+        return [self.source, *self.targets, *documents]
 
     def __iter__(self) -> Iterator[Pair]:
         last = 1 + len(self.targets)
@@ -61,16 +61,16 @@ class Bitext:
                 place = display_name(self.documents)
                 try:
                     (document,) = document_names([row[last]], place, self.id_separator)
-                except InputError as error:  # it saw one line only
+                except InputError as error:  # with line number 1, as it was given a single line
                     raise InputError(str(error).replace(":1:", f":{number}:", 1)) from None
             yield Pair(number, row[0], row[1:last], document)
 
     def check(self) -> int:
-        """Read it all once; the number of pairs."""
+        """Read and check the whole corpus and return the number of pairs."""
         return sum(1 for _ in self)
 
     def statistics(self) -> list[Lengths]:
-        """Lengths of the source and of each target, in words between blanks."""
+        """Return the sentence lengths of the source and of each target, in words."""
         sides = [Lengths(display_name(path)) for path in (self.source, *self.targets)]
         for pair in self:
             for side, line in zip(sides, (pair.source, *pair.targets), strict=True):
@@ -80,18 +80,19 @@ class Bitext:
 
 @dataclass
 class Lengths:
-    """Lengths of the sentences of one file."""
+    """Statistics of the sentence lengths of a file."""
 
     name: str
     sentences: int = 0
     words: int = 0
     characters: int = 0
     empty: int = 0
-    longest: int = 0  # words
-    longest_line: int = 0  # from 1; 0 if there is none
-    histogram: dict[int, int] = field(default_factory=dict)  # words -> sentences
+    longest: int = 0  # in words
+    longest_line: int = 0  # line number of the longest sentence, from 1; 0 for an empty file
+    histogram: dict[int, int] = field(default_factory=dict)  # length -> number of sentences
 
     def add(self, number: int, line: str) -> None:
+        """Count line `number`."""
         count = len(line.split())
         self.sentences += 1
         self.words += count
@@ -103,13 +104,14 @@ class Lengths:
 
     @property
     def mean(self) -> float:
+        """Mean sentence length in words."""
         return self.words / self.sentences if self.sentences else 0.0
 
     def quantile(self, share: float) -> int:
-        """The length that `share` of the sentences do not exceed."""
-        left = share * self.sentences
+        """Return the length that a `share` of the sentences do not exceed."""
+        remaining = share * self.sentences
         for length in sorted(self.histogram):
-            left -= self.histogram[length]
-            if left <= 0:
+            remaining -= self.histogram[length]
+            if remaining <= 0:
                 return length
         return self.longest

@@ -1,12 +1,13 @@
-"""Upper and lower case: which form of a word is the usual one.
+"""Truecasing: the usual upper- and lower-case form of each word.
 
-Goes in: tokenised sentences. Comes out: for each word, spelt in lower case, its most frequent form
-at places where the case says something; that is not the beginning of a sentence, nor after a colon,
-a quotation mark or a bracket. `truecase` brings words at such places to their usual form before
-translation; `restore` gives the translation its capitals back: learned forms, and the beginning
-of each sentence, if the training text had capitals there.
+Takes tokenised sentences and returns, for each word in lower case, its most frequent form. Only
+places where the case is informative are counted: not the beginning of a sentence, nor after a
+colon, a quotation mark or a bracket. `truecase` replaces words at the other places by their usual
+forms before translation. After it, `recase` restores learned forms, and `capitalize_sentences` the
+capitals at the beginning of sentences, if the training text had them.
 
-The file is text: a header line, then `word<TAB>form<TAB>count<TAB>of` sorted by word.
+The file is text: a header line, then `word<TAB>form<TAB>count of form<TAB>count of word`, sorted by
+word.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ from hopefear.text.lines import read_lines
 
 _HEADER = "# hopefear casing 1"
 _STOPS = frozenset(".?!。？！؟।…")
-_UNSURE = _STOPS | frozenset(":;•*|") | frozenset(("...", "--"))
+_AMBIGUOUS = _STOPS | frozenset(":;•*|") | frozenset(("...", "--"))
 _OPENERS = frozenset("\"'“”„‟«»‹›‘’‚([{¿¡-–—`") | frozenset(("``", "''"))
 _TURKIC = frozenset(("tr", "az"))
 
 
 def lower(word: str, language: str) -> str:
-    """Lower case; Turkish and Azeri have a dotless i."""
+    """Return the word in lower case; in Turkish and Azeri, I becomes dotless ı."""
     if language in _TURKIC:
         word = word.replace("I", "ı").replace("İ", "i")
     return word.lower()
 
 
 def capitalize(word: str, language: str) -> str:
-    """The word with its first letter as a capital; the rest stays. `'tis` is `'Tis`."""
-    if "://" in word or "@" in word[1:]:  # an address
+    """Return the word with its first letter capitalised: `'tis` becomes `'Tis`."""
+    if "://" in word or "@" in word[1:]:  # URLs and e-mail addresses are not changed
         return word
     for i, char in enumerate(word):
         if char.isalpha():
             if language in _TURKIC and char == "i":
                 return f"{word[:i]}İ{word[i + 1 :]}"
             capital = char.title()
-            # ß and ligatures have no single capital, and that of µ (micro) is another letter's.
-            good = len(capital) == 1 and capital.lower() == char.lower()
-            return word[:i] + capital + word[i + 1 :] if good else word
+            # ß and ligatures have no single capital; the capital of µ (micro) is a Greek letter's.
+            reversible = len(capital) == 1 and capital.lower() == char.lower()
+            return word[:i] + capital + word[i + 1 :] if reversible else word
         if char.isalnum():
             return word
     return word
@@ -52,32 +53,35 @@ def capitalize(word: str, language: str) -> str:
 
 @dataclass
 class Casing:
-    """The usual forms of words. `starts_upper`: sentences of this text begin with a capital."""
+    """The usual forms of words, learned from text."""
 
     language: str = "en"
-    starts_upper: bool = True
-    forms: dict[str, str] = field(default_factory=dict)
+    starts_upper: bool = True  # whether sentences of the text begin with a capital
+    forms: dict[str, str] = field(default_factory=dict)  # word in lower case -> usual form
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)  # of the form, of the word
 
     @classmethod
     def learn(cls, sentences: Iterable[Sequence[str]], language: str) -> Casing:
-        """From tokenised text in its own case; memory grows with the vocabulary only."""
-        seen: Counter[str] = Counter()
+        """Take tokenised sentences in their original case and return the usual forms.
+
+        Memory grows only with the vocabulary.
+        """
+        counts: Counter[str] = Counter()
         starts = {True: 0, False: 0}
         for words in sentences:
-            for word, unsure in zip(words, _unsure_places(words), strict=True):
-                if not unsure:
-                    seen[word] += 1
+            for word, ambiguous in zip(words, _ambiguous_places(words), strict=True):
+                if not ambiguous:
+                    counts[word] += 1
             if words and words[0][0].lower() != words[0][0].upper():  # a script with case
                 starts[words[0][0].isupper()] += 1
         totals: Counter[str] = Counter()
         best: dict[str, tuple[int, bool, str]] = {}
-        for word, count in seen.items():
+        for word, count in counts.items():
             key = lower(word, language)
             if key == word and not any(map(str.isalpha, word)):
                 continue
             totals[key] += count
-            # The most frequent; of two, the lower case; then by the alphabet, for determinism.
+            # The most frequent form; ties go to the lower-case form, then to the alphabetic first.
             rank = (-count, word != key, word)
             if key not in best or rank < best[key]:
                 best[key] = rank
@@ -89,31 +93,36 @@ class Casing:
         )
 
     def truecase(self, words: Sequence[str]) -> list[str]:
-        """Words whose case is due to their place, or to a line in capitals, in their usual form."""
-        shouting = _shouting(words)
+        """Return the words with usual forms where the case may be due to the place.
+
+        These are the words after sentence ends and certain marks, and all words of a line in
+        capitals.
+        """
+        all_capitals = _is_all_capitals(words)
         return [
-            self.forms.get(lower(word, self.language), word) if unsure or shouting else word
-            for word, unsure in zip(words, _unsure_places(words), strict=True)
+            self.forms.get(lower(word, self.language), word) if ambiguous or all_capitals else word
+            for word, ambiguous in zip(words, _ambiguous_places(words), strict=True)
         ]
 
     def recase(self, words: Sequence[str]) -> list[str]:
-        """Lower-cased words in their usual forms."""
+        """Take words in lower case and return their usual forms."""
         return [self.forms.get(word, word) for word in words]
 
     def capitalize_sentences(self, words: Sequence[str]) -> list[str]:
-        """Capitals where sentences begin, if the text this was learned from has them."""
+        """Return the words with capitals at sentence beginnings, if the training text has them."""
         if not self.starts_upper:
             return list(words)
-        result, beginning = [], True
+        result, at_start = [], True
         for word in words:
-            if beginning and word not in _OPENERS:
+            if at_start and word not in _OPENERS:
                 word = capitalize(word, self.language)
-                beginning = not any(map(str.isalnum, word))
-            beginning = beginning or word in _STOPS
+                at_start = not any(map(str.isalnum, word))
+            at_start = at_start or word in _STOPS
             result.append(word)
         return result
 
     def save(self, path: PathLike) -> None:
+        """Write the forms to a file, which `load` reads."""
         with write_text(path) as file:
             starts = "upper" if self.starts_upper else "lower"
             file.write(f"{_HEADER}\tlanguage={self.language}\tstarts={starts}\n")
@@ -123,6 +132,7 @@ class Casing:
 
     @classmethod
     def load(cls, path: PathLike) -> Casing:
+        """Take a file that `save` wrote and return its forms."""
         name = display_name(path)
         lines = read_lines(path)
         header = next(lines, "").split("\t")
@@ -149,15 +159,15 @@ def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 19
 
 
-def _unsure_places(words: Sequence[str]) -> Iterator[bool]:
-    """For each word whether its case may come from its place."""
-    unsure = True
+def _ambiguous_places(words: Sequence[str]) -> Iterator[bool]:
+    """Yield, for each word, whether its case may be due to its place."""
+    ambiguous = True
     for word in words:
-        yield unsure
-        unsure = word in _UNSURE or word in _OPENERS
+        yield ambiguous
+        ambiguous = word in _AMBIGUOUS or word in _OPENERS
 
 
-def _shouting(words: Sequence[str]) -> bool:
-    """Whether all of a line is in capitals: a heading, not a name."""
+def _is_all_capitals(words: Sequence[str]) -> bool:
+    """Whether the whole line is in capitals, as in a heading."""
     cased = [word for word in words if word.lower() != word.upper()]
     return len(cased) > 2 and all(word == word.upper() for word in cased)

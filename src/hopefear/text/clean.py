@@ -1,9 +1,9 @@
-"""Cleaning: sentence pairs that would harm training are left out, and it is said why.
+"""Corpus cleaning: removal of sentence pairs that would harm training.
 
-Goes in: tokenised parallel files (words are what stands between blanks; run it after tokenising,
-a raw Chinese line is one word). Comes out: the same files without the bad pairs, any further
-parallel files (documents, alignments, references) without the same lines, and a `CleanReport`
-that gives for each reason the number of pairs and the first lines.
+Takes tokenised parallel files (words are separated by blanks, so a raw Chinese line would be one
+word); writes the same files without the bad pairs, also from further parallel files (documents,
+alignments, references), and returns a `CleanReport` with the number of dropped pairs and the first
+line numbers for each reason.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ _SHOWN = 5  # line numbers per reason
 
 @dataclass(kw_only=True)
 class CleanRules:
-    """What a good pair is."""
+    """The rules that sentence pairs must satisfy to be kept."""
 
-    min_words: int = option(1, min=0, help="words a sentence has at least")
-    max_words: int = option(80, min=1, help="words a sentence has at most")
-    max_ratio: float = option(9.0, min=1, help="one side has at most so many times the words")
-    max_word_length: int = option(100, min=1, help="characters a word has at most")
-    drop_identical: bool = option(False, help="drop pairs whose two sides are the same")
-    drop_repeated: bool = option(False, help="drop pairs that came before")
+    min_words: int = option(1, min=0, help="minimum number of words in a sentence")
+    max_words: int = option(80, min=1, help="maximum number of words in a sentence")
+    max_ratio: float = option(
+        9.0, min=1, help="maximum ratio of the lengths of the two sides, in words"
+    )
+    max_word_length: int = option(100, min=1, help="maximum number of characters in a word")
+    drop_identical: bool = option(False, help="drop pairs with identical sides")
+    drop_repeated: bool = option(False, help="drop repetitions of earlier pairs")
 
     def __post_init__(self) -> None:
         if self.min_words > self.max_words:
@@ -43,7 +45,7 @@ class CleanRules:
             )
 
     def fault(self, source: Sequence[str], target: Sequence[str]) -> tuple[str, str] | None:
-        """The first rule the pair breaks: a reason (a key of the report) and the value."""
+        """Return the first violated rule as (key of the report, value); None for a good pair."""
         lengths = len(source), len(target)
         shown = f"{lengths[0]} and {lengths[1]} words"
         low, high = min(lengths), max(lengths)
@@ -65,7 +67,7 @@ class CleanRules:
 
 @dataclass
 class CleanReport:
-    """What was read, kept and dropped."""
+    """Numbers of pairs read, kept and dropped."""
 
     pairs: int = 0
     kept: int = 0
@@ -73,12 +75,14 @@ class CleanReport:
     lines: dict[str, list[int]] = field(default_factory=dict)  # reason -> first line numbers
 
     def drop(self, reason: str, number: int) -> None:
+        """Count line `number` as dropped."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         first = self.lines.setdefault(reason, [])
         if len(first) < _SHOWN:
             first.append(number)
 
     def to_mapping(self) -> dict[str, Any]:
+        """Return the report as a mapping for JSON."""
         return {
             "pairs": self.pairs,
             "kept": self.kept,
@@ -87,7 +91,7 @@ class CleanReport:
         }
 
     def text(self) -> str:
-        """In words, for a person."""
+        """Return the report as a line of text."""
         parts = [f"kept {self.kept:,} of {self.pairs:,} pairs"]
         for reason, count in sorted(self.dropped.items(), key=lambda item: -item[1]):
             lines = ", ".join(map(str, self.lines[reason]))
@@ -97,7 +101,7 @@ class CleanReport:
 
 
 class Cleaning:
-    """One run over one corpus: `rows` lets good rows pass and fills `report`."""
+    """Cleaning of one corpus: `rows` yields the good rows and fills `report`."""
 
     def __init__(self, rules: CleanRules, log: TextIO | None = None) -> None:
         self.rules, self.log = rules, log
@@ -138,9 +142,9 @@ def clean_files(
     log: PathLike | None = None,
     step: Progress | None = None,
 ) -> CleanReport:
-    """Clean source and target, `inputs[:2]`; further inputs lose the same lines.
+    """Clean source and target (`inputs[:2]`), drop the same lines of further inputs, and report.
 
-    `log` receives a line for each dropped pair: number, reason, value, separated by tabs.
+    `log` gets a line for each dropped pair: number, reason and value, separated by tabs.
     """
     if len(inputs) != len(outputs) or len(inputs) < 2:
         raise OptionError(

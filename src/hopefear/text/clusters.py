@@ -1,9 +1,9 @@
-"""Brown clusters of words, from text.  [brown1992, liang2005]
+"""Brown clustering of words.  [brown1992, liang2005]
 
-Goes in: tokenised text, one sentence per line. Comes out: for every word a *path*, a string of 0
-and 1: words with the same path form a cluster, and the first bits of a path name a coarser one.
-The file has a line `path<TAB>word<TAB>count` for each word, ordered by path, as Liang's program
-writes it; files of that program are read, too. cpp/text/brown.hpp says how the clusters are found.
+Takes tokenised text, one sentence per line, and returns a *path* of 0s and 1s for each word. Words
+with the same path form a cluster; prefixes of paths are coarser clusters. The file format is that
+of Liang's program: a line `path<TAB>word<TAB>count` for each word, ordered by path. The algorithm
+is described in cpp/text/brown.hpp.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import PathLike, display_name, open_input, write_text
 from hopefear.text.lines import read_lines
 
-MOST_CLUSTERS = 5_000  # tables of clusters x clusters are in memory: 600 MB
+MOST_CLUSTERS = 5_000  # the tables of clusters x clusters then take 600 MB
 
 
 @dataclass(frozen=True)
@@ -28,25 +28,26 @@ class Clusters:
     counts: Mapping[str, int]
 
     def __len__(self) -> int:
-        """The number of clusters."""
+        """Number of clusters."""
         return len(set(self.paths.values()))
 
     def members(self) -> Iterator[tuple[str, list[str]]]:
-        """Clusters by path, with their words, the frequent ones first."""
-        found: dict[str, list[str]] = {}
+        """Yield the clusters, sorted by path, each with its words by descending frequency."""
+        words: dict[str, list[str]] = {}
         for word, path in self.paths.items():
-            found.setdefault(path, []).append(word)
-        for path in sorted(found):
-            yield path, sorted(found[path], key=lambda word: (-self.counts[word], word))
+            words.setdefault(path, []).append(word)
+        for path in sorted(words):
+            yield path, sorted(words[path], key=lambda word: (-self.counts[word], word))
 
     def save(self, path: PathLike) -> None:
+        """Write the clusters to a file, which `load` reads."""
         with write_text(path) as file:
             for bits, words in self.members():
                 file.writelines(f"{bits}\t{word}\t{self.counts[word]}\n" for word in words)
 
     @classmethod
     def load(cls, path: PathLike) -> Clusters:
-        """Read a file of paths."""
+        """Take a file of `save` or of Liang's program and return its clusters."""
         paths: dict[str, str] = {}
         counts: dict[str, int] = {}
         name = display_name(path)
@@ -75,13 +76,13 @@ class Clusters:
 
 @dataclass(frozen=True)
 class ClusterReport:
-    """What was read and found."""
+    """Statistics of a clustering."""
 
     sentences: int
     tokens: int
-    words: int  # that have a cluster
+    words: int  # number of words with a cluster
     clusters: int
-    information: float  # mutual information of neighbouring clusters, nats per pair of words
+    information: float  # mutual information of adjacent clusters, in nats per word pair
 
 
 def cluster(
@@ -91,9 +92,10 @@ def cluster(
     min_count: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Clusters, ClusterReport]:
-    """Cluster the words of texts. Words that occur less than `min_count` times have no cluster.
+    """Cluster the words of texts; return the clusters and a report.
 
-    `progress` is called with the number of words that are in a cluster.
+    Words that occur less than `min_count` times get no cluster. `progress` is called with the
+    number of clustered words.
     """
     from hopefear import _engine
 
@@ -102,19 +104,19 @@ def cluster(
     if min_count < 1:
         raise OptionError(f"min_count {min_count} is out of range; give at least 1")
     with ExitStack() as stack:
-        found = _engine.brown_clusters(
+        output = _engine.brown_clusters(
             [stack.enter_context(open_input(text)) for text in texts],
             [display_name(text) for text in texts],
             clusters=clusters,
             min_count=min_count,
             progress=progress,
         )
-    words = [(word.decode(), path, count) for word, path, count in found["words"]]
-    result = Clusters(
+    words = [(word.decode(), path, count) for word, path, count in output["words"]]
+    clustering = Clusters(
         MappingProxyType({word: path for word, path, _ in words}),
         MappingProxyType({word: count for word, _, count in words}),
     )
     report = ClusterReport(
-        found["sentences"], found["tokens"], len(words), found["clusters"], found["information"]
+        output["sentences"], output["tokens"], len(words), output["clusters"], output["information"]
     )
-    return result, report
+    return clustering, report

@@ -1,12 +1,12 @@
-"""Words of a language with blanks as running text again: the inverse of Moses tokenising.
+"""Detokenization for languages written with blanks: the inverse of Moses tokenization.
 
-Goes in: words without XML escapes. Comes out: the line a writer would have written.
+Takes words without XML escapes and returns a line of running text.
 
-Differs from Moses's detokenizer.perl: curly quotes and apostrophes, slashes, clock times, Arabic
-and Indic punctuation are put together too, lone apostrophes between words are told from quotation
-marks, and habits of spacing come from the training text where it showed any (`Spacing`). That
-raises the share of lines that survive tokenising and detokenising from 62% to 99% on an English
-text with curly quotes (bench/text.py).
+Differs from Moses's detokenizer.perl: it also handles curly quotes and apostrophes, slashes, clock
+times, Arabic and Indic punctuation; it distinguishes lone apostrophes between words from quotation
+marks; and it follows the spacing of the training text (`Spacing`). On an English text with curly
+quotes, tokenization and detokenization then restore 99% instead of 62% of the lines
+(bench/text.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OPENING = frozenset("([{¿¡")
 _FRENCH_WIDE = frozenset("?!:;%»")  # a blank before them in French
 _CURRENCY = frozenset("$€£¥₹₩₽₺")
 _BETWEEN_WORDS = frozenset("/_´")
-_TAILS = frozenset(("s", "t", "m", "d", "ll", "re", "ve", "n"))  # what follows an apostrophe
+_TAILS = frozenset(("s", "t", "m", "d", "ll", "re", "ve", "n"))  # endings after an apostrophe
 # Languages whose articles end in an apostrophe.
 _ELIDING = frozenset(("fr", "it", "ga", "ca", "oc"))
 _INWARD = frozenset(("da", "de", "hr", "hu", "sl"))  # »so«
@@ -30,11 +30,11 @@ _SAME_BOTH_SIDES = frozenset(("fi", "sv"))  # ”so”
 
 
 class Detokenizer:
-    """Puts words of one language together."""
+    """Joins words of one language; calls take words and return the line."""
 
     def __init__(self, language: str, *, hyphens: bool = False) -> None:
         self.language = language
-        self.hyphens = hyphens  # '@-@' was made of a hyphen inside of a word
+        self.hyphens = hyphens  # whether '@-@' stands for a hyphen inside a word
 
     def __call__(self, tokens: Sequence[str], spacing: Spacing | None = None) -> str:
         line = _Line(tokens, self, spacing or Spacing())
@@ -50,13 +50,13 @@ class Detokenizer:
 
 
 class _Line:
-    """The state of one line: which quotes are open."""
+    """The words of a line, and the quotation marks that are open at the current word."""
 
     def __init__(self, tokens: Sequence[str], rules: Detokenizer, spacing: Spacing) -> None:
         self.tokens, self.language = tokens, rules.language
         self.habits, self.hyphens = spacing.habits, rules.hyphens
         self.open: dict[str, int] = {}
-        # Lone straight apostrophes that may be quotation marks: of an odd number one is not.
+        # Lone straight apostrophes; if their number is odd, one is not a quotation mark.
         self.straight = sum(token == "'" for token in tokens)
         self.last = {token: i for i, token in enumerate(tokens) if token in ('"', "«", "‹")}
 
@@ -77,7 +77,7 @@ class _Line:
         )
 
     def glue(self, i: int) -> tuple[bool, bool]:
-        """Whether token `i` stands close to the one before it and to the one after it."""
+        """Return whether token `i` is joined to the one before it, and to the one after it."""
         token = self.tokens[i]
         if len(token) > 1:
             return self._long(i, token)
@@ -120,7 +120,7 @@ class _Line:
             return both, both
         if token == "#" and i > 0 and self.tokens[i - 1] in ("C", "F"):  # a language, or a note
             return True, False
-        if token in "#@":  # a topic, a person; e-mail addresses are one token
+        if token in "#@":  # hashtags and user names; e-mail addresses are one token
             return False, self.before_word(i)
         if token == "€" and i > 0 and self.tokens[i - 1][-1].isdigit():  # 30 €
             return False, False
@@ -134,7 +134,7 @@ class _Line:
         return unicodedata.category(token)[0] == "M", False
 
     def _apostrophe(self, i: int, token: str) -> tuple[bool, bool]:
-        """An apostrophe inside a word, that of a plural possessive, or a quotation mark."""
+        """Return the same for an apostrophe in a word or plural possessive, or a quotation mark."""
         opener = "‘" if token == "’" else "'"
         is_open = self.open.get(opener, 0) > 0
         if self.after_word(i) and self.before_word(i):
@@ -175,7 +175,7 @@ class _Line:
             if self.open.get(opener, 0) > 0:
                 self.open[opener] -= 1
                 return True
-        if token == '"':  # the odd one: 5" rather than the beginning of a quotation
+        if token == '"':  # the last of an odd number: 5" rather than an opening mark
             odd = self.last['"'] == i
             return odd and i > 0 and (i + 1 == len(self.tokens) or self.tokens[i - 1].isdigit())
         if token in "»›":
@@ -184,5 +184,5 @@ class _Line:
         return token == "”" and self.language not in _SAME_BOTH_SIDES
 
 
-# What a mark closes if it is open: “so” „so“ „so” ”so” «so» »so« ‚so‘.
+# The opening marks that a mark closes: “so” „so“ „so” ”so” «so» »so« ‚so‘.
 _OPENERS = {'"': '"', "”": "“„”", "“": "„", "‘": "‚", "»": "«", "«": "»", "›": "‹", "‹": "›"}

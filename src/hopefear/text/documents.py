@@ -1,8 +1,8 @@
-"""Documents: which lines of a corpus belong together.
+"""Document boundaries of a corpus.
 
-Goes in: a file parallel to the corpus with the name of its document on each line (`train.doc`,
-`dev.docids`), or with the name of the line, whose last part is left out (`Gen.1.7` is a line of
-document `Gen.1` with separator `.`). Comes out: the names line by line, or `Document` spans.
+Takes a file parallel to the corpus (`train.doc`, `dev.docids`) and returns the document name of
+each line, or `Document` spans. Each line of the file has a document name, or with a separator a
+sentence name, whose last part is dropped (`Gen.1.7` is in document `Gen.1` with separator `.`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hopefear.text.lines import read_lines
 
 
 class Document(NamedTuple):
-    """Lines `first` to `last` (from 0, without `last`) of a corpus."""
+    """Lines `first` to `last` (counted from 0, excluding `last`) of a corpus."""
 
     name: str
     first: int
@@ -24,41 +24,42 @@ class Document(NamedTuple):
 
     @property
     def lines(self) -> range:
+        """Line numbers of the document."""
         return range(self.first, self.last)
 
 
 def document_names(lines: Iterable[str], place: str, separator: str = "") -> Iterator[str]:
-    """The document of each line; a line without a name is an `InputError`."""
+    """Take lines and yield their document names; raises `InputError` for a line without a name."""
     for number, line in enumerate(lines, 1):
         name = line.strip()
         if separator:
             name = name.rpartition(separator)[0]
         if not name:
-            what = f"no {separator!r} in {line.strip()!r}" if line.strip() else "an empty line"
+            fault = f"no {separator!r} in {line.strip()!r}" if line.strip() else "an empty line"
             raise InputError(
-                f"{place}:{number}: {what}; expected the name of the document this line belongs to"
+                f"{place}:{number}: {fault}; expected the name of the document this line belongs to"
             )
         yield name
 
 
 def read_documents(path: PathLike, separator: str = "") -> list[str]:
-    """The document of each line of the corpus beside `path`."""
+    """Take a file of document names and return the document of each line."""
     return list(document_names(read_lines(path), display_name(path), separator))
 
 
 def group(names: Sequence[str], place: str = "documents") -> list[Document]:
-    """Documents in the order of the corpus; the lines of one must stand together."""
+    """Take the document of each line and return the documents, whose lines must be adjacent."""
     documents: list[Document] = []
-    began: dict[str, int] = {}
+    starts: dict[str, int] = {}
     for i, name in enumerate(names):
         if documents and documents[-1].name == name:
             documents[-1] = documents[-1]._replace(last=i + 1)
-        elif name in began:
+        elif name in starts:
             raise InputError(
-                f"{place}:{i + 1}: document {name!r} began at line {began[name] + 1} and comes "
+                f"{place}:{i + 1}: document {name!r} began at line {starts[name] + 1} and occurs "
                 f"again after {documents[-1].name!r}; sort the corpus by document"
             )
         else:
-            began[name] = i
+            starts[name] = i
             documents.append(Document(name, i, i + 1))
     return documents

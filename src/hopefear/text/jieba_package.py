@@ -1,4 +1,4 @@
-"""The package jieba, the extra `hopefear[zh]`: loaded when it is asked for, and quietly."""
+"""Import of the optional package jieba (the extra `hopefear[zh]`), without its messages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from typing import Any
 from hopefear.base.errors import OptionError
 
 
-def load_jieba(module: str, wanted_by: str, instead: str = "") -> Any:
-    """One of its modules; `instead`: what to choose without it, for the message."""
+def load_jieba(module: str, user: str, alternative: str = "") -> Any:
+    """Import and return a module of jieba.
+
+    `user` (tagger, tokenizer) and `alternative`, what to use instead, appear in the error message.
+    """
     try:
-        with warnings.catch_warnings():  # its age shows: invalid escapes, pkg_resources
+        with warnings.catch_warnings():  # invalid escapes, pkg_resources
             warnings.simplefilter("ignore")
             jieba = importlib.import_module("jieba")
-            found = importlib.import_module(module)
+            imported = importlib.import_module(module)
     except ImportError:
         raise OptionError(
-            f"{wanted_by} 'jieba' needs the package jieba; pip install 'hopefear[zh]'{instead}"
+            f"{user} 'jieba' needs the package jieba; pip install 'hopefear[zh]'{alternative}"
         ) from None
-    jieba.setLogLevel(logging.WARNING)  # it announces its dictionary on stderr
-    return found
+    jieba.setLogLevel(logging.WARNING)  # suppresses the message about its dictionary on stderr
+    return imported
 
 
 def jieba_version() -> dict[str, str]:
+    """Return the version of jieba, as `versions` of a tagger or tokenizer does."""
     return {"jieba": importlib.metadata.version("jieba")}

@@ -1,12 +1,11 @@
-r"""Lines of text files, one or several side by side; the one place that says what a line is.
+r"""Lines of text files and of parallel files.
 
-Goes in: names of UTF-8 files (.gz is unpacked, `-` is stdin). Comes out: their lines, streamed.
+Takes names of UTF-8 files (.gz is unpacked, `-` is stdin) and yields their lines as a stream.
 
-A line ends at `\n` and nowhere else: U+0085, U+2028, form feeds and lone carriage returns are
-characters of the sentence, as for every other tool that reads the file (`str.splitlines` would
-break there and shift one side against the other). A carriage return before the `\n` (files from
-Windows) and a byte-order mark at the very beginning do not belong to the text and are dropped. An
-empty line is a sentence without words; a last line without `\n` counts.
+A line ends only at `\n`. U+0085, U+2028, form feeds and lone carriage returns are characters of the
+sentence, as for other tools (`str.splitlines` would break lines there and misalign parallel files).
+A carriage return before the `\n` (files from Windows) and a byte-order mark at the beginning of the
+file are dropped. An empty line is a sentence without words; a last line without `\n` counts.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from hopefear.base.files import (
     write_text,
 )
 
-#: A file, or sentences in memory.
+#: A file name, or sentences in memory.
 Text: TypeAlias = PathLike | Iterable[str]
 
 _END = object()
 
 
 def read_lines(path: PathLike) -> Iterator[str]:
-    """The lines of one file; bytes that are no UTF-8 are an `InputError` with file and line."""
+    """Take a file and yield its lines; raises `InputError` if a line is not UTF-8."""
     with open_text(path) as lines:
         yield from _bare(lines)
 
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
-    """The same of an open file; `name` is how messages call it."""
+    """Take an open file and yield its lines; `name` is its name in messages."""
     yield from _bare(decoded_lines(file, name))
 
 
@@ -54,18 +53,20 @@ def _bare(lines: Iterator[str]) -> Iterator[str]:
 
 
 class Texts(dict[Path, list[str]]):
-    """Texts in memory, by names that stand where paths do: `<dev>`."""
+    """Texts in memory, by names such as `<dev>` that are used in place of paths."""
 
     def add(self, text: Text, name: str) -> Path:
-        """The path of a text: that of its file, or a name if it is sentences in memory."""
+        """Take a file name, which is returned, or sentences, which are stored under `<name>`."""
         if isinstance(text, str | os.PathLike):
             return Path(text)
         path, lines = Path(f"<{name}>"), list(text)
         for number, line in enumerate(lines, 1):
             if not isinstance(line, str):
-                raise InputError(f"{path}:{number}: {line!r} is no text; expected a sentence")
+                raise InputError(f"{path}:{number}: {line!r} is not a string; expected a sentence")
             if "\n" in line:
-                raise InputError(f"{path}:{number}: has a line break; give a sentence per entry")
+                raise InputError(
+                    f"{path}:{number}: contains a line break; give a sentence per entry"
+                )
         self[path] = lines
         return path
 
@@ -73,14 +74,16 @@ class Texts(dict[Path, list[str]]):
 def read_parallel(
     paths: Sequence[PathLike], texts: Mapping[Path, Sequence[str]] | None = None
 ) -> Iterator[tuple[str, ...]]:
-    """One line of every file at a time; files of different length are an `InputError`.
+    """Take parallel files and yield tuples of corresponding lines.
 
-    `texts` are those that are not files, by their names (`Texts`).
+    Raises `InputError` if the numbers of lines differ. `texts` has the texts in memory by their
+    names (`Texts`).
     """
     check_one_stdin(*paths)
-    known = texts or {}
+    in_memory = texts or {}
     readers: list[Iterator[object]] = [
-        iter(known[Path(path)] if Path(path) in known else read_lines(path)) for path in paths
+        iter(in_memory[Path(path)] if Path(path) in in_memory else read_lines(path))
+        for path in paths
     ]
     count = 0
     while True:
@@ -93,23 +96,23 @@ def read_parallel(
                 count + (item is not _END) + sum(1 for _ in reader)
                 for item, reader in zip(row, readers, strict=True)
             ]
-            raise InputError(_different(paths, counts))
+            raise InputError(_length_message(paths, counts))
         count += 1
-        yield row  # type: ignore[misc]  # no sentinel is left in it
+        yield row  # type: ignore[misc]  # the row contains no sentinel
 
 
-def _different(paths: Sequence[PathLike], counts: Sequence[int]) -> str:
+def _length_message(paths: Sequence[PathLike], counts: Sequence[int]) -> str:
     listed = ", ".join(
         f"{display_name(path)} has {count:,} line{'s' * (count != 1)}"
         for path, count in zip(paths, counts, strict=True)
     )
-    return f"{listed}; parallel files need one line for one line, give files of equal length"
+    return f"{listed}; parallel files correspond line by line, give files of equal length"
 
 
 def write_parallel(paths: Sequence[PathLike], rows: Iterable[Sequence[str]]) -> int:
-    """Write the columns of `rows` to one file each; returns the number of rows.
+    """Write each column of `rows` to a file and return the number of rows.
 
-    The files appear together, and only if all went well.
+    The files appear together, and only if no error occurs.
     """
     if len({os.path.realpath(path) for path in paths}) < len(paths):
         raise OptionError(f"two outputs have the same name: {', '.join(map(display_name, paths))}")

@@ -1,13 +1,12 @@
-"""Unicode normalisation of one line: what looks the same becomes the same string.
+"""Unicode normalisation of lines: text that looks the same becomes the same string.
 
-Always: NFC; blanks of all kinds (tab, no-break, ideographic, thin, U+0085, U+2028 …) become one
-ordinary blank, none at the ends; control characters, soft hyphens, byte-order marks, zero-width
-spaces and marks of writing direction go. Zero-width joiners (U+200C, U+200D) stay: Persian,
-Indic scripts and emoji mean something by them. Nothing else is changed, so a number or a letter
-is never another one afterwards.
+Always: NFC; white space of all kinds (tab, no-break, ideographic, thin, U+0085, U+2028 …) becomes
+one ordinary blank, and is removed at both ends; control characters, soft hyphens, byte-order marks,
+zero-width spaces and direction marks are removed. Zero-width joiners (U+200C, U+200D) stay because
+they are significant in Persian, Indic scripts and emoji. Letters and digits do not change.
 
-By option: full-width Latin letters, digits and punctuation become ordinary ones; curly quotes and
-apostrophes become straight ones; Arabic vowel signs and tatweel are left out.
+Optionally: full-width Latin letters, digits and punctuation become ordinary ones; curly quotes and
+apostrophes become straight; Arabic vowel signs and tatweel are removed.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _BLANKS = re.compile("  +")
 
 @dataclass(frozen=True, kw_only=True)
 class Normalizer:
-    """Calls return the normalised line; normalising twice is normalising once."""
+    """Normaliser: calls take a line and return it normalised; the operation is idempotent."""
 
     narrow: bool = False
     plain_quotes: bool = False
@@ -51,7 +50,7 @@ class Normalizer:
 
     def __call__(self, line: str) -> str:
         if not line.isascii():
-            # What is hidden goes first: it may stand between a letter and its accent.
+            # Invisible characters are removed before NFC, as they can separate letter and accent.
             line = unicodedata.normalize("NFC", line.translate(_BASE))
             if self.narrow:
                 line = line.translate(_NARROW)

@@ -1,9 +1,9 @@
-"""The steps between raw text and words, and back: what a model remembers about its text.
+"""Text pipelines: the steps from raw text to words, and from words to raw text.
 
-Goes in: a raw line. Comes out: words (`prepare`: normalise, tokenise, case); and the other way, raw
-text from the words of a translation (`restore`: case, detokenise). One `TextPipeline` for each side
-of a model. What is learned (casing, habits of spacing) comes from `learn` and is written into the
-model directory with the options, so that `translate` takes raw text and gives raw text:
+`prepare` takes a raw line and returns words (normalise, tokenise, case). `restore` takes the words
+of a translation and returns raw text (case, detokenise). A model has one `TextPipeline` per side.
+`learn` learns casing and spacing from text; both are saved in the model directory with the options,
+so that `translate` takes and returns raw text:
 
     pipeline = TextPipeline(language="fr")
     pipeline.learn(read_lines("train.fr"))
@@ -35,20 +35,27 @@ from hopefear.text.tokenizers.base import primary
 
 @dataclass(kw_only=True)
 class TextOptions:
-    """What can be chosen about the steps."""
+    """Options of the text pipeline."""
 
-    language: str = option("en", help="code of the language, such as fr, pt-BR, zh")
+    language: str = option("en", help="language code, such as fr, pt-BR, zh")
     tokenizer: str = option(
         "auto",
-        help="moses, moses-hyphens, jieba, char, whitespace, none; auto goes by the language",
+        help="tokenizer: moses, moses-hyphens, jieba, char, whitespace or none; "
+        "auto: chosen by the language",
     )
     casing: Literal["none", "lower", "truecase"] = option(
-        "truecase", help="how upper and lower case are treated"
+        "truecase", help="treatment of upper and lower case; none: unchanged"
     )
-    normalize: bool = option(True, help="leave Unicode as it is (no NFC, blanks, control signs)")
-    narrow: bool = option(False, help="make full-width Latin letters and digits ordinary ones")
-    plain_quotes: bool = option(False, help="make curly quotes and apostrophes straight")
-    drop_vowel_signs: bool = option(False, help="leave out Arabic vowel signs and tatweel")
+    normalize: bool = option(
+        True,
+        help="Unicode normalisation (NFC, white space, control characters); "
+        "--no-normalize disables it",
+    )
+    narrow: bool = option(
+        False, help="replace full-width Latin letters, digits and punctuation by ordinary ones"
+    )
+    plain_quotes: bool = option(False, help="replace curly quotes and apostrophes by straight ones")
+    drop_vowel_signs: bool = option(False, help="remove Arabic vowel signs and tatweel")
 
     def __post_init__(self) -> None:
         if not self.language or not self.language.replace("-", "").replace("_", "").isalnum():
@@ -57,26 +64,26 @@ class TextOptions:
             self.tokenizer = default_tokenizer(self.language)
         if not self.normalize and (self.narrow or self.plain_quotes or self.drop_vowel_signs):
             raise OptionError(
-                "narrow, plain_quotes and drop_vowel_signs are parts of normalising; "
+                "narrow, plain_quotes and drop_vowel_signs need normalisation; "
                 "leave out --no-normalize"
             )
 
 
 @dataclass(kw_only=True)
 class TextPipeline(TextOptions):
-    """The steps for text of one language: the options, and what was learned."""
+    """A text pipeline for one language: its options and what it learned from text."""
 
     forms: Casing | None = None
     spacing: Spacing | None = None
 
     @classmethod
     def as_it_is(cls, language: str = "en") -> TextPipeline:
-        """For text that is tokenised and cased already (`--tokenized`)."""
+        """Return the pipeline for text that is already tokenised and cased (`--tokenized`)."""
         return cls(language=language, tokenizer="none", casing="none", normalize=False)
 
     @cached_property
     def words(self) -> Tokenizer:
-        """The tokenizer itself; made when it is first needed."""
+        """The tokenizer, created at first use."""
         return make_tokenizer(self.tokenizer, self.language)
 
     @cached_property
@@ -90,7 +97,7 @@ class TextPipeline(TextOptions):
         )
 
     def learn(self, lines: Iterable[str]) -> None:
-        """Learn usual forms and habits of spacing from raw text, in one pass."""
+        """Learn casing and spacing from lines of raw text, in one pass."""
         counter = SpacingCounter()
         normalized = counter.watch(map(self._normalizer, lines))
         forms = Casing.learn(map(self.words.tokenize, normalized), primary(self.language))
@@ -98,7 +105,7 @@ class TextPipeline(TextOptions):
         self.spacing = counter.result()
 
     def prepare(self, line: str) -> list[str]:
-        """The words of a raw line."""
+        """Take a raw line and return its words."""
         words = self.words.tokenize(self._normalizer(line))
         if self.casing == "lower":
             language = primary(self.language)
@@ -108,7 +115,7 @@ class TextPipeline(TextOptions):
         return words
 
     def restore(self, words: Sequence[str]) -> str:
-        """Raw text of translated words."""
+        """Take the words of a translation and return raw text."""
         if self.casing == "lower" and self.forms is not None:
             words = self.forms.capitalize_sentences(self.forms.recase(words))
         elif self.casing == "truecase":
@@ -118,7 +125,7 @@ class TextPipeline(TextOptions):
     def prepare_file(
         self, source: PathLike, target: PathLike, step: Progress | None = None
     ) -> tuple[int, int]:
-        """A raw file into a file of words; the number of lines and of words."""
+        """Prepare a raw file, write it to `target`, and return the numbers of lines and words."""
         lines = words = 0
         with write_text(target) as file:
             for line in read_lines(source):
@@ -132,17 +139,17 @@ class TextPipeline(TextOptions):
     def _learned(self) -> Casing:
         if self.forms is None:
             raise OptionError(
-                "casing 'truecase' needs usual forms learned from text; give a casing file "
+                "casing 'truecase' needs forms learned from text; give a casing file "
                 "('hopefear text casing'), or choose lower or none"
             )
         return self.forms
 
     def notes(self) -> list[str]:
-        """What a person should know about these steps."""
+        """Return remarks for the user, such as limits of the tokenizer for this language."""
         return self.words.notes()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Options, habits of spacing and versions of the tools, for model.toml."""
+        """Return options, spacing and versions of tools, for model.toml."""
         mapping = config.to_mapping(self)
         if self.spacing is not None:
             mapping["spacing"] = self.spacing.to_mapping()
@@ -157,7 +164,10 @@ class TextPipeline(TextOptions):
         place: str = "",
         warn: Callable[[str], None] = warnings.warn,
     ) -> TextPipeline:
-        """From `to_mapping`; another version of a tool than then is worth a warning."""
+        """Take what `to_mapping` returned and return the pipeline.
+
+        Warns if the installed version of a tool is different.
+        """
         options = dict(mapping)
         tools, spacing = options.pop("tools", {}), options.pop("spacing", None)
         prefix = f"{place}: " if place else ""
@@ -172,12 +182,12 @@ class TextPipeline(TextOptions):
             if installed.get(tool, version) != version:
                 warn(
                     f"{prefix}made with {tool} {version}, but {installed[tool]} is installed; "
-                    "words may be cut differently than in training"
+                    "words may be split differently than in training"
                 )
         return pipeline
 
     def save(self, directory: Path, side: str) -> dict[str, Any]:
-        """Write what was learned to `directory`; the table for model.toml."""
+        """Write the learned forms to `directory` and return the table for model.toml."""
         if self.forms is not None:
             self.forms.save(directory / casing_name(side))
         return self.to_mapping()
@@ -191,7 +201,7 @@ class TextPipeline(TextOptions):
         *,
         warn: Callable[[str], None] = warnings.warn,
     ) -> TextPipeline:
-        """What `save` wrote."""
+        """Take a directory and the table that `save` returned; return the pipeline."""
         place = f"{directory / 'model.toml'}: text.{side}"
         pipeline = cls.from_mapping(mapping, place=place, warn=warn)
         path = directory / casing_name(side)
@@ -207,7 +217,7 @@ def _is_table(value: Any) -> bool:
 
 
 def casing_name(side: str) -> str:
-    """The file of a model directory with the usual forms of a side's words."""
+    """Return the name of a model's file with the usual forms of a side's words."""
     return f"casing.{side}.tsv"
 
 
@@ -215,7 +225,7 @@ _NO_LANGUAGE = {"txt", "tok", "low", "raw", "src", "tgt", "trg", "ref", "hyp", "
 
 
 def language_of(path: PathLike) -> str | None:
-    """The language that a file's name tells: `fr` of `train.fr.gz`, `en` of `dev.en.0`."""
+    """Return the language code in a file's name: `fr` in `train.fr.gz`, `en` in `dev.en.0`."""
     for part in reversed(Path(path).name.split(".")[1:]):
         if part == "gz" or part.isdigit() or part in _NO_LANGUAGE:
             continue

@@ -1,11 +1,11 @@
-"""Where a text puts blanks beside punctuation, learned from raw text.
+"""The spacing of punctuation, learned from raw text.
 
-French has a blank before `?` and `:` in one edition and none in the next; dashes and slashes go
-either way in every language. Tokenising takes that knowledge away, so it is counted before, kept
-with the model, and used to put the words of a translation together as its readers know it.
+Some French texts have a blank before `?` and `:`, others do not; the spacing of dashes and slashes
+varies in every language. Tokenization loses this information, so it is counted before, saved with
+the model, and used to detokenize translations.
 
-Goes in: raw lines. Comes out: for each mark of `MARKS` that was seen often enough, whether a blank
-stands before it and after it in most places.
+Takes raw lines and returns, for each of the `MARKS` that is frequent enough, whether it usually has
+a blank before it and after it.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ _WORDS[True, True] = "both"
 
 @dataclass(frozen=True)
 class Spacing:
-    """`habits[mark]` is (a blank before, a blank after)."""
+    """The usual spacing of punctuation marks: `habits[mark]` is (blank before, blank after)."""
 
     habits: Mapping[str, tuple[bool, bool]] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, str]:
+        """Return the spacing as a mapping for model.toml."""
         return {mark: _WORDS[habit] for mark, habit in sorted(self.habits.items())}
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, str], place: str = "spacing") -> Spacing:
+        """Take what `to_mapping` returned and return the spacing."""
         meaning = {word: habit for habit, word in _WORDS.items()}
         for mark, word in mapping.items():
             if mark not in MARKS or len(mark) != 1 or word not in meaning:
@@ -46,33 +48,35 @@ class Spacing:
 
 
 class SpacingCounter:
-    """Counts habits in lines that pass by: `Spacing` at the end."""
+    """Counts the spacing of punctuation marks in lines; `result` returns it."""
 
     def __init__(self) -> None:
-        # mark -> [places that show what comes before, with a blank; the same for after]
+        # mark -> [informative places before the mark, those with a blank; the same after it]
         self._counts: dict[str, list[int]] = {mark: [0, 0, 0, 0] for mark in MARKS}
 
     def watch(self, lines: Iterable[str]) -> Iterator[str]:
-        """The same lines, counted."""
+        """Yield the lines unchanged and count them."""
         for line in lines:
             self.add(line)
             yield line
 
     def add(self, line: str) -> None:
+        """Count a line."""
         for match in _MARK.finditer(line):
             before, after = match[1], match[2]
             if before.isdigit() and after.isdigit():
-                continue  # 10:30 and 1/2 say nothing
+                continue  # 10:30 and 1/2 are not informative
             if before in MARKS:
-                continue  # the second of '?!'
+                continue  # the second mark of '?!'
             counts = self._counts[match[0]]
             counts[0] += 1
             counts[1] += before == " "
-            if after == " " or after.isalnum():  # a closing quote after it is no sign
+            if after == " " or after.isalnum():  # a closing quote is not informative
                 counts[2] += 1
                 counts[3] += after == " "
 
     def result(self) -> Spacing:
+        """Return the spacing of the marks that occurred often enough."""
         habits = {}
         for mark, (places, before, places_after, after) in self._counts.items():
             if places >= _ENOUGH:

@@ -1,12 +1,11 @@
-"""Splits of a corpus into train, dev and test, by lines or by whole documents.
+"""Splitting of a corpus into train, dev and test, by lines or by documents.
 
-Goes in: parallel files and sizes. Comes out: which part each line belongs to (`assign`), or the
-files of the parts (`split_files`). The order of the corpus is kept in each part. The same seed
-gives the same bytes on every machine and every Python: only `Random.random` is used, the one
-method that Python promises never to change.
+Takes parallel files and sizes; returns the part of each line (`assign`) or writes the files of the
+parts (`split_files`). Each part keeps the order of the corpus. The same seed gives the same bytes
+with every version of Python: only `Random.random` is used, whose sequence Python guarantees.
 
-Leakage: with `leakage="drop"` a source sentence of dev or test occurs in no other part: lines of
-train with such a sentence are dropped, and counted.
+With `leakage="drop"`, source sentences of dev or test occur in no other part: other lines with such
+a sentence are dropped, and counted.
 """
 
 from __future__ import annotations
@@ -30,30 +29,30 @@ Part = Literal["train", "dev", "test", "dropped"]
 
 @dataclass(kw_only=True)
 class SplitSizes:
-    """How much goes where. By documents a part has at least so many lines."""
+    """Sizes of the parts; minimum sizes if the corpus is split by documents."""
 
-    dev: int = option(1000, min=0, help="lines for dev")
-    test: int = option(1000, min=0, help="lines for test")
-    seed: int = option(1, min=0, help="of the random choice")
+    dev: int = option(1000, min=0, help="number of lines in dev")
+    test: int = option(1000, min=0, help="number of lines in test")
+    seed: int = option(1, min=0, help="random seed")
     leakage: Literal["drop", "keep"] = option(
-        "drop", help="what becomes of train lines whose source is also in dev or test"
+        "drop", help="treatment of train lines whose source sentence is also in dev or test"
     )
 
 
 def assign(
     sources: Iterable[str], sizes: SplitSizes, documents: Sequence[str] | None = None
 ) -> list[Part]:
-    """The part of each line. Needs some 60 bytes per line, whatever its length."""
+    """Take the source lines and return the part of each; needs about 60 bytes per line."""
     keys = [_key(source) for source in sources]
-    wanted = sizes.dev + sizes.test
-    if wanted >= len(keys) and (wanted or not keys):
+    requested = sizes.dev + sizes.test
+    if requested >= len(keys) and (requested or not keys):
         raise OptionError(
             f"--dev {sizes.dev} and --test {sizes.test} leave no line of {len(keys)} to train "
-            "on; choose smaller ones"
+            "on; choose smaller sizes"
         )
     if documents is not None and len(documents) != len(keys):
         raise OptionError(
-            f"{len(documents):,} document names for {len(keys):,} lines; one for each is needed"
+            f"{len(documents):,} document names for {len(keys):,} lines; give one per line"
         )
     drop = sizes.leakage == "drop"
     units = [[i] for i in range(len(keys))] if documents is None else _units(documents)
@@ -61,16 +60,16 @@ def assign(
     order = sorted(range(len(units)), key=lambda _: generator.random())
     parts: list[Part] = ["train"] * len(keys)
     owner: dict[bytes, Part] = {}
-    left = iter(order)
+    remaining = iter(order)
     goals: tuple[tuple[Part, int], ...] = (("test", sizes.test), ("dev", sizes.dev))
     for part, size in goals:
         taken = 0
         while taken < size:
-            unit = next(left, None)
+            unit = next(remaining, None)
             if unit is None:
                 raise OptionError(
-                    f"only {taken} lines are left for {part}, {size} are asked for; choose "
-                    "smaller sizes, or 'keep' for leakage if many sentences are the same"
+                    f"only {taken} lines are left for {part}, {size} are requested; choose "
+                    "smaller sizes, or 'keep' for leakage if many sentences are repeated"
                 )
             for i in units[unit]:
                 if drop and owner.get(keys[i], part) != part:
@@ -105,9 +104,9 @@ def split_files(
     sizes: SplitSizes,
     documents: Sequence[str] | None = None,
 ) -> dict[str, int]:
-    """Write `directory/{train,dev,test}.ENDING` for each input; the lines of each part.
+    """Write `directory/{train,dev,test}.ENDING` for each input; return the lines in each part.
 
-    The first input is the source. ENDING is that of the input without .gz: `fr` of `all.fr.gz`.
+    The first input is the source. ENDING is the input's without .gz: `fr` for `all.fr.gz`.
     """
     endings = [ending(path) for path in inputs]
     for a, first in enumerate(endings):
@@ -116,12 +115,11 @@ def split_files(
                 f"{display_name(inputs[a])}: a second file that ends in .{first}; rename one, "
                 "the parts are named by their endings"
             )
-    given = {os.path.realpath(path) for path in inputs}
+    input_paths = {os.path.realpath(path) for path in inputs}
     for name in (f"{part}.{e}" for part in ("train", "dev", "test") for e in endings):
-        if os.path.realpath(directory / name) in given:
+        if os.path.realpath(directory / name) in input_paths:
             raise OptionError(
-                f"{directory / name}: is an input, and a part of the corpus would take its place; "
-                "give another directory"
+                f"{directory / name}: is an input and would be overwritten; give another directory"
             )
     parts = assign((row[0] for row in read_parallel(inputs)), sizes, documents)
     directory.mkdir(parents=True, exist_ok=True)
@@ -142,11 +140,11 @@ def split_files(
 
 
 def ending(path: PathLike) -> str:
-    """`fr` of `all.fr.gz`, `en.0` of `all.en.0`."""
+    """Return the ending of a file name: `fr` for `all.fr.gz`, `en.0` for `all.en.0`."""
     parts = Path(path).name.removesuffix(".gz").split(".")[1:]
     if not parts:
         raise OptionError(
-            f"{display_name(path)}: a file is needed whose name has an ending, such as corpus.fr; "
-            "the parts are named by it"
+            f"{display_name(path)}: the file name has no ending; rename the file, for example to "
+            "corpus.fr, as the parts are named by the ending"
         )
     return ".".join(parts[-2:]) if parts[-1].isdigit() and len(parts) > 1 else parts[-1]

@@ -1,17 +1,18 @@
-"""The built-in world: a bilingual corpus of our own, Mandarin in pinyin and English.
+"""The built-in world: a generated bilingual corpus, Mandarin in pinyin and English.
 
-In: sizes and a seed. Out: a `World` of training, development and test sentences in documents, each
-with a topic; files as every other command reads them; statistics; examples. Nothing is downloaded:
-a synchronous grammar (hopefear.text.world_grammar) makes every sentence. It has what makes
-translation hard in the papers: phrases that move, words that topic or neighbour decide, words that
-must be inserted, several right translations, a little noise in the training text (and none
-elsewhere), and names in the test that training never saw.
+Takes sizes and a seed and returns a `World` of training, development and test sentences in
+documents with topics; also writes files, statistics and examples. Nothing is downloaded: a
+synchronous grammar (hopefear.text.world_grammar) generates every sentence. The corpus has the
+difficulties described in the papers: phrase reordering, words whose translation depends on topic or
+context, inserted words, several correct translations, some noise in the training text (only there),
+and names in the test set that do not occur in training.
 
-Every document has random numbers of its own, from the seed, its part and its number. So `dev` and
-`test` stay the same, byte by byte, whatever the size of `train`, a larger part begins with
-the documents of a smaller one, and only `random.Random.random` is used, which is the same in every
-version of Python. No source sentence of `test` is in `dev`, and none of either is in `train`. Words
-of theirs that the usual 8,000 training pairs lack stay unseen in any larger training text.
+Each document has its own random numbers, derived from the seed, its part and its number. So `dev`
+and `test` are the same, byte by byte, for any size of `train`, and a larger part begins with the
+documents of a smaller one. Only `random.Random.random` is used, which is the same in every version
+of Python. No source sentence of `test` is in `dev`, and none of either is in `train`. Words of
+`dev` and `test` that do not occur in the first 8,000 training pairs do not occur in larger training
+texts either.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ PARTS = ("train", "dev", "test")
 REFERENCES = 4
 SHORTEST, LONGEST = 5, 20  # sentences in a document
 BAD_PAIRS = 0.03  # share of training pairs with the translation of another sentence
-MISSING_WORDS = 0.03  # share of training pairs with some words lost on one side
-TRIES = 40  # to say a sentence in four ways; a stubborn one is replaced
-HELD_BACK = 8000  # training pairs after which the unseen words of dev and test are kept out
-PATIENCE = 1000  # sentences in a row that are not new; then there are no more
+MISSING_WORDS = 0.03  # share of training pairs with missing words on one side
+TRIES = 40  # attempts to find four different translations of a sentence before it is replaced
+HELD_BACK = 8000  # training pairs after which unseen words of dev and test are excluded
+PATIENCE = 1000  # successive rejected sentences after which generation fails
 
 
 @dataclass(frozen=True)
 class Sentence:
     """A source sentence with its references (one in training text).
 
-    `document` names the document and ends in its topic. `noise` says what is wrong with the pair:
-    `bad pair`, `missing words` or nothing. `words` are the lexicon's entries that the sentence was
-    made of, kept for development and test sentences: each reference has a form of each of them.
+    `document` is the name of the document, which ends with the topic. `noise` is the kind of noise
+    in the pair: `bad pair`, `missing words` or empty. `words` are the lexicon entries that the
+    sentence consists of (only for dev and test): each reference has a form of each of them.
     """
 
     __slots__ = ("bits", "document", "noise", "references", "source", "words")
@@ -61,17 +62,18 @@ class Sentence:
 
     @property
     def topic(self) -> str:
+        """The topic of the sentence's document."""
         return topic_of(self.document)
 
     @property
     def phenomena(self) -> tuple[str, ...]:
-        """The names of the constructions and of the other phenomena in it, as in grammar.toml."""
+        """Names of the constructions and other phenomena in the sentence, as in grammar.toml."""
         return default_grammar().phenomena(self.bits)
 
 
 @dataclass(frozen=True)
 class World:
-    """The three parts, sentence by sentence in the order of the documents."""
+    """A generated corpus: the sentences of its three parts, in document order."""
 
     train: Sequence[Sentence]
     dev: Sequence[Sentence]
@@ -79,12 +81,13 @@ class World:
     seed: int
 
     def part(self, name: str) -> Sequence[Sentence]:
+        """Take the name of a part (train, dev, test) and return its sentences."""
         parts = {"train": self.train, "dev": self.dev, "test": self.test}
         return parts[name]
 
 
 class Example(NamedTuple):
-    """A sentence to show; the phenomena are in plain words."""
+    """An example sentence with descriptions of its phenomena."""
 
     source: str
     references: tuple[str, ...]
@@ -93,7 +96,7 @@ class Example(NamedTuple):
 
 
 def topic_of(document: str) -> str:
-    """The topic of a document from its name: `train-00001-food` is about food."""
+    """Take the name of a document and return its topic: `food` for `train-00001-food`."""
     return document.rpartition("-")[2]
 
 
@@ -110,21 +113,22 @@ def generate(
     seed: int = 1,
     progress: Callable[[int], None] = lambda count: None,
 ) -> World:
-    """Make a world of these numbers of sentences. The same seed gives the same world.
+    """Take the sizes of the parts in sentences and a seed; return the generated world.
 
-    `progress` is told, document by document, how many sentences are new.
+    The same seed gives the same world. `progress` is called for each document, with its number of
+    sentences.
     """
     for name, size in (("train", train), ("dev", dev), ("test", test)):
         if size < 0:
             raise OptionError(f"{name}={size}: expected a number of sentences of at least 0")
     opening = _opening_source()
-    tested = _part("test", test, seed, {opening}, progress)
-    banned = {opening, *(sentence.source for sentence in tested)}
-    developed = _part("dev", dev, seed, banned, progress)
-    banned |= {sentence.source for sentence in developed}
+    test_part = _part("test", test, seed, {opening}, progress)
+    banned = {opening, *(sentence.source for sentence in test_part)}
+    dev_part = _part("dev", dev, seed, banned, progress)
+    banned |= {sentence.source for sentence in dev_part}
     banned.discard(opening)
-    words = {word for sentence in (*tested, *developed) for word in sentence.source.split(" ")}
-    return World(_part("train", train, seed, banned, progress, words), developed, tested, seed)
+    words = {word for sentence in (*test_part, *dev_part) for word in sentence.source.split(" ")}
+    return World(_part("train", train, seed, banned, progress, words), dev_part, test_part, seed)
 
 
 def _stream(*name: object) -> Callable[[], float]:
@@ -145,10 +149,10 @@ def _part(
     progress: Callable[[int], None],
     tested_words: Set[str] = frozenset(),
 ) -> list[Sentence]:
-    """The sentences of a part, document by document. Outside training all are different.
+    """Return the sentences of a part; those of dev and test are all different.
 
-    `tested_words` are those of dev and test: what is unseen of them after `HELD_BACK` sentences is
-    not used any more.
+    `tested_words` are the words of dev and test; those that do not occur in the first `HELD_BACK`
+    sentences are excluded from the others.
     """
     maker = _maker()
     sentences: list[Sentence] = []
@@ -176,7 +180,7 @@ def _part(
             if refused > PATIENCE:
                 raise OptionError(
                     f"{part}={size}: no new sentence about {scene.topic} in {PATIENCE} tries; "
-                    f"ask for less than {done + len(document) + 1}"
+                    f"give a number below {done + len(document) + 1}"
                 )
             derivation = maker.sentence(scene)
             if derivation.source in banned or derivation.source in seen:
@@ -193,18 +197,18 @@ def _part(
             document.append(_sentence(derivation, references, name, part != "train"))
             refused = 0
         if part == "train":
-            document = _spoil(document, _stream(seed, "noise", number), opens, banned)
+            document = _add_noise(document, _stream(seed, "noise", number), opens, banned)
         sentences += document
         done += length
         progress(length)
     return sentences
 
 
-def _document_length(left: int, draw: Callable[[], float]) -> int:
-    """5 to 20 sentences, such that what is left after them is no stump."""
+def _document_length(remaining: int, draw: Callable[[], float]) -> int:
+    """Return a length of 5 to 20 sentences that leaves enough sentences for another document."""
     length = SHORTEST + int(draw() * (LONGEST - SHORTEST + 1))
-    if left - length < SHORTEST:
-        return left if left <= LONGEST else left - SHORTEST
+    if remaining - length < SHORTEST:
+        return remaining if remaining <= LONGEST else remaining - SHORTEST
     return length
 
 
@@ -216,19 +220,19 @@ def _sentence(
 
 
 def _references(maker: Maker, derivation: Derivation, draw: Callable[[], float]) -> tuple[str, ...]:
-    """Different translations, at most four."""
-    found: dict[str, None] = {}
+    """Return up to four different translations."""
+    translations: dict[str, None] = {}  # as an ordered set
     for _ in range(TRIES):
-        found[maker.english(derivation, draw)] = None
-        if len(found) == REFERENCES:
+        translations[maker.english(derivation, draw)] = None
+        if len(translations) == REFERENCES:
             break
-    return tuple(found)
+    return tuple(translations)
 
 
-def _spoil(
+def _add_noise(
     document: list[Sentence], draw: Callable[[], float], opens: bool, banned: Container[str]
 ) -> list[Sentence]:
-    """The document with some bad pairs and missing words; the opening stays as it is."""
+    """Return the document with some bad pairs and missing words, but not in the opening."""
     result = []
     for i, sentence in enumerate(document):
         u = draw()
@@ -239,13 +243,13 @@ def _spoil(
                 if other != sentence.references:
                     sentence = _changed(sentence, sentence.source, other, "bad pair")
             elif BAD_PAIRS <= u < BAD_PAIRS + MISSING_WORDS:
-                sentence = _lose_words(sentence, draw, banned)
+                sentence = _drop_words(sentence, draw, banned)
         result.append(sentence)
     return result
 
 
-def _lose_words(sentence: Sentence, draw: Callable[[], float], banned: Container[str]) -> Sentence:
-    """Lose one to three neighbouring words, mostly of the target, never the last token."""
+def _drop_words(sentence: Sentence, draw: Callable[[], float], banned: Container[str]) -> Sentence:
+    """Drop one to three adjacent words, mostly of the target, never the last token."""
     source, target = sentence.source, sentence.references[0]
     from_target = draw() < 0.8
     words = (target if from_target else source).split(" ")
@@ -266,8 +270,8 @@ def _changed(sentence: Sentence, source: str, references: tuple[str, ...], noise
 def write(world: World, directory: PathLike) -> None:
     """Write `{train,dev,test}.zh`, `train.en`, `{dev,test}.en.0` to `.en.3` and `.doc` files.
 
-    A .doc file has the name of each line's document; `topic_of` reads the topic from it. The files
-    appear together, when all of them are complete.
+    A .doc file has the document name of each line, which contains the topic (`topic_of`). The files
+    appear together, when all are complete.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
@@ -289,11 +293,11 @@ def write(world: World, directory: PathLike) -> None:
 
 
 def statistics(world: World) -> dict[str, Any]:
-    """Counts and shares that describe a world, fit for JSON.
+    """Take a world and return counts and shares that describe it, as a mapping for JSON.
 
-    By part: sentences, documents, words, types and lengths; for dev and test also the words whose
-    form training never saw. `noise`, `topics` (sentences in each) and `phenomena` (the share of all
-    sentences that have each) are over the whole.
+    Per part: sentences, documents, words, types and lengths; for dev and test also words that do
+    not occur in training. Over all parts: `noise`, `topics` (number of sentences) and `phenomena`
+    (share of the sentences).
     """
     report: dict[str, Any] = {"seed": world.seed}
     topics: Counter[str] = Counter()
@@ -306,7 +310,7 @@ def statistics(world: World) -> dict[str, Any]:
         target = Counter(word for s in sentences for r in s.references for word in r.split(" "))
         lengths = [s.source.count(" ") + 1 for s in sentences]
         texts = sum(len(s.references) for s in sentences)
-        about: dict[str, Any] = {
+        counts: dict[str, Any] = {
             "sentences": len(sentences),
             "documents": len({s.document for s in sentences}),
             "references": texts // len(sentences) if sentences else 0,
@@ -322,10 +326,10 @@ def statistics(world: World) -> dict[str, Any]:
             known = set(source)
         else:
             unseen = {word: count for word, count in source.items() if word not in known}
-            about["unseen_words"] = sum(unseen.values())
-            about["unseen_types"] = len(unseen)
-            about["unseen_share"] = _ratio(about["unseen_words"], source.total())
-        report[part] = about
+            counts["unseen_words"] = sum(unseen.values())
+            counts["unseen_types"] = len(unseen)
+            counts["unseen_share"] = _ratio(counts["unseen_words"], source.total())
+        report[part] = counts
         for s in sentences:
             topics[s.topic] += 1
             bits[s.bits] += 1
@@ -337,9 +341,9 @@ def statistics(world: World) -> dict[str, Any]:
         "missing_words": noise["missing words"],
         "share": _ratio(noise.total(), len(world.train)),
     }
-    every = sum(bits.values())
+    sentence_count = sum(bits.values())
     report["phenomena"] = {
-        name: _ratio(sum(n for b, n in bits.items() if b & bit), every)
+        name: _ratio(sum(n for b, n in bits.items() if b & bit), sentence_count)
         for name, bit in default_grammar().bits.items()
     }
     return report
@@ -350,8 +354,10 @@ def _ratio(a: float, b: float) -> float:
 
 
 def examples(world: World, n: int = 3) -> list[Example]:
-    """Sentences good to show: of middling length, each with a telling phenomenon of its own, of
-    different topics as far as possible, with several references where there are some.
+    """Take a world and return up to `n` sentences that illustrate it.
+
+    Each has medium length and a phenomenon of its own; topics differ if possible; sentences of dev
+    and test, with several references, are preferred.
     """
     grammar = default_grammar()
     pool = [*world.dev, *world.test] or list(world.train)
@@ -363,7 +369,7 @@ def examples(world: World, n: int = 3) -> list[Example]:
         topics = {s.topic for s in shown}
         having = [s for s in pool if s.bits & bit and s not in shown]
         if having:
-            shown.append(min(having, key=lambda s: (s.topic in topics, _strain(s))))
+            shown.append(min(having, key=lambda s: (s.topic in topics, _unsuitability(s))))
     return [
         Example(
             s.source,
@@ -377,8 +383,8 @@ def examples(world: World, n: int = 3) -> list[Example]:
     ]
 
 
-def _strain(sentence: Sentence) -> int:
-    """How far from good to show: ten words are best, and references that begin differently."""
+def _unsuitability(sentence: Sentence) -> int:
+    """Return the unsuitability as an example: best are ten words and different reference starts."""
     beginnings = {reference.split(" ", 1)[0] for reference in sentence.references}
     length = abs(sentence.source.count(" ") - 9)
     return length - 3 * len(beginnings) + 10 * bool(sentence.noise)

@@ -246,7 +246,7 @@ def test_a_foreign_directory_is_not_replaced(aligner: Aligner, tmp_path: Path) -
     folder = tmp_path / "precious"
     folder.mkdir()
     (folder / "thesis.tex").write_text("x")
-    with pytest.raises(OptionError, match=r"holds 'thesis\.tex'"):
+    with pytest.raises(OptionError, match=r"contains 'thesis\.tex'"):
         aligner.save(folder)
     assert (folder / "thesis.tex").exists()
 

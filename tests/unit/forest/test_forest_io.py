@@ -318,7 +318,7 @@ def many(reader: Callable[..., Iterator[Any]]) -> Callable[[Path], Any]:
         ),
         (many(read_moses_graph), "0 hyp=0 stack=99999999999999999999", "expected a number up to"),
         (read_moses_hypergraph, "2 2\n1\n<s> ||| x=1\n", "ends early"),
-        (read_moses_hypergraph, "1 1\n1\n[0] a ||| x=1\n", ":3: [0] is no earlier node"),
+        (read_moses_hypergraph, "1 1\n1\n[0] a ||| x=1\n", ":3: [0] is not a node before"),
         (read_moses_hypergraph, "1 1\n1\na ||| x\n", ":3: could not convert"),
         (read_moses_hypergraph, "one\n", ":1: "),
         (read_moses_hypergraph, "", "ends early"),
@@ -338,7 +338,7 @@ def many(reader: Callable[..., Iterator[Any]]) -> Callable[[Path], Any]:
         ),
         (many(read_plf), "((('a',0.5,1),),\n", ":1: not PLF"),
         (many(read_plf), "((('a',0.5,2),),)\n", ":1: an arc of node 0 leads to node 2"),
-        (many(read_plf), "((('a',1.5,1),),)\n", "1.5 is no probability"),
+        (many(read_plf), "((('a',1.5,1),),)\n", "1.5 is not a probability"),
         (many(read_plf), "7\n", ":1: not PLF"),
         (read_openfst, "0 1 a 0 0 0\n", ":1: 6 columns"),
         (read_openfst, "0 1 a\n1 0 b\n1\n", "cycle"),
@@ -419,5 +419,5 @@ def test_pools_are_recognised_and_stdin_is_not(tmp_path: Path) -> None:
     for format in (None, "plf"):
         with pytest.raises(InputError, match="give a real file"):
             list(read_forests("-", format))
-        with pytest.raises(InputError, match="/dev/null: lattices are read by name"):
+        with pytest.raises(InputError, match="/dev/null: lattices cannot be read from a stream"):
             list(read_forests("/dev/null", format))

@@ -332,5 +332,5 @@ class TestCompiled:
 
     def test_only_a_real_file(self, small: LanguageModel) -> None:
         for path in ("-", "/dev/null"):
-            with pytest.raises(OptionError, match="a compiled model is a real file"):
+            with pytest.raises(OptionError, match="a compiled model must be a real file"):
                 small.compile(path)

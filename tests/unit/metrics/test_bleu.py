@@ -199,7 +199,7 @@ def test_options_are_checked() -> None:
         create("bleau")
     with pytest.raises(OptionError, match="unknown key 'ordr'"):
         create("bleu", {"ordr": 3})
-    with pytest.raises(OptionError, match="no meaning with smooth exp"):
+    with pytest.raises(OptionError, match="no effect with smooth exp"):
         create("bleu", {"smooth_value": 0.2})
 
 

@@ -125,10 +125,10 @@ def test_the_scale_is_in_the_signature() -> None:
     "options", [{"context": "previous", "decay": 0.9}, {"context_weight": 0.5}]
 )
 def test_options_of_the_other_context(options: dict) -> None:
-    with pytest.raises(OptionError, match="no meaning with context"):
+    with pytest.raises(OptionError, match="no effect with context"):
         context_bleu(**options)
 
 
 def test_source_lengths_are_asked_for() -> None:
-    with pytest.raises(OptionError, match="the lengths of the source sentences are needed"):
+    with pytest.raises(OptionError, match="give the lengths of the source sentences"):
         context_bleu(scale="source-length").start(3)

@@ -156,8 +156,8 @@ def test_any_sum_of_metrics() -> None:
         ({"weights": [1.0]}, "1 for 2 parts"),
         ({"parts": ["bleu", "bleu"]}, "name each part once"),
         ({"parts": ["bleu", "tre"]}, "unknown metric 'tre'"),
-        ({"parts": ["bleu", "ter-bleu"]}, "within itself"),
-        ({"part_options": ["order=3"]}, "expected PART.KEY=VALUE with a part of bleu, ter"),
+        ({"parts": ["bleu", "ter-bleu"]}, "cannot contain itself"),
+        ({"part_options": ["order=3"]}, "expected PART.KEY=VALUE with PART one of bleu, ter"),
         ({"part_options": ["bleu.ordr=3"]}, "unknown key 'ordr'"),
     ],
 )

@@ -63,5 +63,5 @@ def test_documents_are_grouped() -> None:
     assert documents == [Document("a", 0, 2), Document("b", 2, 3), Document("c", 3, 5)]
     assert list(documents[2].lines) == [3, 4]
     assert group([]) == []
-    with pytest.raises(InputError, match=r"x\.doc:3: document 'a' began at line 1 and comes again"):
+    with pytest.raises(InputError, match=r"x\.doc:3: document 'a' began at line 1 and occurs"):
         group(["a", "b", "a"], "x.doc")

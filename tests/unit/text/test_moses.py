@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hopefear.text.tokenizers import make_tokenizer
-from hopefear.text.tokenizers.moses import _REMEMBERED, Moses, MosesHyphens
+from hopefear.text.tokenizers.moses import _CACHE_SIZE, Moses, MosesHyphens
 
 CASES = [
     ("en", 'He said: "It\'s 5,300.50!"', 'He said : " It \'s 5,300.50 ! "'),
@@ -49,11 +49,11 @@ def test_a_language_without_abbreviations_says_so() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hopefear.text.tokenizers.moses._REMEMBERED", 10)
+    monkeypatch.setattr("hopefear.text.tokenizers.moses._CACHE_SIZE", 10)
     tokenizer = Moses("en")
     line = " ".join(f"w{i}" for i in range(100))
     assert tokenizer.tokenize(line) == line.split()
-    assert len(tokenizer._words) <= 10 < _REMEMBERED
+    assert len(tokenizer._words) <= 10 < _CACHE_SIZE
 
 
 @pytest.mark.parametrize(

@@ -85,9 +85,9 @@ def test_broken_tables_are_refused(tmp_path: Path) -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(OptionError, match="language: ''"):
         TextPipeline(language="")
-    with pytest.raises(OptionError, match="parts of normalising"):
+    with pytest.raises(OptionError, match="need normalisation"):
         TextPipeline(normalize=False, narrow=True)
-    with pytest.raises(OptionError, match="needs usual forms"):
+    with pytest.raises(OptionError, match="needs forms learned from text"):
         TextPipeline(casing="truecase").prepare("x")
 
 

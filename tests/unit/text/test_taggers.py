@@ -79,7 +79,7 @@ def test_sentences_are_remembered() -> None:
         (["A"], "gave 1 tags for the 2 words 'x y'"),
         (["A", "B C"], "gave 'y' the tag 'B C'"),
         (["", "B"], "'x' the tag ''"),
-        ([1, "B"], "'x' the tag 1, expected a text"),
+        ([1, "B"], "'x' the tag 1, expected a non-empty string"),
         (None, "'mine' failed on 'x y': TypeError: "),
     ],
 )

@@ -1,4 +1,4 @@
-"""Forests of other systems, in and out.
+"""Readers and writers for the forests, lattices and n-best lists of other systems.
 
 | format | reader | writer | tunable |
 | --- | --- | --- | --- |
@@ -7,14 +7,14 @@
 | Moses hypergraphs (`-output-search-graph-hypergraph`) | `read_moses_hypergraph` | | yes |
 | cdec JSON forests | `read_cdec_forest` | | yes |
 | PLF and OpenFst text lattices | `read_plf`, `read_openfst` | | with `count_words` |
-| our JSON | `read_json` | `write_json` | yes |
+| Hopefear's JSON | `read_json` | `write_json` | yes |
 | Graphviz | | `to_graphviz` | |
 
-`read_forests` reads any of them, recognised by how the file begins.
+`read_forests` reads all of them and recognises the format by the beginning of the file.
 
 "Tunable" forests have named features. The others have one number per edge, the feature `lattice` or
-`transition`: with weight 1 on it they can be decoded, sampled and reranked, but there is nothing to
-tune. Feature names and units are those of the file.
+`transition`: with weight 1 on it they can be decoded, sampled and reranked, but not tuned. Feature
+names and units are those of the file.
 """
 
 from __future__ import annotations

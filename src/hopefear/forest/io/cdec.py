@@ -5,9 +5,10 @@
      "node": {"in_edges": [0, 1], "cat": "X"},
      "edges": [ … ], "node": { … }, …}
 
-"edges" and "node" come again for every node; edges and nodes are numbered as they come. "feats"
-are pairs of a feature (its number in "features", or its name) and a value. Tails are in the order
-of the rule's nonterminals. The last node is the goal. Units stay as they are (cdec's are log10).
+"edges" and "node" are repeated for every node; edges and nodes are numbered in the order of the
+file. "feats" has pairs of a feature (its index in "features", or its name) and a value. Tails are
+in the order of the rule's nonterminals. The last node is the goal. Values are not converted (cdec
+uses log10).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def read_cdec_forest(
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Forest:
-    """The forest of a file (.gz too)."""
+    """Take a cdec forest file (may be gzipped) and return the forest."""
     with open_input(path) as file:
         text = file.read()
     try:
@@ -43,8 +44,8 @@ def read_cdec_forest(
     try:
         return _forest(pairs, ForestBuilder(vocabulary=vocabulary, names=names), id)
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-        why = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
-        raise InputError(f"{display_name(path)}: not a cdec forest: {why}") from None
+        reason = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
+        raise InputError(f"{display_name(path)}: not a cdec forest: {reason}") from None
 
 
 def _forest(pairs: Any, builder: ForestBuilder, id: str) -> Forest:
@@ -81,9 +82,10 @@ def _forest(pairs: Any, builder: ForestBuilder, id: str) -> Forest:
     return builder.finish(len(nodes) - 1, id=id)
 
 
-def _index(value: Any, of: list[Any]) -> int:
-    if not isinstance(value, int) or not 0 <= value < len(of):
-        raise ValueError(f"number {value!r}, expected one below {len(of)}")
+def _index(value: Any, items: list[Any]) -> int:
+    """Return the value if it is an index into the items; raises `ValueError` if not."""
+    if not isinstance(value, int) or not 0 <= value < len(items):
+        raise ValueError(f"number {value!r}, expected one below {len(items)}")
     return value
 
 
@@ -96,7 +98,7 @@ def _features(feats: list[Any], names: list[str]) -> dict[str, float]:
 
 
 def _target(rule: str) -> list[str | int]:
-    """The target side of a rule, with slots numbered from 0."""
+    """Take the text of a rule and return its target side, with slots numbered from 0."""
     parts = rule.split("|||")
     side = parts[2 if len(parts) > 2 else len(parts) - 1]
     symbols: list[str | int] = []

@@ -1,8 +1,8 @@
-"""Forests and lattices of any format that we read, recognised by how the file begins.
+"""A reader for all supported forest and lattice formats, which recognises the format of a file.
 
-A file gives the forests of one sentence after the other; OpenFst, Moses's hypergraphs and cdec have
-a file for each sentence. Formats with one weight on an arc (PLF, OpenFst) get a second feature,
-`words`, so that there is something to tune.
+Most formats hold the forests of many sentences; OpenFst, Moses hypergraphs and cdec have one file
+per sentence. Formats with a single weight per arc (PLF, OpenFst) get a second feature, `words` (the
+number of words), so that they can be tuned.
 """
 
 from __future__ import annotations
@@ -45,11 +45,16 @@ def read_forests(
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Iterator[Forest]:
-    """The forests of a file; `plf-log` and files that look like others must be named."""
+    """Take a file and yield its forests.
+
+    By default the format is recognised; `plf-log`, and formats mistaken for others, must be given.
+    """
     if format is not None and format not in FORMATS:
         raise OptionError(f"lattice format {format!r}: {suggestion(format, FORMATS)}")
     if str(path) == "-" or is_device(path):
-        raise InputError(f"{display_name(path)}: lattices are read by name; give a real file")
+        raise InputError(
+            f"{display_name(path)}: lattices cannot be read from a stream; give a real file"
+        )
     kind = format or recognise(path)
     if kind == "pool":
         yield from ForestFile(path)
@@ -70,19 +75,19 @@ def read_forests(
         yield read_cdec_forest(path, vocabulary=vocabulary, names=names)
     else:
         lines: Literal["jsonl", "moses"] = "jsonl" if kind == "nbest-jsonl" else "moses"
-        for one in read_nbest(path, lines, vocabulary=vocabulary, names=names):
-            yield one.forest
+        for nbest in read_nbest(path, lines, vocabulary=vocabulary, names=names):
+            yield nbest.forest
 
 
 def recognise(path: PathLike) -> Format:
-    """The format of a file, by its first bytes."""
+    """Take a file and return its format, recognised by its first non-empty line."""
     with Path(path).open("rb") as file:
         if file.read(len(COMPILED)) == COMPILED:
             return "pool"
     with open_text(path) as lines:
         first = next((line for line in islice(lines, 1000) if line.strip()), "").strip()
     columns = first.split()
-    signs: dict[Format, bool] = {
+    matches: dict[Format, bool] = {
         "plf": first.startswith(("((", "()")),
         "cdec": first.startswith('{"rules"'),
         "nbest-jsonl": first.startswith("{") and '"text"' in first,
@@ -91,12 +96,12 @@ def recognise(path: PathLike) -> Format:
         "moses-graph": len(columns) > 1 and columns[1].startswith("hyp="),
         "openfst": 3 <= len(columns) <= 5 and columns[0].isdigit() and columns[1].isdigit(),
     }
-    for format, found in signs.items():
-        if found:
+    for format, matched in matches.items():
+        if matched:
             return format
     if "|||" in first:
         return "nbest"
     raise InputError(
-        f"{display_name(path)}: {first[:40]!r} begins no format of lattices that is recognised; "
+        f"{display_name(path)}: lattice format not recognised from {first[:40]!r}; "
         f"name it: {', '.join(FORMATS)}"
     )

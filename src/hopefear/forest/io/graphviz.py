@@ -1,4 +1,4 @@
-"""A forest as a picture: text for Graphviz's `dot`."""
+"""Drawing of forests: text for Graphviz's `dot`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def to_graphviz(
     scores: ArrayLike | None = None,
     derivations: Iterable[Derivation] = (),
 ) -> str:
-    """Nodes as ellipses, edges as boxes with their target side; `[1]` is the string of tail 1.
+    """Take a forest and return its drawing as text for `dot`.
 
-    With weights or scores, edges show theirs. Edges of the derivations are drawn bold, the goal
-    with a double line.
+    Nodes are ellipses; edges are boxes with their target side, in which `[1]` is the string of
+    tail 1. With weights or scores, edges show their scores. Edges of `derivations` are bold; the
+    goal has a double border.
     """
     values = None
     if weights is not None or scores is not None:
@@ -39,9 +40,9 @@ def to_graphviz(
         style = ", style=bold" if edge in bold else ""
         lines.append(f"  e{edge} [shape=box, label={_quoted(label)}{style}];")
         lines.append(f"  e{edge} -> n{head}{' [style=bold]' if edge in bold else ''};")
-        for place, tail in enumerate(tails[begin[edge] : begin[edge + 1]], 1):
-            look = f"headlabel={_quoted(str(place))}" + style
-            lines.append(f"  n{tail} -> e{edge} [{look}];")
+        for number, tail in enumerate(tails[begin[edge] : begin[edge + 1]], 1):
+            attributes = f"headlabel={_quoted(str(number))}" + style
+            lines.append(f"  n{tail} -> e{edge} [{attributes}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 

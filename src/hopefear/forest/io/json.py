@@ -1,4 +1,4 @@
-"""Our own JSON form of a forest, complete and readable; a file has one object per line.
+"""Hopefear's JSON format of forests, complete and readable, with one object per line.
 
     {"format": "hopefear-forest", "version": 1, "id": "0", "goal": 3,
      "nodes": [{"covered": 2, "coverage": [0, 1], "span": [0, 2], "symbol": "X"}, …],
@@ -6,9 +6,10 @@
      "edges": [{"head": 2, "tails": [0, 1], "target": [1, "and", 0], "row": 0,
                 "features": {"lm": -3.5}, "rule": 17}, …]}
 
-Numbers in "target" are places in "tails", from 0. Everything but "head" may be left out of an edge
-(target: the tails in order), and every label out of a node; "nodes" may be their number. A feature
-whose name is not known is written as `id:` and 16 hexadecimal digits. Values are floats of 32 bits.
+Numbers in "target" are indices into "tails", from 0. All keys of an edge except "head" are optional
+(default target: the tails in order), and so are all keys of a node; "nodes" may also be the number
+of nodes. A feature without a known name is written as `id:` and 16 hexadecimal digits. Values are
+32-bit floats.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from hopefear.forest.forest import ForestBuilder
 
 _FORMAT, _VERSION = "hopefear-forest", 1
 _FAULTS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, RecursionError)
-_MOST_NODES = 1_000_000  # of a forest that only says how many it has
+_MAX_NODES = 1_000_000  # where "nodes" is a number
 _NO_ROW = 0xFFFFFFFF
 
 
 def to_json(forest: Forest) -> dict[str, Any]:
-    """The forest as an object for `json.dumps`."""
+    """Take a forest and return it as an object for `json.dumps`."""
     rows = [_features(forest, forest.row_vector(row)) for row in range(forest.rows)]
     return {
         "format": _FORMAT,
@@ -46,7 +47,7 @@ def to_json(forest: Forest) -> dict[str, Any]:
 
 
 def write_json(path: PathLike, forests: Iterable[Forest]) -> None:
-    """One forest per line."""
+    """Take forests and write them to a file, one per line."""
     with write_text(path) as file:
         for forest in forests:
             file.write(json.dumps(to_json(forest)) + "\n")
@@ -58,13 +59,13 @@ def from_json(
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Forest:
-    """The forest of an object; `ValueError` if it is not of this form."""
+    """Take an object as `to_json` returns it and return the forest; `ValueError` if malformed."""
     if data.get("format", _FORMAT) != _FORMAT or data.get("version", _VERSION) != _VERSION:
         raise ValueError(f"format {data.get('format')!r} version {data.get('version')!r}")
     builder = ForestBuilder(vocabulary=vocabulary, names=names)
     nodes = data.get("nodes", [])
-    if isinstance(nodes, int) and nodes > _MOST_NODES:
-        raise ValueError(f"{in_line(nodes, 20)} nodes, expected at most {_MOST_NODES:,}")
+    if isinstance(nodes, int) and nodes > _MAX_NODES:
+        raise ValueError(f"{in_line(nodes, 20)} nodes, expected at most {_MAX_NODES:,}")
     for label in [{}] * nodes if isinstance(nodes, int) else nodes:
         span = label.get("span")
         builder.node(
@@ -93,7 +94,7 @@ def read_json(
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Iterator[Forest]:
-    """The forests of a file; they share vocabulary and names."""
+    """Take a file and yield its forests, which share a vocabulary and feature names."""
     vocabulary = vocabulary if vocabulary is not None else Vocabulary()
     names = names if names is not None else FeatureNames()
     with open_text(path) as lines:
@@ -103,10 +104,10 @@ def read_json(
             try:
                 yield from_json(json.loads(line), vocabulary=vocabulary, names=names)
             except _FAULTS as error:
-                why = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
+                reason = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
                 raise InputError(
-                    f"{display_name(path)}:{number}: not a forest ({why}); "
-                    "the module hopefear.forest.io.json says what one is"
+                    f"{display_name(path)}:{number}: not a forest ({reason}); "
+                    "the module hopefear.forest.io.json describes the format"
                 ) from None
 
 
@@ -152,7 +153,7 @@ def _features(forest: Forest, vector: SparseVector) -> dict[str, float]:
 
 
 def feature_name(forest: Forest, id: int) -> str:
-    """A feature's name, or `id:…` where it is not known."""
+    """Take a feature id and return the feature's name, or `id:…` if it is unknown."""
     known = forest.names.name(id) if forest.names is not None else None
     return known if known is not None else f"id:{id:016x}"
 

@@ -1,9 +1,9 @@
 """Word lattices: PLF (Python lattice format) and OpenFst's text format.
 
-They become forests whose edges have one tail and one word, and one feature, `lattice`: the log of
-the arc's weight. With `Weights({"lattice": 1})` they can be decoded, sampled, pruned. With a single
-feature there is nothing to tune; `count_words` gives arcs another one, `words`, and further weights
-of an arc in PLF are `lattice2`, `lattice3`, and so on.
+A lattice is read as a forest whose edges have one tail, at most one word, and the feature
+`lattice`: the log of the arc's weight. With `Weights({"lattice": 1})` it can be decoded, sampled
+and pruned. Tuning needs further features: `count_words` adds `words`, the number of words, and
+additional weights of an arc in PLF become `lattice2`, `lattice3`, and so on.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ def read_plf(
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Iterator[Forest]:
-    """The lattices of a PLF file, one per line: `((('a',0.5,1),('b',0.5,2),),(('c',1.0,1),),)`.
+    """Take a PLF file and yield its lattices, one per line.
 
-    Per node its arcs, each a word, a weight or several, and how many nodes further it leads (1 if
-    there is but one number). Weights are probabilities as Moses has them, or logs (cdec writes
-    these); an arc of probability 0 is left out. `*EPS*` is no word.
+    Format: `((('a',0.5,1),('b',0.5,2),),(('c',1.0,1),),)`: per node its arcs, each a word, one or
+    more weights, and the distance to the node that it leads to (1 if there is only one number).
+    Weights are probabilities (Moses) or their logs (cdec); arcs of probability 0 are dropped.
+    `*EPS*` is the empty word.
     """
     builder = ForestBuilder(vocabulary=vocabulary, names=names)
     with open_text(path) as lines:
@@ -47,7 +48,7 @@ def read_plf(
                 continue
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # about escapes in words
+                    warnings.simplefilter("ignore")  # invalid escape sequences in words
                     lattice = ast.literal_eval(line.strip())
                 logs = weights == "log"
                 yield _plf_forest(builder, lattice, logs, count_words, str(number - 1))
@@ -68,12 +69,12 @@ def _plf_forest(
         builder.node()
     builder.edge(0, (), ())
     for node, arcs in enumerate(lattice):
-        for word, weight, *more in arcs:
-            *others, step = more or [1]
-            head = node + step
+        for word, weight, *numbers in arcs:
+            *other_weights, distance = numbers or [1]
+            head = node + distance
             if not isinstance(head, int) or not node < head <= last:
                 raise ValueError(f"an arc of node {node} leads to node {head} of {last}")
-            values = [_log(value, logs) for value in (weight, *others)]
+            values = [_log(value, logs) for value in (weight, *other_weights)]
             if -math.inf not in values:
                 _arc(builder, head, node, word, values, count_words)
     return builder.finish(last, id=id)
@@ -83,7 +84,7 @@ def _log(weight: float, is_log: bool) -> float:
     if is_log:
         return float(weight)
     if not 0 <= weight <= 1:
-        raise ValueError(f"{weight} is no probability (weights='log' reads logs)")
+        raise ValueError(f"{weight} is not a probability (weights='log' reads logs)")
     return math.log(weight) if weight else -math.inf
 
 
@@ -113,20 +114,20 @@ def read_openfst(
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Forest:
-    """An acceptor, or the output side of a transducer, in OpenFst's text format.
+    """Take an OpenFst text file and return the acceptor, or the output side of the transducer.
 
-    Lines `from to label [output] [cost]` and `final [cost]`; costs are negative logs; the first
-    line's state is the start. Labels are words, or numbers of the `symbols` given (0 is epsilon).
-    Four columns are `label cost` if all of them end in a number, else `input output`;
-    `transducer` decides it.
+    Lines are `from to label [output] [cost]` or `final [cost]`; costs are negative logs; the state
+    of the first line is the start. Labels are words, or with `symbols` their numbers (0: epsilon).
+    Lines of four columns end in a cost if all of their last columns are numbers, else in an output
+    label; `transducer` overrides this.
     """
     name = display_name(path)
     with open_text(path) as lines:
         rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
     if transducer is None:
-        wide = [row for _, row in rows if len(row) == 4]
+        four_columns = [row for _, row in rows if len(row) == 4]
         transducer = any(len(row) == 5 for _, row in rows) or not all(
-            _is_number(row[3]) for row in wide
+            _is_number(row[3]) for row in four_columns
         )
     builder = ForestBuilder(vocabulary=vocabulary, names=names)
     states: dict[str, int] = {}
@@ -153,7 +154,7 @@ def read_openfst(
                 _arc(builder, head, tail, word, [-cost], count_words)
         except (ValueError, IndexError, KeyError) as error:
             raise InputError(f"{name}:{number}: {in_line(error)}; expected OpenFst text") from None
-    if rows and len(rows[0][1]) <= 2:  # a machine whose start is final and has no arcs in front
+    if rows and len(rows[0][1]) <= 2:  # the start state is final, and its line comes first
         builder.edge(states[rows[0][1][0]], (), ())
     goal = builder.node()
     for tail, cost in finals:
@@ -165,7 +166,7 @@ def read_openfst(
         raise InputError(f"{name}: {in_line(error)}; only acyclic machines are forests") from None
 
 
-_LARGEST = 3.4e38  # features have single precision; infinite costs are arcs that are not there
+_LARGEST = 3.4e38  # features have single precision; an infinite cost means no arc
 
 
 def _is_number(text: str) -> bool:
@@ -190,5 +191,5 @@ def _word(label: str, symbols: Mapping[int, str] | None) -> str:
     if number == 0:
         return "<eps>"
     if number not in symbols:
-        raise ValueError(f"label {number} is not among the symbols")
+        raise ValueError(f"label {number} is not in the symbol table")
     return symbols[number]

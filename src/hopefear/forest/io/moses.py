@@ -1,17 +1,17 @@
-"""Moses's search graphs.
+"""Moses search graphs and hypergraphs.
 
-`-output-search-graph-extended FILE` (`-osgx`), a line per hypothesis:
+`-output-search-graph-extended FILE` (`-osgx`) writes a line per hypothesis:
 
     0 hyp=5 stack=2 back=1 score=-1.2 transition=-0.7 [recombined=3] forward=9 fscore=-3
       covered=1-1 scores="core=(0,-1,…) name=value …" out="source|target"
 
-A recombined hypothesis is one more edge into the node of the one that won. The dense scores have no
-names in the file: give them in the order in which Moses numbers its features (`core_names`; `moses
--show-weights` prints them), or they are called core_1, core_2 … The plain format (`-osg`) has no
-scores: its edges have one feature, `transition`, so it can be decoded but not tuned.
+A recombined hypothesis becomes another edge into the node of the hypothesis that it was recombined
+with. The dense scores have no names in the file: give `core_names` in the order of Moses's features
+(`moses -show-weights` prints it), or they are called core_1, core_2 … The plain format (`-osg`) has
+no scores: its edges have one feature, `transition`, so it can be decoded but not tuned.
 
-`-output-search-graph-hypergraph` writes one file per sentence, in which features have names; it is
-the format to prefer, and the one that Moses writes for chart systems too:
+`-output-search-graph-hypergraph` writes one file per sentence with named features. It is the
+preferred format, and chart systems use it as well:
 
     # target ||| features ||| source-covered
     2 3                           nodes, edges
@@ -21,7 +21,7 @@ the format to prefer, and the one that Moses writes for chart systems too:
     [0] the man ||| LM0=-2 TranslationModel0_1=-1 ||| 2
     …
 
-The last node is the goal. `<s>` and `</s>` are no words and are left out.
+The last node is the goal. `<s>` and `</s>` are dropped.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hopefear.forest.forest import ForestBuilder
 
 _SLOT = re.compile(r"\[(\d+)\]")
 _MARKERS = ("<s>", "</s>")
-_MOST_WORDS = 1 << 16  # of a source sentence; what is covered is a set of positions
+_MAX_WORDS = 1 << 16  # in a source sentence; bounds the size of the coverage sets
 
 
 class _Hypothesis(NamedTuple):
@@ -62,7 +62,7 @@ def read_moses_graph(
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Iterator[Forest]:
-    """The forests of an `-osg` or `-osgx` file, one per sentence."""
+    """Take an `-osg` or `-osgx` file and yield its forests, one per sentence."""
     builder = ForestBuilder(vocabulary=vocabulary, names=names)
     for sentence, hypotheses in groupby(_hypotheses(path, core_names), key=lambda h: h.sentence):
         yield _graph_forest(builder, sentence, list(hypotheses))
@@ -82,18 +82,16 @@ def _hypothesis(line: str, core_names: Sequence[str] | None, place: str) -> _Hyp
     values = dict(part.split("=", 1) for part in rest.split() if "=" in part)
     try:
         id, stack = int(values["hyp"]), int(values["stack"])
-        if not 0 <= stack <= _MOST_WORDS:
-            raise ValueError(f"stack={stack}, expected a number up to {_MOST_WORDS:,}")
+        if not 0 <= stack <= _MAX_WORDS:
+            raise ValueError(f"stack={stack}, expected a number up to {_MAX_WORDS:,}")
         back = int(values["back"]) if "back" in values else None
         features: dict[str, float] = {}
         covered = None
         if back is not None:
             first, _, last = values["covered"].partition("-")
             covered = (int(first), int(last) + 1)
-            if not 0 <= covered[0] <= covered[1] <= _MOST_WORDS:
-                raise ValueError(
-                    f"covered={first}-{last}, expected positions below {_MOST_WORDS:,}"
-                )
+            if not 0 <= covered[0] <= covered[1] <= _MAX_WORDS:
+                raise ValueError(f"covered={first}-{last}, expected positions below {_MAX_WORDS:,}")
             if has_scores:
                 features = _score_features(scores.rstrip().removesuffix('"'), core_names)
             else:
@@ -116,7 +114,7 @@ def _hypothesis(line: str, core_names: Sequence[str] | None, place: str) -> _Hyp
             f"{place}: no '{key}=', expected a line of -output-search-graph[-extended]"
         ) from None
     except ValueError as error:
-        raise InputError(f"{place}: {in_line(error)}; make the search graph again") from None
+        raise InputError(f"{place}: {in_line(error)}; recreate the search graph") from None
 
 
 def _score_features(text: str, core_names: Sequence[str] | None) -> dict[str, float]:
@@ -145,29 +143,29 @@ def _target_words(out: str, *, extended: bool) -> list[str]:
     return target.split()
 
 
-def _graph_forest(builder: ForestBuilder, sentence: str, found: list[_Hypothesis]) -> Forest:
-    winners = {h.id: h.node for h in found}
-    starts = [h for h in found if h.back is None] or [_start(found[0])]
+def _graph_forest(builder: ForestBuilder, sentence: str, hypotheses: list[_Hypothesis]) -> Forest:
+    winners = {h.id: h.node for h in hypotheses}
+    starts = [h for h in hypotheses if h.back is None] or [_start(hypotheses[0])]
     coverage: dict[int, frozenset[int]] = {starts[0].id: frozenset()}
     number = {starts[0].id: builder.node()}
     builder.edge(number[starts[0].id], (), ())
-    complete = max(h.stack for h in found)
+    complete = max(h.stack for h in hypotheses)
     goal_tails = []
-    for h in sorted((h for h in found if h.back is not None), key=lambda h: (h.stack, h.id)):
+    for h in sorted((h for h in hypotheses if h.back is not None), key=lambda h: (h.stack, h.id)):
         assert h.back is not None
         assert h.covered is not None
         back = winners.get(h.back, h.back)
         if back not in number:
             raise InputError(
-                f"{h.place}: back={h.back} is no earlier hypothesis; the graph is damaged"
+                f"{h.place}: back={h.back} is not an earlier hypothesis; the graph is damaged"
             )
-        here = coverage[back] | frozenset(range(*h.covered))
+        covered = coverage[back] | frozenset(range(*h.covered))
         if h.node not in number:
-            coverage[h.node] = here
-            number[h.node] = builder.node(coverage=here)
+            coverage[h.node] = covered
+            number[h.node] = builder.node(coverage=covered)
             if h.final and h.stack == complete:
                 goal_tails.append(number[h.node])
-        if coverage[h.node] != here:
+        if coverage[h.node] != covered:
             raise InputError(f"{h.place}: recombined with another coverage; the graph is damaged")
         try:
             builder.edge(number[h.node], [number[back]], [0, *h.words], features=h.features)
@@ -181,11 +179,11 @@ def _graph_forest(builder: ForestBuilder, sentence: str, found: list[_Hypothesis
     try:
         return builder.finish(goal, id=sentence)
     except ValueError as error:  # a cycle
-        raise InputError(f"{found[0].place}: {in_line(error)}; the graph is damaged") from None
+        raise InputError(f"{hypotheses[0].place}: {in_line(error)}; the graph is damaged") from None
 
 
 def _start(h: _Hypothesis) -> _Hypothesis:
-    """The empty hypothesis, where the file leaves it out."""
+    """Return the empty hypothesis, for files that leave it out."""
     return h._replace(id=0, stack=0, back=None, node=0, final=False, features={}, words=[])
 
 
@@ -196,7 +194,7 @@ def read_moses_hypergraph(
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Forest:
-    """The forest of one sentence's hypergraph file."""
+    """Take the hypergraph file of a sentence and return its forest."""
     builder = ForestBuilder(vocabulary=vocabulary, names=names)
     name = display_name(path)
     with open_text(path) as lines:
@@ -208,7 +206,7 @@ def read_moses_hypergraph(
             try:
                 number, line = next(numbered)
             except StopIteration:
-                raise InputError(f"{name}: ends early; make the hypergraph again") from None
+                raise InputError(f"{name}: ends early; recreate the hypergraph") from None
             place = f"{name}:{number}"
             return line
 
@@ -221,8 +219,8 @@ def read_moses_hypergraph(
                 if edges == 0:
                     builder.node()
         except (ValueError, IndexError) as error:
-            why = in_line(error)
-            raise InputError(f"{place}: {why}; expected Moses's hypergraph format") from None
+            reason = in_line(error)
+            raise InputError(f"{place}: {reason}; expected Moses's hypergraph format") from None
     return builder.finish(nodes - 1 if nodes else None, id=id)
 
 
@@ -242,7 +240,7 @@ def _hypergraph_edge(builder: ForestBuilder, node: int, line: str, *, first: boo
         match = _SLOT.fullmatch(token)
         if match is not None:
             if int(match[1]) >= node:
-                raise ValueError(f"{token} is no earlier node than {node}")
+                raise ValueError(f"{token} is not a node before {node}")
             target.append(len(tails))
             tails.append(int(match[1]))
         elif token not in _MARKERS:

@@ -1,10 +1,10 @@
-"""N-best lists of any system as forests: one node, one edge per entry.
+"""N-best lists of any system as forests with one node and one edge per entry.
 
-Text: `id ||| words ||| features ||| score`, features as Moses writes them (`LM0= -3 TM0= 1 2`; the
-values of a label with several are `TM0_1`, `TM0_2`) or as cdec and Joshua do (`name=value`), or
-mixed. JSON lines: `{"id": …, "text": …, "features": {…}, "score": …}`; features and score may be
-absent. Lists come one after the other as the file is read (.gz too); entries of one list stand
-together. An id that comes again later is another list.
+Text: `id ||| words ||| features ||| score`, with features as Moses writes them (`LM0= -3 TM0= 1 2`;
+several values of a label become `TM0_1`, `TM0_2`), as cdec and Joshua do (`name=value`), or mixed.
+JSON lines: `{"id": …, "text": …, "features": {…}, "score": …}`; features and score are optional.
+Files (also .gz) are read list by list. The entries of a list must be adjacent: an id that occurs
+again later starts another list.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Format = Literal["moses", "cdec", "jsonl"]
 
 
 class NbestList(NamedTuple):
-    """A list: edge i of the forest is its entry i."""
+    """An n-best list as a forest, whose edge i is entry i."""
 
     id: str
     forest: Forest
-    scores: NDArray[np.float64]  # of the file, per entry; NaN where it has none
+    scores: NDArray[np.float64]  # the file's score per entry; NaN if it has none
 
 
 def read_nbest(
@@ -44,10 +44,11 @@ def read_nbest(
     names: FeatureNames | None = None,
     entries: Iterable[Mapping[str, Any]] | None = None,
 ) -> Iterator[NbestList]:
-    """The lists of a file; without a format, `.jsonl` and `.json` (also .gz) are JSON lines.
+    """Take a file of n-best lists and yield its lists.
 
-    Vocabulary and names are shared by all lists, and with other files if given. `entries`: what
-    JSON lines would say, in memory instead of in the file.
+    By default, files named `.jsonl` or `.json` (also .gz) are JSON lines. All lists share
+    `vocabulary` and `names`. With `entries`, the objects of the JSON lines are taken from memory
+    and `path` only appears in messages.
     """
     if format is None:
         bare = str(path).removesuffix(".gz")
@@ -55,13 +56,13 @@ def read_nbest(
     vocabulary = vocabulary if vocabulary is not None else Vocabulary()
     names = names if names is not None else FeatureNames()
     if format == "jsonl" or entries is not None:
-        found = _entries(path) if entries is None else _given(entries, display_name(path))
-        yield from _lists(found, ForestBuilder(vocabulary=vocabulary, names=names))
+        parsed = _read_json(path) if entries is None else _from_memory(entries, display_name(path))
+        yield from _lists(parsed, ForestBuilder(vocabulary=vocabulary, names=names))
         return
     with open_input(path) as file:
         stream = NbestStream(file, display_name(path), vocabulary, names)
-        while (read := stream.next()) is not None:
-            yield NbestList(read[0].id, *read)
+        while (forest_and_scores := stream.next()) is not None:
+            yield NbestList(forest_and_scores[0].id, *forest_and_scores)
 
 
 class _Entry(NamedTuple):
@@ -72,15 +73,15 @@ class _Entry(NamedTuple):
     place: str
 
 
-def _lists(found: Iterable[_Entry], builder: ForestBuilder) -> Iterator[NbestList]:
-    for id, entries in groupby(found, key=lambda entry: entry.id):
+def _lists(parsed: Iterable[_Entry], builder: ForestBuilder) -> Iterator[NbestList]:
+    for id, entries in groupby(parsed, key=lambda entry: entry.id):
         scores = []
         builder.node()
         for entry in entries:
             try:
                 row = builder.row(entry.features, share=False)
                 builder.edge(0, (), entry.words, row=row)
-            except (ValueError, InputError) as error:  # half a surrogate pair, for instance
+            except (ValueError, InputError) as error:  # for example an unpaired surrogate
                 raise InputError(f"{entry.place}: {in_line(error)}") from None
             scores.append(entry.score)
         try:
@@ -90,7 +91,7 @@ def _lists(found: Iterable[_Entry], builder: ForestBuilder) -> Iterator[NbestLis
         yield NbestList(id, forest, np.array(scores, np.float64))
 
 
-def _entries(path: PathLike) -> Iterator[_Entry]:
+def _read_json(path: PathLike) -> Iterator[_Entry]:
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -103,15 +104,15 @@ def _entries(path: PathLike) -> Iterator[_Entry]:
             yield entry
 
 
-def _given(records: Iterable[Mapping[str, Any]], place: str) -> Iterator[_Entry]:
+def _from_memory(records: Iterable[Mapping[str, Any]], place: str) -> Iterator[_Entry]:
     for number, record in enumerate(records, 1):
         yield _entry(record, f"{place}:{number}")
 
 
 def _entry(record: Any, place: str) -> _Entry:
-    def refuse(what: str, value: object, expected: str) -> InputError:
+    def refuse(key: str, value: object, expected: str) -> InputError:
         shown = json.dumps(value, default=repr)[:60]
-        return InputError(f"{place}: {what} is {shown}, expected {expected}")
+        return InputError(f"{place}: {key} is {shown}, expected {expected}")
 
     if not isinstance(record, dict):
         raise refuse("the line", record, 'an object {"id": …, "text": …, "features": {…}}')

@@ -1,4 +1,4 @@
-"""Taggers: one class each, found by name in the registry; `base.py` is the contract."""
+"""Part-of-speech taggers: registered classes; `base.py` defines the contract."""
 
 from hopefear.text.taggers.base import UNKNOWN, SentenceTags, Tagger, make_tagger
 

@@ -1,9 +1,8 @@
-"""Chinese parts of speech by jieba, the extra `hopefear[zh]`.
+"""Chinese part-of-speech tagging with jieba (the extra `hopefear[zh]`).
 
-jieba cuts and tags in one go. The running text of the sentence is given to it, and a word has the
-tag of the piece that jieba found in its place. Where jieba cuts otherwise a word has its tag in
-jieba's dictionary; one that is not there has that of the piece it ends in, as the last part of a
-Chinese word is its head.
+jieba segments and tags running text at once. A word gets the tag of jieba's segment at the same
+place. If jieba's segmentation differs there, the word gets its tag in jieba's dictionary, or else
+the tag of the segment in which it ends, as the last part of a Chinese word is its head.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ class Jieba(Tagger):
 
     def tag(self, words: Sequence[str]) -> list[str]:
         text = join_unspaced(words)
-        begins: list[int] = []  # of jieba's pieces
+        begins: list[int] = []  # of jieba's segments
         ends: list[int] = []
-        found: list[str] = []
-        for piece, tag in self._cutter.cut(text):
+        segment_tags: list[str] = []
+        for segment, tag in self._cutter.cut(text):
             begins.append(ends[-1] if ends else 0)
-            ends.append(begins[-1] + len(piece))
-            found.append(tag)
+            ends.append(begins[-1] + len(segment))
+            segment_tags.append(tag)
         tags = []
-        at = piece = 0
+        end = i = 0
         for word in words:
-            begin = text.index(word, at)  # there, or behind a blank
-            at = begin + len(word)
-            while ends[piece] < at:
-                piece += 1
-            tag = found[piece]
-            if (begins[piece], ends[piece]) != (begin, at):
+            begin = text.index(word, end)  # at `end`, or after a blank
+            end = begin + len(word)
+            while ends[i] < end:
+                i += 1
+            tag = segment_tags[i]
+            if (begins[i], ends[i]) != (begin, end):
                 tag = self._cutter.word_tag_tab.get(word, tag)
             tags.append(tag)
         return tags

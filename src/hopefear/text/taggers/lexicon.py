@@ -1,8 +1,9 @@
-"""Tags from a lexicon, and guesses for the words that it lacks.
+"""Part-of-speech tags from a lexicon, with guesses for unknown words.
 
-A word has the same tag everywhere. The lexicon is that of `hopefear train --source-tags FILE`.
-Another word has the tag of its form in lower case, or else the most frequent one of the lexicon's
-words with the same ending, the longest that there is (up to five letters; all digits are alike).
+A word has the same tag in every context. The lexicon is that of `hopefear train --source-tags
+FILE`. A word that is not in it gets the tag of its lower-case form, or else the most frequent tag
+of the lexicon's words with the same ending, for the longest known ending (up to five letters; all
+digits are treated as equal).
 """
 
 from __future__ import annotations
@@ -21,14 +22,12 @@ _DIGIT = re.compile(r"\d")
 
 @register("tagger", "lexicon")
 class Lexicon(Tagger):
-    """The lexicon's tags, and guesses by the endings of words."""
+    """Tags from the lexicon; guesses from word endings."""
 
     def __init__(self, language: str, lexicon: Mapping[str, str]) -> None:
         super().__init__(language, lexicon)
         if not lexicon:
-            raise OptionError(
-                "tagger 'lexicon' needs the tags of some words; train with --source-tags FILE"
-            )
+            raise OptionError("tagger 'lexicon' needs a lexicon; train with --source-tags FILE")
         counts: dict[str, Counter[str]] = {}
         for word, tag in lexicon.items():
             for ending in _endings(word):
@@ -49,7 +48,7 @@ class Lexicon(Tagger):
 
 
 def _endings(word: str) -> Iterator[str]:
-    """The longest first."""
+    """Yield the endings of a word, the longest first."""
     form = _DIGIT.sub("0", word.lower())
     for size in range(min(_LONGEST, len(form)), 0, -1):
         yield form[-size:]

@@ -1,4 +1,4 @@
-"""Tokenizers: one class each, found by name in the registry; `base.py` is the contract."""
+"""Tokenizers: registered classes; `base.py` defines the contract."""
 
 from hopefear.text.tokenizers.base import Tokenizer, default_tokenizer, make_tokenizer
 

@@ -1,13 +1,13 @@
-"""The contract of a tokenizer: a line into words, and words into a line again.
+"""The contract of a tokenizer, which splits a line into words and joins words to a line.
 
     @register("tokenizer", "mine")
     class Mine(Tokenizer):
         def tokenize(self, line): …
         def detokenize(self, tokens): …
 
-Promises that tests/contract/test_tokenizers.py holds every one to: the same line gives the same
-words; no word is empty or holds a blank; a line of blanks has no words; and where `idempotent` is
-set, tokenising the words joined by blanks gives these words again.
+tests/contract/test_tokenizers.py checks every tokenizer: the same line gives the same words; words
+are not empty and contain no blanks; a line of blanks has no words; and if `idempotent` is set,
+tokenising the words joined by blanks gives the same words.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import ClassVar, cast
 from hopefear.base import registry
 from hopefear.text.spacing import Spacing
 
-# Languages that write no blanks between words. Chinese has a good segmenter; for the others
-# characters (with their marks) are what needs no dictionary.
+# Languages written without blanks between words. Chinese has a good segmenter; the others are
+# split into characters (with their marks), which needs no dictionary.
 _UNSPACED = {"zh": "jieba", "yue": "jieba", "ja": "char", "th": "char", "lo": "char"}
 _UNSPACED |= {"km": "char", "my": "char", "bo": "char", "dz": "char"}
 
 
 class Tokenizer:
-    """Base of all tokenizers. `language` is a code such as `fr`, `pt-BR`, `zh`."""
+    """Base class of tokenizers; `language` is a code such as `fr`, `pt-BR`, `zh`."""
 
     idempotent: ClassVar[bool] = False
 
@@ -33,34 +33,34 @@ class Tokenizer:
         self.language = language
 
     def tokenize(self, line: str) -> list[str]:
-        """The words of a line."""
+        """Take a line and return its words."""
         raise NotImplementedError
 
     def detokenize(self, tokens: Sequence[str], spacing: Spacing | None = None) -> str:
-        """Running text; `spacing` is where the training text had blanks beside punctuation."""
+        """Take words and return running text; `spacing` is that of the training text."""
         raise NotImplementedError
 
     def versions(self) -> dict[str, str]:
-        """The packages whose version may change the result."""
+        """Return the versions of packages that affect the result."""
         return {}
 
     def notes(self) -> list[str]:
-        """What a person should know about this tokenizer for this language."""
+        """Return remarks for the user about this tokenizer for this language."""
         return []
 
 
 def default_tokenizer(language: str) -> str:
-    """The name that `auto` stands for."""
+    """Take a language code and return the name of the tokenizer that `auto` chooses."""
     return _UNSPACED.get(primary(language), "moses")
 
 
 def make_tokenizer(name: str, language: str) -> Tokenizer:
-    """The tokenizer of that name (`auto`: by language), ready to use."""
+    """Take a registered name (`auto`: by language) and a language code; return the tokenizer."""
     if name == "auto":
         name = default_tokenizer(language)
     return cast(type[Tokenizer], registry.get("tokenizer", name))(language)
 
 
 def primary(language: str) -> str:
-    """`pt` of `pt-BR` and of `pt_BR`."""
+    """Return the primary part of a language code: `pt` for `pt-BR` and `pt_BR`."""
     return language.replace("_", "-").split("-")[0].lower()

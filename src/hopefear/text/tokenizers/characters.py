@@ -1,8 +1,8 @@
-"""Every character a word, for scripts without blanks (Chinese, Japanese, Thai …); needs nothing.
+"""Tokenization into characters, for scripts without blanks (Chinese, Japanese, Thai …).
 
 Runs of letters and digits of other scripts stay together (`Python`, `3.14`, `don't`); a combining
-mark stays with its base; punctuation stands alone. For Japanese words rather than characters, run
-a segmenter (MeCab, KyTea) first and take the text as tokenised (`none`).
+mark stays with its base; punctuation marks are separate tokens. For Japanese words instead of
+characters, run a segmenter (MeCab, KyTea) first and use the tokenizer `none`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from hopefear.text.scripts import UNSPACED, join_unspaced
 from hopefear.text.spacing import Spacing
 from hopefear.text.tokenizers.base import Tokenizer
 
-# Combining marks of the scripts above and general ones; the joiners, variation selectors and the
-# skin tones hold an emoji together.
+# Combining marks of the scripts above and general ones; joiners, variation selectors and skin
+# tones are parts of emoji.
 _MARK = (
     "[\u0300-\u036f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd"
     "\u0f35\u0f37\u0f39\u0f71-\u0f84\u0f8d-\u0fbc\u102b-\u103e\u1056-\u1059\u17b4-\u17d3"
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 @register("tokenizer", "char")
 class Characters(Tokenizer):
-    """Characters as words."""
+    """Tokenizer into characters."""
 
     idempotent = True
 

@@ -1,7 +1,7 @@
-"""Chinese words by jieba, the extra `hopefear[zh]`.
+"""Chinese word segmentation with jieba (the extra `hopefear[zh]`).
 
-jieba's own default: its dictionary and the model for unknown words. Its words are the text cut into
-pieces: joined again they are the text, apart from blanks between two Chinese characters.
+Uses jieba's default mode: its dictionary and its model for unknown words. The joined words equal
+the text, apart from blanks between two Chinese characters.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from hopefear.text.tokenizers.base import Tokenizer
 
 @register("tokenizer", "jieba")
 class Jieba(Tokenizer):
-    """Chinese words by jieba."""
+    """Chinese word segmentation with jieba."""
 
     def __init__(self, language: str) -> None:
         super().__init__(language)
-        other = ", or choose tokenizer 'char' (every character a word)"
-        self._cutter = load_jieba("jieba", "tokenizer", other).Tokenizer()
+        alternative = ", or choose tokenizer 'char' (every character a word)"
+        self._cutter = load_jieba("jieba", "tokenizer", alternative).Tokenizer()
 
     def tokenize(self, line: str) -> list[str]:
         words: list[str] = []

@@ -1,19 +1,19 @@
-"""The tokenizer of Moses, by sacremoses, without its XML escapes.
+"""The Moses tokenizer, based on sacremoses, without XML escapes.
 
-Words are cut from punctuation by rules for the language (apostrophes in English, French, Italian)
-and a list of abbreviations that keep their full stop. For a language without such a list the
-English one is used, and `notes` says so. The full stop at the very end of a line is always cut
-off, as Moses's own script does and sacremoses does not ("near 3rd St." -> "St ."): with that, all
-62,028 lines of the golden Multi30k come out equal, without it 40 do not.
+Punctuation is separated from words by rules for the language (apostrophes in English, French,
+Italian) and a list of abbreviations that keep their full stop. A language without such a list uses
+the English one, which `notes` reports. The full stop at the end of a line is always separated, as
+in Moses's script but not in sacremoses ("near 3rd St." -> "St ."). With this rule all 62,028 lines
+of the golden Multi30k are equal to the script's; without it 40 differ.
 
-Differs: addresses (URLs, e-mail) stay one word, as with Moses's -protected: their pieces could be
-neither translated nor put together again.
+Differs: addresses (URLs, e-mail) stay one word, as with Moses's -protected, because their parts
+could neither be translated nor joined again.
 
 sacremoses takes 3.5 microseconds per word, as it runs 15 regular expressions over each line. Nearly
-all of its rules look no further than the blank-separated chunk they stand in, so the words of a
-chunk are remembered, which is four to eight times as fast (bench/text.py). What else a rule can see
-is part of the key (the kind of the next chunk, for abbreviations), or sends the whole line to
-sacremoses (apostrophes beside a blank). A property test compares the two on any text.
+all of its rules depend only on a chunk (text between blanks), so the words of chunks are cached,
+which is four to eight times as fast (bench/text.py). Where rules for abbreviations depend on the
+next chunk, its kind is part of the key; a line with an apostrophe beside a blank is left to
+sacremoses as a whole. A property test compares both on arbitrary text.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from hopefear.text.detokenize import Detokenizer
 from hopefear.text.spacing import Spacing
 from hopefear.text.tokenizers.base import Tokenizer, primary
 
-_REMEMBERED = 100_000  # chunks; then begin anew. About 20 MB.
-_LONGEST = 100  # characters of a chunk that is worth remembering
-# Up to the last letter, digit or slash: what follows is the sentence's punctuation.
+_CACHE_SIZE = 100_000  # chunks, about 20 MB; a full cache is cleared
+_LONGEST = 100  # longest chunk that is cached, in characters
+# Addresses end with a letter, digit or slash: punctuation after it belongs to the sentence.
 ADDRESS = re.compile(
     r"\b(?:(?:https?|ftp)://|www\.)[^\s<>\"'“”’«»]*[\w/]"
     r"|\b[\w.+%-]{1,64}@(?:[\w-]+\.)+[A-Za-z]{2,}\b",
     re.IGNORECASE,
 )
-_STAND_IN = "Hopefearaddress"  # a word for the rules to work on, with a number and a letter
-_STOOD_IN = re.compile(_STAND_IN + r"(\d+)x")
+_PLACEHOLDER = "Hopefearaddress"  # stands for an address, followed by a number and `x`
+_NUMBERED_PLACEHOLDER = re.compile(_PLACEHOLDER + r"(\d+)x")
 
 
 @register("tokenizer", "moses")
 class Moses(Tokenizer):
-    """Moses's tokenizer; hyphens stay in their words."""
+    """The Moses tokenizer; words with hyphens are not split."""
 
     hyphens = False
 
@@ -54,12 +54,15 @@ class Moses(Tokenizer):
         self._detokenizer = Detokenizer(primary(language), hyphens=self.hyphens)
 
     def tokenize(self, line: str) -> list[str]:
-        if ("@" in line or "://" in line or "www." in line) and _STAND_IN not in line:
-            found: list[str] = ADDRESS.findall(line)
-            if found:
-                numbers = iter(range(len(found)))
-                words = self._tokenize(ADDRESS.sub(lambda _: f"{_STAND_IN}{next(numbers)}x", line))
-                return [_STOOD_IN.sub(lambda match: found[int(match[1])], word) for word in words]
+        if ("@" in line or "://" in line or "www." in line) and _PLACEHOLDER not in line:
+            addresses: list[str] = ADDRESS.findall(line)
+            if addresses:
+                numbers = iter(range(len(addresses)))
+                line = ADDRESS.sub(lambda _: f"{_PLACEHOLDER}{next(numbers)}x", line)
+                return [
+                    _NUMBERED_PLACEHOLDER.sub(lambda match: addresses[int(match[1])], word)
+                    for word in self._tokenize(line)
+                ]
         return self._tokenize(line)
 
     def _tokenize(self, line: str) -> list[str]:
@@ -74,7 +77,7 @@ class Moses(Tokenizer):
         return words
 
     def tokenize_line(self, line: str) -> list[str]:
-        """What sacremoses makes of it."""
+        """Take a line and return its words as sacremoses splits them."""
         words: list[str] = self._moses.tokenize(
             line, escape=False, aggressive_dash_splits=self.hyphens
         )
@@ -82,20 +85,20 @@ class Moses(Tokenizer):
 
     @staticmethod
     def _reaches_out(line: str) -> bool:
-        """Whether a rule could look over the edge of a chunk: an apostrophe beside a blank."""
+        """Return whether a rule could depend on adjacent chunks: an apostrophe beside a blank."""
         return "'" in line and (" '" in line or "' " in line or line[0] == "'" or line[-1] == "'")
 
     def _tokenize_chunks(self, chunks: list[str]) -> list[str]:
         words: list[str] = []
-        remembered = self._words
+        cache = self._words
         for i, chunk in enumerate(chunks):
             probe = self._probe(chunks, i) if "." in chunk or chunk[0] == "," else _ANY
-            known = remembered.get((chunk, probe))
-            words += known if known is not None else self._learn(chunk, probe)
+            cached = cache.get((chunk, probe))
+            words += cached if cached is not None else self._learn(chunk, probe)
         return words
 
     def _probe(self, chunks: list[str], i: int) -> str:
-        """A context in which the rules treat chunk `i` as in its own: `left{}right`."""
+        """Return a context, `left{}right`, in which the rules treat chunk `i` as in its own."""
         left = "x {}" if i else "{}"
         if i + 1 == len(chunks):
             return left
@@ -108,16 +111,16 @@ class Moses(Tokenizer):
         if words is None:
             words = self.tokenize_line(probe.format(chunk))
             words = words[probe[0] == "x" : len(words) - (probe[-1] != "}")]
-        if len(self._words) >= _REMEMBERED:
+        if len(self._words) >= _CACHE_SIZE:
             self._words.clear()
         if len(chunk) <= _LONGEST:
             self._words[chunk, probe] = words
         return words
 
     def _plain(self, chunk: str, probe: str) -> list[str] | None:
-        """The words of what most chunks are: letters and digits, perhaps a mark at the end.
+        """Return the words of a simple chunk: letters and digits, perhaps with a final mark.
 
-        Saves two thirds of the time while the vocabulary is new.
+        None for other chunks. Saves two thirds of the time while most chunks are not cached.
         """
         if self._alnum.issuperset(chunk):
             return [chunk]
@@ -142,19 +145,19 @@ class Moses(Tokenizer):
 
 @register("tokenizer", "moses-hyphens")
 class MosesHyphens(Moses):
-    """Moses's tokenizer with `-a`: `well-known` is `well @-@ known`."""
+    """The Moses tokenizer with `-a`: `well-known` becomes `well @-@ known`."""
 
     hyphens = True
 
 
-_ANY = "x {} X"  # the context of a chunk that no rule looks out of
+_ANY = "x {} X"  # the context of chunks that no rule with context applies to
 
 
 def _load(language: str) -> Any:
-    """sacremoses's object, with its slow look-ups replaced.
+    """Return the tokenizer of sacremoses, with its slow look-ups replaced.
 
-    Imported here, as it costs 0.3 s. `isanyalpha` builds a set of all letters at each call (3 ms
-    for every word with a full stop inside), and abbreviations are looked for in a list.
+    It is imported here because importing takes 0.3 s. Its `isanyalpha` builds a set of all letters
+    at each call (3 ms for every word with an inner full stop); its abbreviations are in a list.
     """
     from sacremoses.tokenize import MosesTokenizer
 

@@ -1,8 +1,8 @@
-"""Text that has its blanks where its words end.
+"""Tokenizers that split at white space only.
 
-`none` is for text that some tool has tokenised: words are what stands between ASCII blanks and
-tabs, as Moses, KenLM and fast_align see it, so a no-break space stays inside its word and
-alignments of other tools keep fitting. `whitespace` ends a word at any Unicode white space.
+`none` is for text that is already tokenised: words are separated by ASCII white space, as in Moses,
+KenLM and fast_align, so that a no-break space is part of its word and alignments of other tools
+match. `whitespace` separates words at any Unicode white space.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _WORD = re.compile(r"[^ \t\n\v\f\r]+")
 
 
 def split_words(line: str) -> list[str]:
-    """The words of tokenised text."""
+    """Take a tokenised line and return its words."""
     return _WORD.findall(line)
 
 
 @register("tokenizer", "none")
 class Tokenized(Tokenizer):
-    """Already tokenised: taken and given as it is."""
+    """Tokenizer for text that is already tokenised, which does not change it."""
 
     idempotent = True
 
@@ -37,7 +37,7 @@ class Tokenized(Tokenizer):
 
 @register("tokenizer", "whitespace")
 class Whitespace(Tokenized):
-    """Words end at white space of any kind; punctuation stays with its word."""
+    """Tokenizer that splits at any white space; punctuation stays with its word."""
 
     def tokenize(self, line: str) -> list[str]:
         return line.split()

@@ -1,6 +1,6 @@
-"""The synchronous grammar that makes the built-in world (hopefear.text.world).
+"""The synchronous grammar that generates the built-in world (hopefear.text.world).
 
-`data/` holds the words and constructions, and says how to add one. The modules, in the order of
-the data flow: english (inflection), words (entries), lexicon (which go together), constructions
-(templates), phrases, clauses and derive (a tree for a sentence), speak (its words).
+`data/` has the words and constructions, and explains how to add some. The modules, in the order of
+the data flow: english (inflection), words (entries), lexicon (which words fit together),
+constructions (templates), phrases, clauses and derive (the tree of a sentence), speak (its words).
 """

@@ -1,8 +1,8 @@
 """Clauses of the built-in world.
 
-In: what a sentence needs (any clause, one that can be asked, one with a slot left open, certain
-aspects). Out: a clause as a tree of `Node`: a construction, a verb that fits it, an aspect, and
-noun phrases that fit the verb.
+Takes the requirements of a sentence (any clause, one that can be a question, one with an open slot,
+certain aspects) and returns a clause as a tree of `Node`: a construction, a verb that fits it, an
+aspect, and noun phrases that fit the verb.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Clause = tuple[Construction, Verb | None]
 
 
 class Clauses(NounPhrases):
-    """Makes clauses; the tables of what fits are kept by topic."""
+    """Generates clauses; tables of fitting constructions and verbs are cached by topic."""
 
     def __init__(self, grammar: Grammar):
         super().__init__(grammar)

@@ -1,9 +1,9 @@
 """The constructions of the built-in world.
 
-In: `data/grammar.toml`, whose comments say how a construction is written. Out: a `Grammar`
-of compiled constructions: for each a weight, slots and the templates of both languages as short
-lists of operations. The templates are checked: a slot of the English must stand in the Mandarin,
-so that nothing is translated that was not said.
+Takes `data/grammar.toml`, whose comments describe the notation, and returns a `Grammar` of compiled
+constructions: for each a weight, slots, and the templates of both languages as short lists of
+operations. The templates are checked: each slot of an English template must be in the Mandarin
+template, so that the translation adds no content.
 """
 
 from __future__ import annotations

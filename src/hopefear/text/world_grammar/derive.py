@@ -1,8 +1,8 @@
-"""Sentences of the built-in world: derived once, said in both languages.
+"""Derivations of the built-in world's sentences in both languages.
 
-In: a `Grammar` and a `Scene` (the topic of a document, its participants, a random generator).
-Out: a `Derivation`, a tree of constructions and words from which the Mandarin is read off in one
-way and the English in as many ways as there are paraphrases.
+Takes a `Grammar` and a `Scene` (the topic of a document, its participants, a random generator) and
+returns a `Derivation`: a tree of constructions and words, which yields one Mandarin sentence and as
+many English sentences as there are paraphrases.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TRIES = 1000  # a derivation can end in a noun without a verb, or be too long
 
 
 class Maker(Clauses):
-    """Derives sentences and says them."""
+    """Derives sentences and generates their text."""
 
     def __init__(self, grammar: Grammar):
         super().__init__(grammar)
@@ -123,6 +123,6 @@ class Maker(Clauses):
     def english(
         self, derivation: Derivation, draw: Callable[[], float], *, plain: bool = False
     ) -> str:
-        """One of the English sentences of a derivation; `plain` takes the first of everything."""
+        """Return a random English sentence of a derivation; with `plain`, the first choices."""
         speaker = Speaker(self.lexicon, self.heads, (lambda: 0.0) if plain else draw)
         return articles(speaker.sentence(derivation.root))

@@ -1,8 +1,8 @@
 """English inflection for the built-in world.
 
-In: dictionary forms (`hold`, `turn off`, `head of state`, `heavy`) and a table of irregular ones.
-Out: verb forms, plurals, comparatives, the article before a word, and the *verb group*: which
-words stand before and after the subject for a tense, a head verb, an agreement and a mood.
+Takes dictionary forms (`hold`, `turn off`, `head of state`, `heavy`) and a table of irregular ones;
+returns verb forms, plurals, comparatives, the article before a word, and the *verb group*: the
+words before and after the subject for a tense, a head verb, an agreement and a mood.
 
 Agreement is one letter: `s` (he, the company), `p` (they, the companies) or `i` (I).
 """

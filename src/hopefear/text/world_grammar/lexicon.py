@@ -1,8 +1,8 @@
 """The lexicon of the built-in world.
 
-In: `data/lexicon.toml`, `english.toml` and `topics.toml`, whose comments say how a word is written.
-Out: a `Lexicon` that knows which nouns, verbs and adjectives go together in a topic. Everything is
-checked while it is read; an error names the place, the value, what was expected and the remedy.
+Takes `data/lexicon.toml`, `english.toml` and `topics.toml`, whose comments describe the notation,
+and returns a `Lexicon`, which provides the nouns, verbs and adjectives that fit together in a
+topic. The files are checked when they are read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Scenes and noun phrases of the built-in world.
 
-In: a `Grammar` and a random generator. Out: a `Scene` (the topic of a document and its
+Takes a `Grammar` and a random generator; returns a `Scene` (the topic of a document and its
 participants) and noun phrases about it, as trees of `Node`.
 """
 
@@ -29,7 +29,7 @@ DEPTH = (1.0, 0.4, 0.0)
 
 
 class DeadEndError(Exception):
-    """This derivation cannot be completed; draw another."""
+    """Raised if a derivation cannot be completed; another one is drawn then."""
 
 
 class Node:
@@ -52,7 +52,7 @@ class Node:
 
 
 class Scene:
-    """What a document is about: topic, participants, and its own random generator."""
+    """The topic and the participants of a document, with its own random generator."""
 
     def __init__(self, topic: str, draw: Callable[[], float]):
         self.topic = topic
@@ -63,7 +63,7 @@ class Scene:
 
 
 class Derivation:
-    """A sentence before it is said: the tree, the words it uses, and the phenomena in it."""
+    """The derivation of a sentence: its tree, its words, and its phenomena."""
 
     __slots__ = ("bits", "root", "source", "words")
 

@@ -1,7 +1,8 @@
-"""Saying a derivation of the built-in world: once in Mandarin, in many ways in English.
+"""Text generation from derivations of the built-in world, in Mandarin and English.
 
-In: a tree of `Node`. Out: words. The English takes one paraphrase of each construction and one
-synonym of each word at random, and sees to agreement, tense, articles and question order.
+Takes a tree of `Node` and returns words. The English text has a random paraphrase of each
+construction and a random synonym of each word, with correct agreement, tense, articles and question
+order.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from hopefear.text.world_grammar.words import Noun, Saying, Word
 
 
 def say(ops: Sequence[Op], slots: dict[str, Any], out: list[str]) -> None:
-    """The Mandarin of a node."""
+    """Append the Mandarin words of a node to `out`."""
     for kind, name, own, inner in ops:
         if kind == WORD:
             out.append(name)
@@ -48,8 +49,9 @@ def say(ops: Sequence[Op], slots: dict[str, Any], out: list[str]) -> None:
 
 
 class Speaker:
-    """Says one derivation in English, each choice at random. `agreement` is that of the noun
-    phrase said last.
+    """Generates the English text of a derivation with random choices.
+
+    `agreement` is that of the last noun phrase.
     """
 
     def __init__(self, lexicon: Lexicon, heads: Mapping[str, VerbForms], draw: Callable[[], float]):

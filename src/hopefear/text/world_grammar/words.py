@@ -1,7 +1,8 @@
 """The entries of the built-in world's lexicon, and weighted choice among them.
 
-In: strings as lexicon.toml writes them. Out: `Noun`, `Verb`, `Adjective`, `Word`, `Number` and
-`Pronoun` with all their English forms, the `Class` of a noun, and `Table`, which picks by weight.
+Takes strings in the notation of lexicon.toml and returns `Noun`, `Verb`, `Adjective`, `Word`,
+`Number` and `Pronoun` with all their English forms, the `Class` of a noun, and `Table`, which draws
+by weight.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Table(Generic[T]):
 
 
 def falling(items: Sequence[T], offset: float = 1.0) -> Table[T]:
-    """Zipf: the weight falls with the place in the list."""
+    """Take items and return a table with Zipf weights, which decrease along the list."""
     return Table((item, 1.0 / (place + offset)) for place, item in enumerate(items))
 
 
@@ -181,7 +182,7 @@ class Adjective(Word):
 
 
 class Class:
-    """A class of nouns with everything it says or inherits."""
+    """A class of nouns with its own and its inherited properties."""
 
     __slots__ = ("name", "ancestors", *sorted(CLASS_KEYS - {"is"}))
 
@@ -210,7 +211,7 @@ class Class:
 class Saying(Word):
     """A verb with a clause as its object, in the tense it always has: `said`, `believes`.
 
-    `selector` is who can say it, `aspects` are those of what is said (empty: any).
+    `selector` selects the possible subjects; `aspects` are those of the object clause (empty: any).
     """
 
     __slots__ = ("aspects", "plurals", "selector")
