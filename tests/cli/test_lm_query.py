@@ -100,10 +100,7 @@ def test_perplexity(arpa: Path, tmp_path: Path, hopefear: Run) -> None:
         ("compile bad.arpa -o out.bin", "bad.arpa:12: expected a log10 probability"),
         ("compile lm.arpa -o nowhere/out.bin", "nowhere"),
         ("compile lm.arpa -o .", "Is a directory"),
-        (
-            "compile bad.arpa -o -",
-            "-: a compiled model is a real file",
-        ),  # not read
+        ("compile bad.arpa -o -", "-: a compiled model is a real file"),  # before it is read
         ("query", "LM is missing"),
         ("query bad.arpa", "bad.arpa:12: "),
         ("query text", "text: has no \\data\\ line"),

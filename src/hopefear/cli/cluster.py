@@ -32,9 +32,9 @@ class Cluster(Command):
     )
 
     text: list[Path] = argument(
-        help="tokenised text, one sentence per line; '-': stdin, .gz: compressed"
+        help="tokenised text, one sentence per line ('-': stdin, .gz: compressed)"
     )
-    output: Path = option(flags=["-o"], help="file for the clusters; '-': stdout, .gz: compressed")
+    output: Path = option(flags=["-o"], help="file for the clusters ('-': stdout, .gz: compressed)")
     clusters: int = option(200, min=1, max=MOST_CLUSTERS, help="number of clusters")
     min_count: int = option(1, min=1, help="least count of a word; rarer words are left out")
 

@@ -50,7 +50,9 @@ class Extract(SystemExtractOptions, Command):
     export: str | None = option(
         None, metavar="moses|cdec", help="also write tables in this text format"
     )
-    plugin: list[Path] = option([], metavar="FILE.py", help="Python files that define systems")
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files that define your own systems"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.files import check_writable

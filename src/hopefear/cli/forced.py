@@ -41,7 +41,7 @@ class Forced(Command):
     targets: list[Path] = argument(metavar="TGT", help="target texts, one file per reference")
     model: Path = option(metavar="DIR", help="model directory")
     distortion_limit: int | None = option(
-        None, min=-1, help="longest jump, in source words; -1: no limit; default: the model's"
+        None, min=-1, help="widest jump in source words, -1: unlimited (default: the model's)"
     )
     leave_out: bool = option(
         False,
@@ -64,11 +64,11 @@ class Forced(Command):
     table_limit: int = option(
         0,
         min=0,
-        help="number of translations for each source phrase, the best by the weights; 0: all in "
-        "the table",
+        help="number of translations for each source phrase, the best by the weights (0: all in "
+        "the table)",
     )
     weights: Path | None = option(
-        None, help="weights file for --table-limit; default: the model's weights"
+        None, help="weights file for --table-limit (default: the model's weights)"
     )
     tokenized: bool = option(False, help="the texts are already tokenised")
     plugin: list[Path] = option(

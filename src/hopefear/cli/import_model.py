@@ -32,7 +32,7 @@ class Import(Command):
     file: Path = argument(help="moses.ini or cdec.ini")
     model: Path = option(metavar="DIR", help="model directory to create")
     format: Literal["moses", "cdec"] | None = option(
-        None, help="format of FILE; default: detected from its content"
+        None, help="format of FILE (default: detected from its content)"
     )
     weights: Path | None = option(
         None,

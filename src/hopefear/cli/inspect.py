@@ -58,19 +58,19 @@ class Inspect(Command):
     )
     weights: Path | None = option(
         None,
-        help="weights file for --derivation and --features; default: the model's weights",
+        help="weights file for --derivation and --features (default: the model's weights)",
     )
     templates: list[str] | None = option(
         None,
         metavar="NAME",
         may_be_empty=True,
         help="feature templates for --derivation and --features, as NAME or "
-        "NAME:option=value:…; default: those of the model",
+        "NAME:option=value:… (default: those of the model)",
     )
     plugin: list[Path] = option(
         [],
         metavar="FILE.py",
-        help="Python files that define templates, taggers, tuners or metrics",
+        help="Python files that define your own templates, taggers, tuners or metrics",
     )
     tokenized: bool = option(False, help="the sentence is already tokenised")
     top: int = option(10, min=1, help="number of weights or translations to show")

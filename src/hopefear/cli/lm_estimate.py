@@ -32,9 +32,9 @@ class LmEstimate(Command):
     )
 
     text: list[Path] = argument(
-        help="tokenised text, one sentence per line; '-': stdin, .gz: compressed"
+        help="tokenised text, one sentence per line ('-': stdin, .gz: compressed)"
     )
-    output: Path = option(flags=["-o"], help="ARPA file to write; '-': stdout, .gz: compressed")
+    output: Path = option(flags=["-o"], help="ARPA file to write ('-': stdout, .gz: compressed)")
     order: int = option(3, min=1, max=6, help="length of the longest n-grams, in words")
     prune: list[int] = option(
         [],
@@ -53,9 +53,9 @@ class LmEstimate(Command):
     memory: Size = option(
         Size(1 << 30), help="memory limit, at least 40M; larger data is sorted in scratch files"
     )
-    threads: int | None = option(None, min=1, help="number of threads; default: all cores")
+    threads: int | None = option(None, min=1, help="number of threads (default: all cores)")
     tmp: Path | None = option(
-        None, metavar="DIR", help="directory for scratch files; default: $TMPDIR, else /tmp"
+        None, metavar="DIR", help="directory for scratch files (default: $TMPDIR, else /tmp)"
     )
     skip_symbols: bool = option(
         False, help="treat <s>, </s> and <unk> in the text as white space instead of an error"

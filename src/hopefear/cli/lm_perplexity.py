@@ -31,7 +31,7 @@ class LmPerplexity(Command):
 
     lm: Path = argument(help="language model, ARPA or binary", metavar="LM")
     text: Path = argument(
-        Path("-"), help="tokenised text, one sentence per line; '-': stdin", metavar="TEXT"
+        Path("-"), help="tokenised text, one sentence per line ('-': stdin)", metavar="TEXT"
     )
     bos: bool = option(True, help="do not use <s> as the context of the first word")
     eos: bool = option(True, help="do not score </s> after the last word")

@@ -33,7 +33,7 @@ class LmQuery(Command):
 
     lm: Path = argument(help="language model, ARPA or binary", metavar="LM")
     text: Path = argument(
-        Path("-"), help="tokenised text, one sentence per line; '-': stdin", metavar="TEXT"
+        Path("-"), help="tokenised text, one sentence per line ('-': stdin)", metavar="TEXT"
     )
     words: bool = option(False, help="also print the score of every word")
     bos: bool = option(True, help="do not use <s> as the context of the first word")

@@ -42,24 +42,24 @@ class Report(Command):
     run_directories: list[Path] = argument(metavar="RUN", help="directories of 'hopefear tune'")
     output: Path = option(Path("report.html"), flags=("-o",), help="HTML file to write")
     test: Path | None = option(
-        None, metavar="SRC", help="source text of the comparison; default: the tuning set"
+        None, metavar="SRC", help="source text of the comparison (default: the tuning set)"
     )
     refs: list[Path] = option([], metavar="REF", help="references of --test, one file each")
     model: list[Path] = option(
         [],
         metavar="DIR",
-        help="model directory of all systems, or one for each; default: the path in each run",
+        help="model directory of all systems, or one for each (default: the path in each run)",
     )
     translations: list[Path] = option(
         [],
         metavar="FILE",
-        help="existing translations of --test, one file per run; default: translate now",
+        help="existing translations of --test, one file per run (default: translate now)",
     )
     no_translations: bool = option(
         False, help="leave out the scores and examples that need translations"
     )
     names: list[str] = option(
-        [], metavar="NAME", help="names of the systems; default: from the directories"
+        [], metavar="NAME", help="names of the systems (default: from the directories)"
     )
     runs: int = option(
         1, min=1, help="number of consecutive directories that are runs of one system"

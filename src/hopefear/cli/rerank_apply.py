@@ -37,20 +37,20 @@ class RerankApply(Command):
         "hopefear rerank apply --lattices test.plf --weights run/weights.tsv -o test.out",
     )
 
-    nbest: Path | None = option(None, help="file of n-best lists; .gz: compressed")
+    nbest: Path | None = option(None, help="file of n-best lists (.gz: compressed)")
     lattices: list[Path] = option(
         [], metavar="FILE", help="forests or lattices of any system, instead of n-best lists"
     )
     lattice_format: str | None = option(
         None,
         metavar="NAME",
-        help="format of the lattices; default: detected from the beginning of each file",
+        help="format of the lattices (default: detected from the beginning of each file)",
     )
     weights: Path = option(help="weights file: name<TAB>value lines, or binary (.bin)")
     output: Path = option(flags=("-o",), metavar="OUT", help="file for the translations")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
         None,
-        help="format of the lists; default: jsonl for files named .jsonl or .json, else detected",
+        help="format of the lists (default: jsonl for files named .jsonl or .json, else detected)",
     )
     ids: bool = option(False, help="write the id and a tab before each translation")
 

@@ -37,8 +37,8 @@ class Split(SplitSizes, Command):
     )
     id_separator: str = option(
         "",
-        help="separator in the document names; the part after its last occurrence is ignored; "
-        "default: none",
+        help="separator in the document names; the part after its last occurrence is ignored "
+        "(default: none)",
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:

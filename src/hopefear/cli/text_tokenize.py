@@ -35,8 +35,8 @@ class Tokenize(TextOptions, Command):
     )
     reports = False
 
-    text: Path = argument(_STDIO, help="raw text, one sentence per line; '-': stdin")
-    output: Path = option(_STDIO, flags=("-o",), help="file for the tokenised text; '-': stdout")
+    text: Path = argument(_STDIO, help="raw text, one sentence per line ('-': stdin)")
+    output: Path = option(_STDIO, flags=("-o",), help="file for the tokenised text ('-': stdout)")
     casing: Case = option("none", help="treatment of upper and lower case")
     casing_file: Path | None = option(
         None, help="file of usual word forms for truecasing, from 'hopefear text casing'"
@@ -70,8 +70,8 @@ class Detokenize(Command):
     examples = ("hopefear text detokenize out.tok.fr -o out.fr --language fr --like train.fr.gz",)
     reports = False
 
-    text: Path = argument(_STDIO, help="tokenised text, one sentence per line; '-': stdin")
-    output: Path = option(_STDIO, flags=("-o",), help="file for the running text; '-': stdout")
+    text: Path = argument(_STDIO, help="tokenised text, one sentence per line ('-': stdin)")
+    output: Path = option(_STDIO, flags=("-o",), help="file for the running text ('-': stdout)")
     language: str = option("en", help="language code, such as fr, pt-BR, zh")
     tokenizer: str = option(
         "auto", help="tokeniser that made the words; auto: the default of the language"

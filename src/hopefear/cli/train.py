@@ -38,7 +38,9 @@ class Train(TrainOptions, Command):
     source: Path = argument(metavar="SRC", help="source text, one sentence per line")
     target: Path = argument(metavar="TGT", help="target text, its translation line by line")
     model: Path = option(metavar="DIR", help="model directory to create")
-    plugin: list[Path] = option([], metavar="FILE.py", help="Python files that define taggers")
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files that define your own taggers"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.model.train import train

@@ -64,9 +64,9 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     reports = False
 
     model: Path = option(metavar="DIR", help="model directory")
-    weights: Path | None = option(None, help="weights file; default: the model's weights")
-    input: Path = option(Path("-"), flags=("-i",), help="text to translate; '-': stdin")
-    output: Path = option(Path("-"), flags=("-o",), help="file for the translation; '-': stdout")
+    weights: Path | None = option(None, help="weights file (default: the model's weights)")
+    input: Path = option(Path("-"), flags=("-i",), help="text to translate ('-': stdin)")
+    output: Path = option(Path("-"), flags=("-o",), help="file for the translation ('-': stdout)")
     nbest_out: Path | None = option(None, help="file for the n-best lists; needs --nbest")
     threads: int = option(
         1, min=0, max=256, help="number of threads (0: all cores); does not change the result"
@@ -76,8 +76,8 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     )
     serve_learner: bool = option(
         False,
-        help="serve k-best lists to a learner by Mr. MIRA's protocol; k is the value of --nbest, "
-        "default 500",
+        help="serve k-best lists to a learner by Mr. MIRA's protocol; k is the value of --nbest "
+        "(default: 500)",
     )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
