@@ -124,7 +124,7 @@ def page(title: str, about: str, kind: str) -> str:
         parts.append(f"\n## {name}\n\n{cell(summary(cls))}.\n")
         if is_command(cls):
             parts.append(f"\n    {usage(name, cls)}\n")
-            fields = config.in_order_of_help(cls)
+            fields = config.help_order(cls)
         if fields:
             rows = table(fields, is_command(cls))
             parts.append(f"\n<!-- {name} -->\n{rows}<!-- end -->\n")
@@ -259,7 +259,7 @@ def line(field: Field, command: bool = False) -> str:
 def sections(cls: type) -> str:
     """The options of a command: its own, then those of each class that it takes options from."""
     parts: dict[type, str] = {cls: ""}
-    for field in config.in_order_of_help(cls):
+    for field in config.help_order(cls):
         owner = next(c for c in cls.__mro__ if field.attribute in inspect.get_annotations(c))
         head = "\n" + "\n".join(comment(summary(owner))) + "\n"
         parts.setdefault(owner, head)

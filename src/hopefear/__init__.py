@@ -12,7 +12,7 @@ through all of it.
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # true for type checkers, without 20 ms for importing typing
+TYPE_CHECKING = False  # type checkers take it for true; importing typing would take 20 ms
 __version__ = "0.1.0"
 __all__ = [
     "Forest",
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        # What is exported is imported when it is asked for: `import hopefear` stays instant.
+        # Exports are imported on first use, which keeps `import hopefear` fast.
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(_MODULES.get(name, "hopefear.api")), name)

@@ -1,11 +1,13 @@
-"""The functions that `hopefear` exports: what the commands do, for Python.
+"""The Python API: `train`, `tune`, `translate`, `score` and `rerank`, exported by `hopefear`.
 
-Their keywords are the options of the commands, by the same names: the fields of `TrainOptions`,
-`TuneOptions`, `TranslationOptions`, `ScoreOptions` and `RerankOptions`. A keyword that nobody knows
-is an `OptionError` that suggests one. A string or a path is a file, a list is sentences in memory.
-Progress is shown on stderr, as commands do (`display`: "auto", "bar", "lines", "off", or a
-`Display`); warnings are Python's; nothing else is printed, but `tell` is called with each line that
-a command would print while it works.
+Keywords are the options of the corresponding commands: the fields of `TrainOptions`, `TuneOptions`,
+`TranslationOptions`, `ScoreOptions` and `RerankOptions`. An unknown keyword raises an `OptionError`
+that suggests a known one. Where a text is expected, a string or a path names a file, and a list
+contains sentences.
+
+`display` selects the progress display on stderr ("auto", "bar", "lines", "off", or a `Display`).
+Warnings are issued with Python's `warnings`. Nothing else is printed; `tell` is a function that
+takes each message that the command would print while it works.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from hopefear.text.lines import Text, Texts, read_lines
 
 __all__ = ["rerank", "score", "train", "translate", "tune"]
 
-Shown = Display | Mode
+DisplayMode = Display | Mode
 Tell = Callable[[str], None]
 T = TypeVar("T")
 
@@ -50,19 +52,19 @@ def train(
     *,
     model: PathLike,
     plugin: Sequence[PathLike] | PathLike = (),
-    display: Shown = "auto",
+    display: DisplayMode = "auto",
     tell: Tell | None = None,
     **options: Any,
 ) -> Model:
-    """Train a translation model from two texts that correspond line by line.
+    """Train a translation model from a parallel text.
 
-    Takes files, the directory of the model, and the fields of `TrainOptions`; returns the model.
-    What is there already is not done again.
+    Takes the source and target file, the model directory, and the fields of `TrainOptions`; returns
+    the model. Steps that are already finished in the directory are not repeated.
 
         model = hopefear.train("train.fr", "train.en", model="fr-en", order=3)
     """
     _load_plugins(plugin)
-    # Now: the options of training have those of every system that is known.
+    # Imported after the plugins: the options of training include those of every registered system.
     from hopefear.model.train import TrainOptions
     from hopefear.model.train import train as train_model
 
@@ -91,15 +93,15 @@ def tune(
     tuner_options: Mapping[str, Any] | None = None,
     metric_options: Mapping[str, Any] | None = None,
     decoder_options: Mapping[str, Any] | None = None,
-    display: Shown = "auto",
+    display: DisplayMode = "auto",
     tell: Tell | None = None,
     **options: Any,
 ) -> Run:
-    """Learn the weights of a model on a development set, or on a bitext.
+    """Learn the weights of a model on a development set or a bitext.
 
-    Takes a model or its directory, the set and its references, the name of a tuner, the directory
-    of the run, and the fields of `TuneOptions`; returns the run. The options of the tuner, the
-    metric and the decoder are mappings.
+    Takes a model or its directory, the development set and its references, the name of a tuner, the
+    run directory, and the fields of `TuneOptions`; returns the run. The options of the tuner, the
+    metric and the decoder are mappings from name to value.
 
         run = hopefear.tune("fr-en", dev="dev.fr", refs=["dev.en"], tuner="mert", output="run",
                             tuner_options={"restarts": 5}, seed=1)
@@ -107,7 +109,7 @@ def tune(
     """
     _load_plugins(options.get("plugin") or ())
     texts = Texts()
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         **options,
         "model": model.directory if isinstance(model, Model) else model,
         "refs": _texts(texts, refs, "refs"),
@@ -120,7 +122,7 @@ def tune(
         "weights": None if isinstance(weights, Weights) else weights,
     }
     return tuning.tune(
-        _options(TuneOptions, _with_decoder(given, decoder_options), "tune"),
+        _options(TuneOptions, _with_decoder(values, decoder_options), "tune"),
         tuner_options,
         metric_options,
         weights=weights if isinstance(weights, Weights) else None,
@@ -137,12 +139,12 @@ def translate(
     *,
     weights: Weights | PathLike | None = None,
     decoder_options: Mapping[str, Any] | None = None,
-    display: Shown = "auto",
+    display: DisplayMode = "auto",
     **options: Any,
 ) -> Translations:
-    """Translate sentences, or a file of them.
+    """Translate a list of sentences or a file.
 
-    Takes a model or its directory, the text, weights (default: the model's), and the fields of
+    Takes a model or its directory, the text, the weights (default: the model's), and the fields of
     `TranslationOptions`; returns a list of `Translated`.
 
         hopefear.translate("fr-en", ["la maison bleue"], weights=run.weights).texts
@@ -165,14 +167,14 @@ def score(
     *,
     refs: Sequence[Text] | PathLike,
     versus: Sequence[Text] | Mapping[str, Text] | PathLike = (),
-    display: Shown = "auto",
+    display: DisplayMode = "auto",
     **options: Any,
 ) -> Scores:
-    """Score translations against references: BLEU, chrF, TER, length; compare systems.
+    """Score translations against references with BLEU, chrF, TER and length; compare systems.
 
-    Takes translations, references, other systems to compare with (with names, if a mapping), and
-    the fields of `ScoreOptions`; returns `Scores`. With `runs=N`, `hypotheses` is a list of the N
-    runs of a system, and `versus` has N for each other one.
+    Takes translations, references, the translations of other systems (a mapping gives them names),
+    and the fields of `ScoreOptions`; returns `Scores`. With `runs=N`, `hypotheses` is a list of the
+    N runs of a system, and `versus` has N runs of each other system.
 
         scores = hopefear.score("out.en", refs=["test.en"], versus=["other.en"])
         scores.bleu, scores.versus[0].p_value
@@ -180,22 +182,22 @@ def score(
     texts = Texts()
     several = options.get("runs", 1) != 1
     runs = hypotheses if several else [hypotheses]
-    if isinstance(versus, Mapping):  # files too are called by the names, not as files
+    if isinstance(versus, Mapping):  # files are read here, so that they get the systems' names
         others = [
             texts.add(read_lines(part) if isinstance(part, str | os.PathLike) else part, label)
-            for name, given in versus.items()
-            for part, label in _labelled(given if several else [given], name)
+            for name, system in versus.items()
+            for part, label in _labelled(system if several else [system], name)
         ]
     else:
         others = _texts(texts, versus, "versus")
-    given = {
+    values = {
         **options,
         "hyp": _texts(texts, runs, "hypotheses"),
         "refs": _texts(texts, refs, "refs"),
         "versus": others,
     }
     return scoring.score(
-        _options(ScoreOptions, given, "score"), texts=texts, display=_display(display)
+        _options(ScoreOptions, values, "score"), texts=texts, display=_display(display)
     )
 
 
@@ -207,15 +209,15 @@ def rerank(
     weights: Weights | PathLike | None = None,
     tuner_options: Mapping[str, Any] | None = None,
     metric_options: Mapping[str, Any] | None = None,
-    display: Shown = "auto",
+    display: DisplayMode = "auto",
     tell: Tell | None = None,
     **options: Any,
 ) -> Reranker:
     """Learn weights that rerank the n-best lists of any system.
 
-    Takes a file of lists, or its entries in memory (`{"id": 0, "text": "a house", "features":
-    {"nmt": -3.1}}`), references, the name of a tuner, and the fields of `RerankOptions`; returns a
-    `Reranker`.
+    Takes a file of n-best lists or an iterable of entries (`{"id": 0, "text": "a house",
+    "features": {"nmt": -3.1}}`), the references, the name of a tuner, and the fields of
+    `RerankOptions`; returns a `Reranker`.
 
         reranker = hopefear.rerank(nbest="dev.nbest", refs=["dev.en"], tuner="mert", folds=5)
         reranker.tuned, reranker.apply("test.nbest")
@@ -223,7 +225,7 @@ def rerank(
     _load_plugins(options.get("plugin") or ())
     texts = Texts()
     entries = None if isinstance(nbest, str | os.PathLike) else list(nbest)
-    given = {
+    values = {
         **options,
         "nbest": nbest if entries is None else Path("<nbest>"),
         "tuner": tuner,
@@ -231,7 +233,7 @@ def rerank(
         "weights": None if isinstance(weights, Weights) else weights,
     }
     return reranking.rerank(
-        _options(RerankOptions, given, "rerank"),
+        _options(RerankOptions, values, "rerank"),
         tuner_options,
         metric_options,
         entries=entries,
@@ -246,9 +248,9 @@ def rerank(
 # -- from keywords to options --
 
 
-def _options(cls: type[T], given: Mapping[str, Any], place: str) -> T:
-    """An object of options; tuples may stand for lists, any path-like for a path."""
-    plain = {name: _plain(value) for name, value in given.items() if value is not None}
+def _options(cls: type[T], values: Mapping[str, Any], place: str) -> T:
+    """An options object from keywords; accepts tuples for lists and any path-like for a path."""
+    plain = {name: _plain(value) for name, value in values.items() if value is not None}
     return from_mapping(cls, plain, place)
 
 
@@ -261,11 +263,11 @@ def _plain(value: Any) -> Any:
 
 
 def _with_decoder(
-    given: Mapping[str, Any], decoder_options: Mapping[str, Any] | None
+    values: Mapping[str, Any], decoder_options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """With the decoder's options as KEY=VALUE, which is how commands have them."""
+    """The keywords with the decoder's options added as KEY=VALUE, the form of the commands."""
     pairs = [f"{name}={_text(value)}" for name, value in (decoder_options or {}).items()]
-    return {**given, "options": [*(given.get("options") or []), *pairs]}
+    return {**values, "options": [*(values.get("options") or []), *pairs]}
 
 
 def _text(value: Any) -> str:
@@ -276,22 +278,22 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _texts(texts: Texts, given: Any, name: str) -> list[Path]:
-    """The paths of several texts; one path may stand for a list of it."""
-    if isinstance(given, str | os.PathLike):
-        return [Path(given)]
-    for part in given:
+def _texts(texts: Texts, parts: Any, name: str) -> list[Path]:
+    """The paths of several texts, which are added to `texts`; a path alone is a list of one."""
+    if isinstance(parts, str | os.PathLike):
+        return [Path(parts)]
+    for part in parts:
         if isinstance(part, str) and " " in part and not Path(part).exists():
             raise OptionError(
-                f"{name}: {part!r} is no file; a text in memory is a list of sentences, as in "
+                f"{name}: no such file {part!r}; give sentences as a list for each text: "
                 f"{name}=[[…], […]]"
             )
-    return [texts.add(part, label) for part, label in _labelled(given, name)]
+    return [texts.add(part, label) for part, label in _labelled(parts, name)]
 
 
-def _labelled(given: Any, name: str) -> list[tuple[Any, str]]:
-    """Several texts with names, which are numbered if there are two or more."""
-    parts = list(given)
+def _labelled(texts: Any, name: str) -> list[tuple[Any, str]]:
+    """Texts with their names: `name`, with a number if there are several texts."""
+    parts = list(texts)
     if len(parts) == 1:
         return [(parts[0], name)]
     return [(part, f"{name} {number}") for number, part in enumerate(parts, 1)]
@@ -302,23 +304,23 @@ def _load_plugins(paths: Sequence[PathLike] | PathLike) -> None:
         registry.load_plugin(Path(path))
 
 
-# -- what a person sees --
+# -- progress and warnings --
 
 
-def _display(shown: Shown) -> Display:
-    if isinstance(shown, Display):
-        return shown
-    if shown not in get_args(Mode):
-        raise OptionError(f"display: {shown!r} is not valid; {suggestion(shown, get_args(Mode))}")
-    return make_display(shown)
+def _display(mode: DisplayMode) -> Display:
+    if isinstance(mode, Display):
+        return mode
+    if mode not in get_args(Mode):
+        raise OptionError(f"display: {mode!r} is not valid; {suggestion(mode, get_args(Mode))}")
+    return make_display(mode)
 
 
 def _silent(text: str) -> None:
-    """Tell nobody."""
+    """Ignore a message."""
 
 
 def _warn(text: str) -> None:
-    """Warn at the line outside of the package that the work is done for."""
+    """Issue a warning at the caller's line, outside of the package."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("hopefear."):
         level, frame = level + 1, frame.f_back

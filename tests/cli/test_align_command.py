@@ -1,4 +1,4 @@
-"""`hopefear align`: what it writes, what it reports, what it refuses."""
+"""`hopefear align`: its output, its report and its messages about bad input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_aligns(hopefear, folder: Path, threads: str) -> None:
+def test_alignment_of_a_bitext(hopefear, folder: Path, threads: str) -> None:
     words = ("align", "a.de", "a.en", "-o", "out", "--threads", threads, "--json")
     done = hopefear(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -42,7 +42,7 @@ def test_aligns(hopefear, folder: Path, threads: str) -> None:
     assert "log-likelihood per word: forward -" in done.stderr
 
 
-def test_report_for_people(hopefear, folder: Path) -> None:
+def test_report_as_text(hopefear, folder: Path) -> None:
     done = hopefear("align", "a.de", "a.en", "-o", "out.gz", "--progress", "off", cwd=folder)
     assert done.returncode == 0
     assert done.stderr == ""
@@ -84,7 +84,7 @@ def test_one_direction_and_posteriors(hopefear, folder: Path) -> None:
     assert len((folder / "sure").read_text().splitlines()) == 20
 
 
-def test_symmetrises_files(hopefear, folder: Path) -> None:
+def test_symmetrisation_of_files(hopefear, folder: Path) -> None:
     words = ("align", "--symmetrize", "intersect", "--forward", "f", "--reverse", "r", "-o", "s")
     done = hopefear(*words, "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -95,7 +95,7 @@ def test_symmetrises_files(hopefear, folder: Path) -> None:
 def test_skipped_lines_are_named(hopefear, folder: Path) -> None:
     done = hopefear("align", "a.de", "gap.en", "-o", "out", cwd=folder)
     assert done.returncode == 0
-    assert "warning: a.de, gap.en: line 2 (empty target) skipped" in done.stderr
+    assert "warning: a.de, gap.en: skipped line 2 (empty target)" in done.stderr
     assert (folder / "out").read_text().split("\n")[1] == ""
 
 
@@ -115,18 +115,18 @@ def test_skipped_lines_are_named(hopefear, folder: Path) -> None:
         ("a.de a.en --symmetrize grow", "--symmetrize: 'grow' is not valid; give one of"),
         ("a.de a.en --symmetrize union --direction forward", "needs both directions"),
         ("a.de a.en --model f", "f: not an alignment model, align.toml is missing"),
-        ("a.de a.en --model . --alpha 0.5", "so --alpha has no meaning; leave it out"),
+        ("a.de a.en --model . --alpha 0.5", "so --alpha has no effect; remove it"),
         ("a.de a.en --save-model .", "is not an alignment model, so it is not replaced"),
         ("--forward f", "--forward is given, --reverse is missing"),
         ("--forward f --reverse bad", "bad:2: '0:0' is no alignment point"),
-        ("--forward f --reverse r --threads 2", "so --threads has no meaning"),
+        ("--forward f --reverse r --threads 2", "so --threads has no effect"),
         ("a.de a.en --forward f --reverse r", "f: ends before line 3, but the text continues"),
         ("- -", "only one can be read from stdin"),
         ("a.de - --forward f --reverse r", "reads alignments and texts twice; give files"),
         ("a.de a.en --forward - --reverse r", "reads alignments and texts twice; give files"),
     ],
 )
-def test_refuses(hopefear, folder: Path, words: str, message: str) -> None:
+def test_invalid_options(hopefear, folder: Path, words: str, message: str) -> None:
     before = sorted(folder.iterdir())
     done = hopefear("align", *words.split(), "-o", "new", cwd=folder, input="")
     assert done.returncode == 2, done.stderr
@@ -143,7 +143,7 @@ def test_output_must_be_writable_before_the_work(hopefear, folder: Path) -> None
     assert "Model 1" not in done.stderr
 
 
-def test_nothing_to_learn_from(hopefear, folder: Path) -> None:
+def test_text_without_training_pairs(hopefear, folder: Path) -> None:
     (folder / "blank.de").write_text("\n\n")
     (folder / "none").write_text("")
     for words, message in (

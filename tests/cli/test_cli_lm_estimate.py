@@ -70,7 +70,7 @@ def test_pipes(hopefear: Run, text: Path, tmp_path: Path) -> None:
         (["--tmp", "nowhere"], "nowhere: no such directory for scratch files"),
         ([], "text.txt: no Kneser-Ney discounts for order 1"),
         (["--discount-fallback", "2"], "discount fallback 2.000000 for count 1"),
-        (["--discount-fallback", "more.txt"], "arguments come before --discount-fallback"),
+        (["--discount-fallback", "more.txt"], "give the command's arguments before --discount"),
     ],
 )
 def test_bad_options(
@@ -105,14 +105,14 @@ def test_no_text_and_no_output(hopefear: Run, tmp_path: Path) -> None:
     assert "stdin can be only one of them" in twice.stderr
     both = hopefear("lm", "estimate", "-", "-o", "-", "--json", input=TEXT)
     assert (both.returncode, both.stdout) == (2, "")
-    assert "--json: stdout is the model's already" in both.stderr
+    assert "--json: the model is written to stdout" in both.stderr
     missing = hopefear("lm", "estimate", "none.txt", "-o", "x", cwd=tmp_path)
     assert missing.returncode == 2
     assert "none.txt: No such file or directory" in missing.stderr
 
 
 def test_scratch_space_runs_out(tmp_path: Path) -> None:
-    """A limit on the size of files stands for a full disk."""
+    """A limit on file sizes simulates a full disk."""
     text = tmp_path / "text.txt"
     text.write_text("".join(f"w{i * i % 977} w{i % 1013} w{i * 7 % 499}\n" for i in range(250_000)))
     script = (
@@ -137,7 +137,7 @@ def test_the_process_stays_within_its_memory(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     words = [f"w{int(20_000 ** r.random())}" for _ in range(400_000)]
     text.write_text("".join(" ".join(words[i : i + 20]) + "\n" for i in range(0, 400_000, 20)))
-    # The peak of the process itself; getrusage also counts the one that it was forked from.
+    # The peak memory of the process itself; getrusage includes that of the parent before the fork.
     script = (
         "import sys; from hopefear.cli import main; code = main();"
         "print(*(x for x in open('/proc/self/status') if 'VmHWM' in x), file=sys.stderr);"
@@ -166,8 +166,8 @@ def test_the_process_stays_within_its_memory(tmp_path: Path) -> None:
 def test_a_stopped_process_leaves_no_model(
     start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path, sent: signal.Signals, code: int
 ) -> None:
-    # One signal must do. It hung once, perhaps because a signal just before the system's read does
-    # not wake that read; a second process of the same luck is a fault.
+    # One signal should suffice, but a signal just before the system call `read` may not interrupt
+    # it; the test fails only if that happens to a second process too.
     for attempt in ("first", "second"):
         folder = tmp_path / attempt
         folder.mkdir()
@@ -179,7 +179,7 @@ def test_a_stopped_process_leaves_no_model(
             stderr=subprocess.DEVNULL,
         )
         assert process.stdin is not None
-        # More than a pipe holds: when this returns, the engine is reading.
+        # More than a pipe buffers: when the write returns, the engine is reading.
         process.stdin.write(b"a b c\n" * 100_000)
         process.stdin.flush()
         process.send_signal(sent)

@@ -25,7 +25,7 @@ def test_paths_and_a_report(hopefear: Run, tmp_path: Path) -> None:
     assert again.stdout == out.read_text(encoding="utf-8")
 
 
-def test_what_can_be_mended(hopefear: Run, tmp_path: Path) -> None:
+def test_input_errors(hopefear: Run, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("", encoding="utf-8")
     out = tmp_path / "out"

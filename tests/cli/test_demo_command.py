@@ -1,4 +1,4 @@
-"""`hopefear demo`: the story, the same as JSON, after an interrupt, and in a wrong directory."""
+"""`hopefear demo`: text and JSON, resuming after an interrupt, and a wrong directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ import pytest
 from hopefear.cli import demo_compare, demo_tune, main
 from hopefear.text import world
 
-METHODS = tuple(replace(one, iterations=min(1, one.iterations)) for one in demo_tune.METHODS)
+METHODS = tuple(
+    replace(method, iterations=min(1, method.iterations)) for method in demo_tune.METHODS
+)
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def interrupting(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     return tune
 
 
-def test_the_story(
+def test_interrupt_resume_and_json(
     small: None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -44,20 +46,20 @@ def test_the_story(
         changed = interrupting(demo_tune._tune, "phrase-pro")
         interrupted.setattr(demo_tune, "_tune", changed)
         assert main(["demo", "-o", "demo"]) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command resumes" in capsys.readouterr().err
     first = tmp_path / "demo" / "runs" / "phrase-mert" / "iterations" / "01.tsv"
     written = first.stat().st_mtime_ns
     assert not (tmp_path / "demo" / "report.html").exists()
 
     assert main(["demo", "-o", "demo"]) == 0
-    told, progress = capsys.readouterr()
+    output, progress = capsys.readouterr()
     assert first.stat().st_mtime_ns == written, "what was done is kept"
-    assert not any(sign in told + progress for sign in "\r\x1b")
-    assert max(map(len, (told + progress).splitlines())) <= 80
-    assert all(f"\n{number}. " in "\n" + told for number in range(1, 6))
-    assert told.count("  references  ") == 3
+    assert not any(sign in output + progress for sign in "\r\x1b")
+    assert max(map(len, (output + progress).splitlines())) <= 80
+    assert all(f"\n{number}. " in "\n" + output for number in range(1, 6))
+    assert output.count("  references  ") == 3
     for method in METHODS:
-        assert f"{method.model} {method.name}" in told
+        assert f"{method.model} {method.name}" in output
         lines = (tmp_path / "demo" / "runs" / method.run / "test.out").read_text().splitlines()
         assert len(lines) == 9
     assert "</html>" in (tmp_path / "demo" / "report.html").read_text()
@@ -81,5 +83,5 @@ def test_the_story(
 def test_a_directory_of_something_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine").write_text("mine")
     assert main(["demo", "-o", str(tmp_path)]) == 2
-    assert "is not empty and no demo; give another directory" in capsys.readouterr().err
+    assert "neither empty nor a demo; give another directory" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]

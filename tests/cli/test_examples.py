@@ -1,4 +1,4 @@
-"""The scripts in examples/, as a newcomer would run them; plugins among them."""
+"""The scripts and plugins in examples/, run as their documentation says."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def run(name: str, *words: str | Path) -> str:
 @pytest.fixture(scope="module")
 def lists(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("neural")
-    told = run("rerank_neural.py", "--work", folder, "--sentences", "60")
-    assert "tuned, 5 folds" in told
-    assert "p: against hypotheses" in told
+    output = run("rerank_neural.py", "--work", folder, "--sentences", "60")
+    assert "tuned, 5 folds" in output
+    assert "p: against hypotheses" in output
     return folder
 
 
-def test_reranking_helps(lists: Path, hopefear: Run) -> None:
+def test_reranking_improves_the_metric(lists: Path, hopefear: Run) -> None:
     words = ["score", lists / "reranked.en", "--refs", lists / "test.en", "--json"]
     report = json.loads(hopefear(*words, "--versus", lists / "test.first.en").stdout)
     assert report["bleu"] > report["versus"][0]["bleu"] + 5
@@ -53,7 +53,7 @@ def test_plugins_in_reranking(tuner: str, lists: Path, hopefear: Run, tmp_path: 
     assert report["first_best"] < report["tuned"] <= report["oracle"]
 
 
-def test_plugins_are_known_to_config_files(lists: Path, hopefear: Run, tmp_path: Path) -> None:
+def test_plugins_in_config_files(lists: Path, hopefear: Run, tmp_path: Path) -> None:
     words = ["rerank", "tune", "--nbest", lists / "dev.jsonl", "--refs", lists / "dev.en"]
     words += ["-o", tmp_path / "w.tsv", "--config", tmp_path / "c.toml"]
     plugin = f'plugin = ["{EXAMPLES / "my_tuner.py"}"]'
@@ -67,7 +67,7 @@ def test_plugins_are_known_to_config_files(lists: Path, hopefear: Run, tmp_path:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
-def test_a_system(hopefear: Run, hopefear_process: Run, tmp_path: Path) -> None:
+def test_a_plugin_system(hopefear: Run, hopefear_process: Run, tmp_path: Path) -> None:
     sizes = ["--train", "100", "--dev", "1", "--test", "5"]
     assert hopefear("world", "-o", tmp_path, *sizes).returncode == 0
     words = ["--model", tmp_path / "m", "--plugin", EXAMPLES / "my_system.py", "--tokenized"]
@@ -87,10 +87,10 @@ def test_a_system(hopefear: Run, hopefear_process: Run, tmp_path: Path) -> None:
 
 
 def test_a_model_of_moses(hopefear: Run, tmp_path: Path) -> None:
-    told = run("tune_moses.py", "--work", tmp_path, "--iterations", "2")
-    assert "TranslationModel0_4" in told
+    output = run("tune_moses.py", "--work", tmp_path, "--iterations", "2")
+    assert "TranslationModel0_4" in output
     assert (tmp_path / "after.out").read_text().count("\n") == 60
-    assert "word-f" not in told
+    assert "word-f" not in output
 
     # The tuner and the metric of the examples, in the loop.
     words = ["tune", "--model", tmp_path / "model", "--dev", tmp_path / "dev.source", "--tokenized"]
@@ -111,6 +111,6 @@ def test_a_model_of_moses(hopefear: Run, tmp_path: Path) -> None:
 def test_the_tuned_model_of_moses(shared: Path, tmp_path: Path) -> None:
     golden = shared / "golden" / "moses" / "decode"
     files = [golden / name for name in ("moses.ini", "input.fr", "reference.en")]
-    told = run("tune_moses.py", *files, "--work", tmp_path, "--iterations", "1")
-    assert "LexicalReordering0_6" in told
+    output = run("tune_moses.py", *files, "--work", tmp_path, "--iterations", "1")
+    assert "LexicalReordering0_6" in output
     assert (tmp_path / "after.out").read_text().count("\n") == 100

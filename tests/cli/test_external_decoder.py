@@ -1,4 +1,4 @@
-"""Our own decoder in the role of a foreign one."""
+"""Hopefear's decoder, used as an external decoder."""
 
 from __future__ import annotations
 
@@ -47,22 +47,24 @@ def translate(folder: Path) -> str:
     )
 
 
-def test_its_lists_are_those_of_the_decoder_itself(folder: Path) -> None:
+def test_lists_equal_those_of_the_internal_decoder(folder: Path) -> None:
     model = Model.load(folder / "m")
     weights = model.weights()
     own = model.decoder()
     lines = (folder / "w" / "dev.zh").read_text(encoding="utf-8").splitlines()[:4]
     external = ExternalDecoder(ExternalOptions(command=translate(folder), k=5))
-    found = list(external.forests(lines, weights))
-    assert len(found) == 4
-    for line, forest in zip(lines, found, strict=True):
-        wanted = kbest(own.forest(line, weights), weights, 5)
-        mine = kbest(forest, weights, 5)
-        assert mine[0].text == wanted[0].text
-        assert [d.score for d in mine] == pytest.approx([d.score for d in wanted], abs=1e-3)
+    forests = list(external.forests(lines, weights))
+    assert len(forests) == 4
+    for line, forest in zip(lines, forests, strict=True):
+        expected = kbest(own.forest(line, weights), weights, 5)
+        derivations = kbest(forest, weights, 5)
+        assert derivations[0].text == expected[0].text
+        assert [d.score for d in derivations] == pytest.approx(
+            [d.score for d in expected], abs=1e-3
+        )
 
 
-def test_other_weights_give_other_translations(folder: Path) -> None:
+def test_different_weights_give_different_translations(folder: Path) -> None:
     lines = (folder / "w" / "dev.zh").read_text(encoding="utf-8").splitlines()[:2]
     external = ExternalDecoder(ExternalOptions(command=translate(folder), k=1))
     texts = []
@@ -73,7 +75,7 @@ def test_other_weights_give_other_translations(folder: Path) -> None:
     assert sum(map(len, texts[0])) > sum(map(len, texts[1]))
 
 
-def test_tuning_it_from_the_command_line(folder: Path, hopefear: Run) -> None:
+def test_tuning_from_the_command_line(folder: Path, hopefear: Run) -> None:
     Model.load(folder / "m").weights().save(folder / "start.tsv")
     done = hopefear(
         "tune", "--decoder", translate(folder), "--weights", "start.tsv", "--tokenized",

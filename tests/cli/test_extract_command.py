@@ -44,7 +44,7 @@ def test_table_and_text(hopefear: Run, folder: Path) -> None:
     assert len(RuleTable.open(folder / "out" / "rules.bin")) == 6
     shown = hopefear(*WORDS, "--limit", "1", "--min-count", "2", cwd=folder)
     assert "8 occurrences of 6 phrase pairs in 2 sentence pairs" in shown.stdout
-    assert "left out 4 with too few occurrences" in shown.stdout
+    assert "removed 4 with too few occurrences" in shown.stdout
     assert "read: 2 sentences" in shown.stderr
 
 
@@ -130,7 +130,7 @@ def test_a_failure_keeps_the_old_table(hopefear: Run, folder: Path) -> None:
 
 
 def test_a_full_disk(folder: Path) -> None:
-    """A limit on the size of files stands for the disk: what goes over it fails in the same way."""
+    """A limit on file sizes simulates a full disk."""
     for name in ("a.fr", "a.en", "a.align"):
         path = folder / name
         path.write_text(path.read_text() * 2000)
@@ -160,11 +160,11 @@ def test_an_interrupt_leaves_nothing(folder: Path, number: int, code: int) -> No
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         assert process.stdin is not None
-        # More than a pipe holds: when this returns, the engine is reading. One line without end, so
-        # that it goes on.
+        # More than a pipe buffers, in one line without an end: when the write returns, the engine
+        # is reading, and it continues to wait for input.
         process.stdin.write("la maison " * 50_000)
         process.stdin.flush()
-        while process.poll() is None:  # again, if it came between two reads
+        while process.poll() is None:  # repeat a signal that came between two reads
             process.send_signal(number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=3)

@@ -35,7 +35,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
 
 
 @pytest.mark.parametrize("system", ["phrase", "hiero"])
-def test_what_fires_on_a_sentence(system: str, world: Path, hopefear: Run) -> None:
+def test_features_of_a_sentence(system: str, world: Path, hopefear: Run) -> None:
     words = ["inspect", world / system, "--features", PAIR, "--tokenized", "--templates", *SPARSE]
     done = hopefear(*words)
     assert done.returncode == 0, done.stderr
@@ -44,9 +44,9 @@ def test_what_fires_on_a_sentence(system: str, world: Path, hopefear: Run) -> No
     report = json.loads(hopefear(*words, "--json").stdout)
     assert list(report["templates"]) == list(SPARSE)
     for name in ("word-pairs", "word-context", "target-bigrams", "rule-shape"):
-        found = report["templates"][name]
-        assert found["in_forest"] >= found["fired"] == len(found["features"]) > 0
-        assert all(entry["name"].startswith(f"{name}:") for entry in found["features"])
+        template = report["templates"][name]
+        assert template["in_forest"] >= template["fired"] == len(template["features"]) > 0
+        assert all(entry["name"].startswith(f"{name}:") for entry in template["features"])
     assert "dense" in report["weights"]
 
 
@@ -148,7 +148,7 @@ def test_models_without_lists(world: Path, hopefear: Run, tmp_path: Path) -> Non
         (["--plugin", "broken.py"], "broken.py: plugin fails with ZeroDivisionError"),
     ],
 )
-def test_refusals(
+def test_invalid_options(
     more: list[str], message: str, world: Path, hopefear: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "broken.py").write_text("1 / 0\n")
@@ -160,7 +160,7 @@ def test_refusals(
 
 
 def test_counts_are_of_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the heaviest are looked for among some of them only."""
+    """The count covers all features, although only the largest are shown."""
     monkeypatch.setattr(fired, "_MANY", 2)
     weights = Weights({"lm": 5.0, "a:1": 4.0, "a:2": 1.0, "b:1": 0.5, "b:2": 0.0})
     assert fired.heaviest(weights, 5) == {

@@ -35,7 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> tuple[Path, Path, Path]:
-    """Two references of four sentences."""
+    """A text of four sentences with two references."""
     rows = [
         ("a b c d e f", "A B C D E F", "A B C D E F"),
         ("e f a b", "A B E F", "E F A B"),  # a jump of 2, then one of 4
@@ -71,7 +71,7 @@ def test_counts(model: Path, hopefear: Run, pair: tuple[Path, ...]) -> None:
 
 
 def test_several_targets(model: Path, hopefear: Run, pair: tuple[Path, ...]) -> None:
-    """One pair for each reference, or all derivations at once."""
+    """Each reference is a pair of its own, or all derivations are found at once (--union)."""
     assert counts(forced(hopefear, model, *pair)) == (8, 5, 22, 1, 5, 0)
     assert counts(forced(hopefear, model, *pair, "--union")) == (4, 3, 12, 1, 5, 0)
 
@@ -100,7 +100,7 @@ def test_files(model: Path, hopefear: Run, pair: tuple[Path, ...], tmp_path: Pat
 
 
 def test_leaving_out(model: Path, hopefear: Run) -> None:
-    """Of the training data; "a b" is of three pairs, "f" of one."""
+    """The phrase "a b" is extracted from three training pairs, "f" from one."""
     files = [model.parent / "s", model.parent / "t"]
     assert counts(forced(hopefear, model, *files))[:2] == (5, 5)
     assert counts(forced(hopefear, model, *files, "--leave-out"))[1:] == (3, 6, 2, 10, 0)
@@ -122,7 +122,7 @@ def test_it_prints_table_3(model: Path, hopefear: Run, pair: tuple[Path, ...]) -
         (["{s}", "{s}", "--limits", "-2"], "--limits -2"),
         (["-", "-"], "stdin"),
         (["{s}", "-", "--weights", "-", "--table-limit", "5"], "stdin"),
-        (["{s}", "{s}", "--gold-out", "-"], "--gold-out -: a pool is a real file"),
+        (["{s}", "{s}", "--gold-out", "-"], "--gold-out -: a pool cannot be written to stdout"),
         (["{s}", "no-such-file"], "no-such-file"),
         (["{s}", "{s}", "-o", "-"], "stdout"),
         (["{s}", "{s}", "-o", "no/such/folder"], "no/such"),

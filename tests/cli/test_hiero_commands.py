@@ -19,7 +19,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
-    """A folder with a corpus, and a model of each system."""
+    """A directory with a corpus and a model of each system."""
     folder = tmp_path_factory.mktemp("world")
     write(generate(train=400, dev=5, test=20, seed=2), folder)
     for system in ("hiero", "phrase"):
@@ -49,8 +49,8 @@ def test_threads_and_lists(world: Path, hopefear: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("system", ["hiero", "phrase"])
 @pytest.mark.parametrize("rule", ["mbr", "max_translation"])
-def test_the_length_of_weights_means_nothing(world: Path, system: str, rule: str) -> None:
-    """Whatever chooses, weights an eighth as long choose the same."""
+def test_scaling_the_weights_changes_no_translation(world: Path, system: str, rule: str) -> None:
+    """Weights divided by 8 give the same translations under each decision rule."""
     model = Model.load(world / system)
     lines = (world / "test.zh").read_text().splitlines()[:10]
     options = TranslateOptions(

@@ -132,7 +132,7 @@ def test_bad_input(arpa: Path, tmp_path: Path, hopefear: Run, words: str, messag
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_no_unk_is_said(tmp_path: Path, hopefear: Run) -> None:
+def test_missing_unk_is_a_warning(tmp_path: Path, hopefear: Run) -> None:
     text = SMALL.replace("-2\t<unk>\t0\n", "").replace("ngram 1=6", "ngram 1=5")
     result = hopefear("lm", "compile", write_arpa(tmp_path / "a", text), "-o", tmp_path / "b")
-    assert "no <unk> in it; unknown words get log10 p = -100" in result.stderr
+    assert "has no <unk>; unknown words get log10 p = -100" in result.stderr

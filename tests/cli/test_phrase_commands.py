@@ -95,7 +95,7 @@ def test_an_interrupt_in_the_middle_of_a_sentence(
     (tmp_path / "in").write_text(f"{PAIR}\n" + PAIR.replace(".", "") * 30)
     words = ["translate", "--model", model, "--tokenized", "--threads", threads]
     words += ["-i", tmp_path / "in", "--search", "stack", "--beam", "100000"]
-    words += ["--distortion-limit", "-1"]  # takes for ever
+    words += ["--distortion-limit", "-1"]  # a search of hours
     command = [sys.executable, "-m", "hopefear", *words]
     process = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None

@@ -24,7 +24,7 @@ NASTY = "</script><script>document.title='broken'</script> <img/src=x/onerror=al
 
 @pytest.fixture(scope="module")
 def inside() -> Run:
-    """The command line in this process: starting one takes longer than most of what is tested."""
+    """Run commands in this process: starting a process takes longer than most of these tests."""
 
     def run(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         out, err = io.StringIO(), io.StringIO()
@@ -43,7 +43,7 @@ def inside() -> Run:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, inside: Run) -> Path:
-    """A small world, a model of each kind, and runs of three tuners."""
+    """A small corpus, a model of each system, and runs of three tuners."""
     folder = tmp_path_factory.mktemp("world")
 
     def done(*words: object) -> None:
@@ -81,7 +81,7 @@ def page(world: Path, inside: Run) -> Path:
     return world / "all.html"
 
 
-def test_the_page_has_everything(page: Path) -> None:
+def test_content_of_the_page(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for part in (
         *("summary", "learning", "scores", "significance", "features", "examples"),
@@ -115,12 +115,12 @@ def test_scores_are_those_of_score(world: Path, inside: Run) -> None:
     scored = inside(
         *("score", "mert.out", "--versus", "mira.out", "--refs", *TEST[3:], "--json"), cwd=world
     )
-    wanted = json.loads(scored.stdout)
+    expected = json.loads(scored.stdout)
     for key in ("bleu", "chrf", "ter", "length_ratio"):
-        assert systems[0][key] == pytest.approx(wanted[key])
-        assert systems[1][key] == pytest.approx(wanted["versus"][0][key])
-    assert systems[1]["p_value"] == pytest.approx(wanted["versus"][0]["p_value"])
-    # The same from files, where nothing is known about how they came about.
+        assert systems[0][key] == pytest.approx(expected[key])
+        assert systems[1][key] == pytest.approx(expected["versus"][0][key])
+    assert systems[1]["p_value"] == pytest.approx(expected["versus"][0]["p_value"])
+    # The same translations read from files, without derivations.
     given = inside(
         *("report", "mert", "mira", "-o", "b.html", *TEST, "--json"),
         *("--translations", "mert.out", "mira.out"),
@@ -176,17 +176,17 @@ def test_a_text_or_model_that_changed(world: Path, inside: Run, tmp_path: Path) 
     [
         (("dev.zh",), "dev.zh: has no config.toml"),
         (("mert", "--test", "test.zh"), "--test and --refs belong together"),
-        (("mert", "--translations", "x"), "--translations: of what?"),
+        (("mert", "--translations", "x"), "--translations: needs the source text"),
         (("mert", *TEST, "--translations", "a", "b"), "2 files for 1 runs"),
         (("mert", *TEST, "--model", "a", "b"), "2 directories for 1 systems"),
         (("mert", *TEST, "--model", "nowhere"), "nowhere: is no model directory"),
         (("mert", *TEST[:2], "--refs", "dev.en.0"), "has 14 lines, dev.en.0 has 8 lines"),
         (("mert", "--runs", "2"), "do not divide into groups of 2"),
-        (("mert", "--no-translations", *TEST), "--no-translations: then --test"),
+        (("mert", "--no-translations", *TEST), "--no-translations: excludes --test"),
         (("mert", "-o", "nowhere/r.html"), "no directory 'nowhere'"),
     ],
 )
-def test_refusals(world: Path, inside: Run, words: tuple[str, ...], message: str) -> None:
+def test_invalid_options(world: Path, inside: Run, words: tuple[str, ...], message: str) -> None:
     done = inside("report", "-o", "no.html", *words, cwd=world)
     assert done.returncode == 2
     assert message in done.stderr
@@ -228,13 +228,13 @@ CONTRAST = """(() => {
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_renders(browser: Browser, page: Path, width: int, dark: bool) -> None:
+def test_rendering(browser: Browser, page: Path, width: int, dark: bool) -> None:
     browser.window(width, 800, dark=dark)
     browser.open(page)
     assert browser.errors == []
     assert browser.value("document.title") == "Tuning report"
     browser.value("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-    assert browser.value("document.documentElement.scrollWidth") == width  # nothing sticks out
+    assert browser.value("document.documentElement.scrollWidth") == width  # no overflow
     small = "Array.from(document.querySelectorAll('.chart > svg'), (s) => s.clientWidth)"
     assert min(browser.value(small)) > 300
     assert browser.value(CONTRAST) >= 4.5
@@ -295,7 +295,7 @@ def test_keyboard(browser: Browser, page: Path) -> None:
     assert browser.value(at) == order[1]
     browser.press("End")
     assert browser.value(at) == order[-1]
-    browser.press("ArrowDown")  # there is no further one
+    browser.press("ArrowDown")  # the last entry is selected already
     assert browser.value(at) == order[-1]
     browser.press("Home")
     assert browser.value(at) == order[0]
@@ -306,7 +306,7 @@ def test_keyboard(browser: Browser, page: Path) -> None:
     assert not browser.value(opened)
     browser.press("ArrowRight")
     assert browser.value(opened)
-    # From the top: first the way past the links, then the links.
+    # From the top of the page, the skip link comes first, then the other links.
     browser.open(page)
     browser.press("Tab")
     assert browser.value("document.activeElement.className") == "skip"
@@ -319,7 +319,7 @@ def test_keyboard(browser: Browser, page: Path) -> None:
     assert browser.errors == []
 
 
-def test_texts_stay_texts(browser: Browser, page: Path) -> None:
+def test_markup_in_texts_is_escaped(browser: Browser, page: Path) -> None:
     browser.open(page)
     assert browser.value("document.title") == "Tuning report"
     assert browser.value("document.querySelectorAll('img').length") == 0

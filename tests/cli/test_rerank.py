@@ -1,4 +1,4 @@
-"""`hopefear rerank tune|apply`: what they write, and what they say about bad input."""
+"""`hopefear rerank tune|apply`: their output and their messages about bad input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 REFERENCES = ["the cat sat on the mat", "a dog ran in the park", "birds sing in the morning"]
-# The last of each list is right, and the feature "good" says so; "lm" says the opposite.
+# The last candidate of each list is correct; the feature "good" prefers it, "lm" does not.
 TEXTS = [
     ["the cat on mat", "cat sat the mat on", "the cat sat on the mat"],
     ["a dog in the park", "dog ran park", "a dog ran in the park"],
@@ -195,7 +195,7 @@ BAD = {
         "list: the score of entry 1 of id '0' is infinite",
     ),
     "too large": ("0 ||| x ||| LM0= 1e50 ||| 0\n", [], "list:1: feature 'LM0' is 1e+50"),
-    "weights and report on stdout": (moses(), ["-o", "-", "--json"], "belongs to the report"),
+    "weights and report on stdout": (moses(), ["-o", "-", "--json"], "writes the report to stdout"),
     "refs and given": (moses(), ["--metric", "given", "--refs", "refs"], "--refs: has no effect"),
     "uneven references": (moses(), ["--refs", "refs", "short"], "short has 1 line"),
     "unknown tuner": (moses(), ["--tuner", "mrt"], "unknown tuner 'mrt'"),
@@ -218,7 +218,7 @@ def test_bad_input_is_one_line_and_exit_2(hopefear: Run, folder: Path, case: str
     assert not (folder / "w.tsv").exists()
 
 
-def test_bytes_that_are_no_text(hopefear: Run, folder: Path) -> None:
+def test_bytes_that_are_not_utf8(hopefear: Run, folder: Path) -> None:
     (folder / "list").write_bytes(b"0 ||| a \xff ||| LM0= 1 ||| 0\n")
     result = tune(hopefear, folder, "--nbest", "list", "--progress", "off")
     assert result.returncode == 2
@@ -249,7 +249,7 @@ def test_no_references(hopefear: Run, folder: Path) -> None:
         (moses((2, 1)) + moses((2,)), [], "a second list of id '2'"),
         (moses((0, 1)) + moses((0,)), ["--ids"], "a second list of id '0'"),
         ("99999999999 ||| x ||| LM0= 1 ||| 0\n", [], "expected the numbers of sentences"),
-        (moses(), ["-o", "-", "--json"], "stdout belongs to the report"),
+        (moses(), ["-o", "-", "--json"], "--json writes the report to stdout"),
         (moses(), ["--nbest", "-", "--weights", "-"], "stdin can be only one of them"),
     ],
 )
@@ -277,7 +277,7 @@ def test_lists_in_any_order(hopefear: Run, folder: Path) -> None:
     assert "2 sentences without candidates are empty lines" in result.stderr
 
 
-def test_weights_of_something_else(hopefear: Run, folder: Path) -> None:
+def test_weights_of_other_features(hopefear: Run, folder: Path) -> None:
     (folder / "w.tsv").write_text("other\t1\n")
     words = ["rerank", "apply", "--nbest", "dev.nbest", "--weights", "w.tsv", "-o", "out"]
     result = hopefear(*words, cwd=folder)

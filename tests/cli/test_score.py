@@ -1,4 +1,4 @@
-"""`hopefear score`: its report, its table, and what the user can mend."""
+"""`hopefear score`: its report, its table and its messages about bad input."""
 
 from __future__ import annotations
 
@@ -43,49 +43,49 @@ def report(run: Run, folder: Path, *words: str) -> dict:
 
 
 def test_the_report(hopefear: Run, files: Path) -> None:
-    found = report(hopefear, files, "good", "--refs", "ref")
-    assert found["bleu"] == pytest.approx(
+    scores = report(hopefear, files, "good", "--refs", "ref")
+    assert scores["bleu"] == pytest.approx(
         sacrebleu.BLEU(tokenize="none").corpus_score(GOOD, [REFERENCE]).score
     )
-    assert found["chrf"] == pytest.approx(sacrebleu.CHRF().corpus_score(GOOD, [REFERENCE]).score)
-    assert found["ter"] == pytest.approx(sacrebleu.TER().corpus_score(GOOD, [REFERENCE]).score)
+    assert scores["chrf"] == pytest.approx(sacrebleu.CHRF().corpus_score(GOOD, [REFERENCE]).score)
+    assert scores["ter"] == pytest.approx(sacrebleu.TER().corpus_score(GOOD, [REFERENCE]).score)
     lengths = [sum(len(line.split()) for line in text) for text in (GOOD, REFERENCE)]
-    assert found["length_ratio"] == pytest.approx(lengths[0] / lengths[1])
-    assert found["versus"] == []
+    assert scores["length_ratio"] == pytest.approx(lengths[0] / lengths[1])
+    assert scores["versus"] == []
     for part in ("bleu|", "chrf|", "ter|", "tok:none", "nrefs:1", "lines:20", "version:"):
-        assert part in found["signature"]
+        assert part in scores["signature"]
 
 
 @pytest.mark.parametrize(
     ("tokenize", "lowercase"),
     [("none", True), ("13a", False), ("13a", True), ("zh", False), ("char", False)],
 )
-def test_tokenizations_are_sacrebleus(
+def test_tokenizations_equal_sacrebleus(
     hopefear: Run, files: Path, tokenize: str, lowercase: bool
 ) -> None:
     write(files / "hyp", ["猫坐在，ABC def. 1,000.5", "X-ray (the) end."])
     write(files / "a", ["猫 坐在 abc def. 1,000.5!", "X-ray the end."])
     write(files / "b", ["狗坐在，ABC def.", "The x-ray (the end)."])
     words = ["--lowercase"] if lowercase else []
-    found = report(
+    scores = report(
         hopefear, files, "hyp", "--refs", "a", "b", "--tokenize", tokenize, *words, "--samples", "5"
     )
     texts = [(files / name).read_text(encoding="utf-8").splitlines() for name in ("hyp", "a", "b")]
     theirs = sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
-    assert found["bleu"] == pytest.approx(theirs.corpus_score(texts[0], texts[1:]).score)
-    assert f"tok:{tokenize}" in found["signatures"]["bleu"]
+    assert scores["bleu"] == pytest.approx(theirs.corpus_score(texts[0], texts[1:]).score)
+    assert f"tok:{tokenize}" in scores["signatures"]["bleu"]
 
 
 def test_versus(hopefear: Run, files: Path) -> None:
-    found = report(hopefear, files, "good", "--refs", "ref", "--versus", "bad", "good")
-    worse, same = found["versus"]
+    scores = report(hopefear, files, "good", "--refs", "ref", "--versus", "bad", "good")
+    worse, same = scores["versus"]
     assert (worse["name"], same["name"]) == ("bad", "good")
-    assert worse["bleu"] < found["bleu"]
-    assert worse["differences"]["bleu"] == pytest.approx(worse["bleu"] - found["bleu"])
+    assert worse["bleu"] < scores["bleu"]
+    assert worse["differences"]["bleu"] == pytest.approx(worse["bleu"] - scores["bleu"])
     assert worse["p_value"] == worse["p_values"]["bleu"] < 0.01
     assert worse["p_values"].keys() == {"bleu", "chrf", "ter", "length"}
     assert same["p_value"] == 1
-    assert same["bleu"] == found["bleu"]
+    assert same["bleu"] == scores["bleu"]
     assert worse["test"] == "bootstrap|form:two-sided|samples:1000|seed:12345"
 
 
@@ -98,8 +98,8 @@ def test_versus(hopefear: Run, files: Path) -> None:
     ],
 )
 def test_the_test_can_be_chosen(hopefear: Run, files: Path, words: str, test: str) -> None:
-    found = report(hopefear, files, "good", "--refs", "ref", "--versus", "bad", *words.split())
-    assert found["versus"][0]["test"].startswith(test)
+    scores = report(hopefear, files, "good", "--refs", "ref", "--versus", "bad", *words.split())
+    assert scores["versus"][0]["test"].startswith(test)
 
 
 def test_runs(hopefear: Run, files: Path) -> None:
@@ -108,17 +108,17 @@ def test_runs(hopefear: Run, files: Path) -> None:
         write(files / f"bad.{i}.en", [*BAD[:-i], *GOOD[-i:]])
     words = ["good.1.en", "good.2.en", "good.3.en", "--refs", "ref", "--runs", "3"]
     words += ["--versus", "bad.1.en", "bad.2.en", "bad.3.en"]
-    found = report(hopefear, files, *words)
-    assert found["name"] == "good.{1,2,3}.en"
-    assert found["versus"][0]["name"] == "bad.{1,2,3}.en"
-    assert found["summaries"]["bleu"]["run_deviation"] > 0
+    scores = report(hopefear, files, *words)
+    assert scores["name"] == "good.{1,2,3}.en"
+    assert scores["versus"][0]["name"] == "bad.{1,2,3}.en"
+    assert scores["summaries"]["bleu"]["run_deviation"] > 0
     theirs = sacrebleu.BLEU(tokenize="none")
     texts = [(files / f"good.{i}.en").read_text("utf-8").splitlines() for i in (1, 2, 3)]
     singles = [theirs.corpus_score(text, [REFERENCE]).score for text in texts]
-    assert found["bleu"] == pytest.approx(sum(singles) / 3)
-    assert found["versus"][0]["test"].startswith("randomization|coin:sentence|runs:3|trials:10000")
-    assert found["versus"][0]["p_value"] < 0.01
-    alone = [*words[: words.index("--versus")]]  # nothing to test: samples are resamples
+    assert scores["bleu"] == pytest.approx(sum(singles) / 3)
+    assert scores["versus"][0]["test"].startswith("randomization|coin:sentence|runs:3|trials:10000")
+    assert scores["versus"][0]["p_value"] < 0.01
+    alone = [*words[: words.index("--versus")]]  # --samples: bootstrap samples
     spread, other = (
         report(hopefear, files, *alone, *more)["summaries"]["bleu"]["resampling_deviation"]
         for more in ((), ("--samples", "7"))
@@ -140,11 +140,11 @@ def test_the_tables(hopefear: Run, files: Path) -> None:
 
 
 def test_sentences(hopefear: Run, files: Path) -> None:
-    found = report(hopefear, files, "good", "--refs", "ref", "--sentences")
-    assert len(found["sentences"]) == 20
-    assert found["sentences"][0] == {"bleu": 100.0, "chrf": 100.0, "ter": 0.0, "length": 1.0}
-    assert 0 < found["sentences"][1]["bleu"] < 100
-    assert found["sentences"][1]["ter"] == pytest.approx(100 / 8)
+    scores = report(hopefear, files, "good", "--refs", "ref", "--sentences")
+    assert len(scores["sentences"]) == 20
+    assert scores["sentences"][0] == {"bleu": 100.0, "chrf": 100.0, "ter": 0.0, "length": 1.0}
+    assert 0 < scores["sentences"][1]["bleu"] < 100
+    assert scores["sentences"][1]["ter"] == pytest.approx(100 / 8)
     shown = hopefear("score", "good", "--refs", "ref", "--sentences", cwd=files).stdout
     assert "1: BLEU 100.00, chrF 100.00, TER 0.00, length 1.000" in shown
 
@@ -162,9 +162,9 @@ def test_stdin_gz_and_seed(hopefear: Run, files: Path) -> None:
 def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
     (files / "hyp").write_bytes(b"\xef\xbb\xbfa b c d e\r\n\r\nx")
     (files / "r").write_bytes(b"a b c d e\n\nx\n")
-    found = report(hopefear, files, "hyp", "--refs", "r", "--samples", "20")
-    assert found["bleu"] == pytest.approx(100)
-    assert found["length_ratio"] == 1
+    scores = report(hopefear, files, "hyp", "--refs", "r", "--samples", "20")
+    assert scores["bleu"] == pytest.approx(100)
+    assert scores["length_ratio"] == 1
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
         ),
     ],
 )
-def test_what_the_user_can_mend(hopefear: Run, files: Path, words: str, message: str) -> None:
+def test_input_errors(hopefear: Run, files: Path, words: str, message: str) -> None:
     write(files / "short", GOOD[:3])
     write(files / "empty", [])
     (files / "odd").write_bytes(b"fine\n\xff\n")

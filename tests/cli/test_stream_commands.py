@@ -1,4 +1,4 @@
-"""Our learner and our decoder, each in a process of its own, against both in one."""
+"""Learner and decoder in two processes, compared with both in one process."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def command(folder: Path, run: Path, *more: str) -> list[str]:
 
 
 class Lists(Decoder):
-    """A decoder of ours, of whose forests only the k best are given away."""
+    """A decoder that returns the k best derivations of each forest."""
 
     def __init__(self, decoder: Decoder) -> None:
         self.decoder, self.names = decoder, decoder.names
@@ -68,9 +68,9 @@ class Lists(Decoder):
         weights = request.weights
         builder = ForestBuilder(names=self.names)
         node = builder.node()
-        for found in kbest(self.decoder.decode(request).forest, weights, K, distinct=True):
-            row = builder.row(named_features(found, self.names), share=False)
-            builder.edge(node, (), found.words, row=row)
+        for derivation in kbest(self.decoder.decode(request).forest, weights, K, distinct=True):
+            row = builder.row(named_features(derivation, self.names), share=False)
+            builder.edge(node, (), derivation.words, row=row)
         return Decoded(builder.finish(node))
 
 
@@ -102,7 +102,7 @@ REFERENCES = [f"en.{number}" for number in range(4)]
     ],
     ids=["mira", "learners", "rm"],
 )
-def test_two_processes_learn_what_one_learns(
+def test_two_processes_learn_the_weights_of_one(
     folder: Path,
     tmp_path: Path,
     hopefear: Run,
@@ -110,7 +110,7 @@ def test_two_processes_learn_what_one_learns(
     words: tuple[str, ...],
     make: Callable[[], Mira],
 ) -> None:
-    """To the last bit."""
+    """The weights are equal to the last bit."""
     model = str(folder / system)
     more = ("--model", model, "--stream-decoder", serving(folder / system), *words)
     done = hopefear(*command(folder, tmp_path / "two", *more))
@@ -122,8 +122,8 @@ def test_two_processes_learn_what_one_learns(
         assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
 
 
-def test_a_run_whose_decoder_died_goes_on(folder: Path, tmp_path: Path, hopefear: Run) -> None:
-    """The new process is told the weights of the moment, and the result is the same."""
+def test_a_run_resumes_after_its_decoder_died(folder: Path, tmp_path: Path, hopefear: Run) -> None:
+    """The new process gets the current weights, and the result does not change."""
     Model.load(folder / "phrase").weights().save(tmp_path / "start.tsv")
     limit = tmp_path / "limit"
     some = "i=0; while [ $i -lt 20 ] && IFS= read -r l; do printf '%s\\n' \"$l\"; i=$((i+1)); done"
@@ -143,7 +143,7 @@ def test_a_run_whose_decoder_died_goes_on(folder: Path, tmp_path: Path, hopefear
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "died" / name).read_bytes()
 
 
-def test_a_decoder_of_nonsense(folder: Path, tmp_path: Path, hopefear: Run) -> None:
+def test_a_decoder_with_invalid_output(folder: Path, tmp_path: Path, hopefear: Run) -> None:
     Model.load(folder / "phrase").weights().save(tmp_path / "start.tsv")
     more = ["--tuner", "mira", "--weights", str(tmp_path / "start.tsv"), "--stream-decoder"]
     done = hopefear(*command(folder, tmp_path / "run", *more, "read l; echo no licence; sleep 60"))
@@ -182,7 +182,7 @@ def test_an_interrupt_leaves_no_process(
     process = start([sys.executable, "-m", "hopefear", *words], stderr=subprocess.PIPE)
     while process.poll() is None and not (pids.exists() and pids.read_text().count("\n") == 2):
         time.sleep(0.05)
-    for _ in range(3):  # Python may lose one that comes while an object is being freed
+    for _ in range(3):  # Python may lose a signal that comes while an object is freed
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(20)
@@ -210,4 +210,4 @@ def test_serving(folder: Path, hopefear: Run, tmp_path: Path) -> None:
     assert "hopefear: <stdin>:2: 'nonsense', expected <seg" in done.stderr
     done = hopefear(*words, "--mbr", input="")
     assert done.returncode == 2
-    assert "--mbr: a learner cannot be served with it" in done.stderr
+    assert "--mbr: cannot be combined with --serve-learner" in done.stderr

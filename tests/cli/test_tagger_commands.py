@@ -44,14 +44,14 @@ def model(world: Path, train: Run) -> Path:
 
 def fired(done: subprocess.CompletedProcess[str]) -> set[str]:
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["templates"]["word-edges"]["features"]
-    return {entry["name"] for entry in found}
+    features = json.loads(done.stdout)["templates"]["word-edges"]["features"]
+    return {entry["name"] for entry in features}
 
 
-def test_what_fires(model: Path, hopefear: Run) -> None:
+def test_features_of_a_sentence(model: Path, hopefear: Run) -> None:
     inspect = ("inspect", model, "--tokenized", *PLUGIN, *TEMPLATE, "--json", "--features")
     assert "word-edges:sp.t+s0.t|<s>|-hi" in fired(hopefear(*inspect, SENTENCE))
-    # The same word elsewhere.
+    # The same word in another context.
     moved = fired(hopefear(*inspect, "Shalong yu Bushi juxing le huitan ."))
     assert "word-edges:sp.t+s0.t|<s>|-ng" in moved
     assert any("name" in name for name in moved)
@@ -75,7 +75,7 @@ def test_learning_with_tags(world: Path, model: Path, hopefear: Run, tmp_path: P
     assert done.stdout.strip()
 
 
-def test_a_tagger_that_is_not_there(model: Path, hopefear: Run) -> None:
+def test_an_unknown_tagger(model: Path, hopefear: Run) -> None:
     translate = ("translate", "--model", model, "--tokenized")
     done = hopefear(*translate, *TEMPLATE, input=SENTENCE)
     assert done.returncode == 2
@@ -89,9 +89,9 @@ def test_the_lexicon_tagger(world: Path, train: Run, hopefear: Run) -> None:
     done = train("--source-tagger", "lexicon", "--source-tags", world / "tags", model="lexicon")
     assert done.returncode == 0, done.stderr
     words = ("--tokenized", *TEMPLATE, "--json", "--features", "Bushi juxing")
-    found = fired(hopefear("inspect", world / "lexicon", *words))
-    assert "word-edges:s1.t+sn.t|NR|VV" in found
-    # Another choice does nothing anew but model.toml; without one there is none.
+    features = fired(hopefear("inspect", world / "lexicon", *words))
+    assert "word-edges:s1.t+sn.t|NR|VV" in features
+    # Another tagger, or none, changes only model.toml.
     done = train("--source-tags", world / "tags", "--json", model="lexicon")
     assert all(step["reused"] for step in json.loads(done.stdout)["steps"].values())
     assert "tagger" not in hopefear("inspect", world / "lexicon").stdout
@@ -101,7 +101,7 @@ def test_the_lexicon_tagger(world: Path, train: Run, hopefear: Run) -> None:
     ("name", "message"),
     [("nobody", "unknown tagger 'nobody'"), ("lexicon", "train with --source-tags FILE")],
 )
-def test_refusals(name: str, message: str, world: Path, train: Run) -> None:
+def test_invalid_options(name: str, message: str, world: Path, train: Run) -> None:
     done = train("--source-tagger", name, model="refused")
     assert done.returncode == 2
     assert message in done.stderr

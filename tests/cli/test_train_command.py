@@ -64,7 +64,7 @@ def test_hierarchical_model_with_folds(model: Path, hopefear: Run, tmp_path: Pat
     assert "singleton(f,e)" in shown
 
 
-def test_inspect_tells_files_apart(model: Path, hopefear: Run, tmp_path: Path) -> None:
+def test_inspect_detects_the_kind_of_file(model: Path, hopefear: Run, tmp_path: Path) -> None:
     assert json.loads(hopefear("inspect", model / "lm.bin", "--json").stdout)["order"] == 3
     for name in ("w.tsv", "w.bin"):
         Weights({"lm": 0.5, "words": -1.0}).save(tmp_path / name)

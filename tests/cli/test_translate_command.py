@@ -44,16 +44,16 @@ def test_files(model: Path, tmp_path: Path) -> None:
     assert out.read_text() == "the house\n\nneu is\n"
     lines = nbest.read_text().splitlines()
     assert [line.split(" ||| ")[0] for line in lines] == ["0", "0", "1", "2"]
-    found = json.loads(stats.read_text())
-    assert found["sentences"] == 3
-    assert found["source_words"] == 4
+    statistics = json.loads(stats.read_text())
+    assert statistics["sentences"] == 3
+    assert statistics["source_words"] == 4
     best = [float(line.split(" ||| ")[3]) for line in (lines[0], *lines[2:])]
-    assert found["total_score"] == pytest.approx(sum(best), abs=1e-4)
-    assert found.keys() >= {"cpu_seconds", "wall_seconds", "peak_mb"}
+    assert statistics["total_score"] == pytest.approx(sum(best), abs=1e-4)
+    assert statistics.keys() >= {"cpu_seconds", "wall_seconds", "peak_mb"}
 
 
-def test_other_rules_of_choice(model: Path) -> None:
-    """Sharp posteriors choose as the model does; flat ones differ, but not with the same seed."""
+def test_mbr_and_max_translation(model: Path) -> None:
+    """Peaked posteriors give the model's best translation; flat ones depend only on the seed."""
     words = ["translate", "--model", model, "--tokenized"]
     text = "das haus\n\nneu ist\n"
     assert run(*words, "--mbr", "--posterior-scale", "50", input=text).stdout == (
@@ -88,7 +88,7 @@ def test_other_rules_of_choice(model: Path) -> None:
         (["--beam", "0"], "--beam"),
     ],
 )
-def test_faults(model: Path, words: list[str], message: str) -> None:
+def test_input_errors(model: Path, words: list[str], message: str) -> None:
     result = run("translate", "--model", model, *words, input="haus\n")
     assert result.returncode == 2
     assert result.stdout == ""
@@ -122,7 +122,7 @@ def test_a_closed_pipe_ends_quietly(model: Path, start: Start) -> None:
     assert process.stdout.readline() == b"house\n"
     process.stdout.close()
     process.stdin.write(b"haus\n")
-    process.stdin.flush()  # and it goes on waiting for more, but has nobody to tell
+    process.stdin.flush()  # the process waits for more input; the reader of its output is gone
     assert process.wait(60) == 0
     assert process.stderr.read() == b""
 
@@ -185,4 +185,6 @@ def test_inspect_without_training(model: Path) -> None:
     assert result.returncode == 0
     assert "heaviest" in result.stdout
     assert "--derivation" in run("inspect", model, "--tokenized").stderr
-    assert "no model directory" in run("inspect", model / "rules.bin", "--derivation", "a").stderr
+    assert (
+        "not a model directory" in run("inspect", model / "rules.bin", "--derivation", "a").stderr
+    )

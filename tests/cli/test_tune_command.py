@@ -1,4 +1,4 @@
-"""`hopefear tune` as a user runs it: reports, files, kills, refusals, other decoders."""
+"""`hopefear tune`: reports, files, interrupted runs, bad options, external decoders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LISTS = ("--kbest", "20")
 
 @pytest.fixture(scope="module")
 def inside() -> Run:
-    """The command line in this process: starting one takes longer than most of what is tested."""
+    """Run commands in this process: starting a process takes longer than most of these tests."""
 
     def run(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         out, err = io.StringIO(), io.StringIO()
@@ -74,8 +74,8 @@ def test_report_and_files(world: Path, tmp_path: Path, hopefear: Run) -> None:
     done = hopefear(*command(world, tmp_path / "run", "--json"))
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    wanted = {"tuner", "best_iteration", "dev_bleu", "iterations", "seconds", "decode_seconds"}
-    assert wanted | {"optimise_seconds", "active_features"} <= report.keys()
+    keys = {"tuner", "best_iteration", "dev_bleu", "iterations", "seconds", "decode_seconds"}
+    assert keys | {"optimise_seconds", "active_features"} <= report.keys()
     assert report["tuner"] == "mert"
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]
@@ -95,10 +95,10 @@ def test_report_and_files(world: Path, tmp_path: Path, hopefear: Run) -> None:
     assert described["iterations"] == records
     refused = hopefear("inspect", tmp_path / "run", "--phrase", "yu")
     assert refused.returncode == 2
-    assert "is a run" in refused.stderr
+    assert "a run directory" in refused.stderr
 
 
-# The command line in a process that kills itself after some time, imports not counted.
+# Runs a command in a process that kills itself some time after its imports.
 KILLED = """
 import os, signal, sys, threading
 from hopefear.cli import main
@@ -128,7 +128,7 @@ def test_killed_at_random_moments(world: Path, tmp_path: Path) -> None:
         assert other.read_bytes() == path.read_bytes(), path.name
 
 
-def test_resuming_with_something_else_is_refused(world: Path, tmp_path: Path, inside: Run) -> None:
+def test_resuming_with_other_options_is_refused(world: Path, tmp_path: Path, inside: Run) -> None:
     run = tmp_path / "run"
     assert inside(*command(world, run, "--iterations", "1")).returncode == 0
     before = (run / "weights.tsv").read_bytes()
@@ -162,7 +162,7 @@ def test_several_runs(world: Path, tmp_path: Path, inside: Run) -> None:
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert len(report["runs"]) == 2
-    low, high = sorted(one["dev_bleu"] for one in report["runs"])
+    low, high = sorted(run["dev_bleu"] for run in report["runs"])
     assert low <= report["dev_bleu_mean"] <= high == report["dev_bleu"]
     assert (run / "run-2" / "weights.tsv").is_file()
     shown = inside(*command(world, run, *more, "--resume"))
@@ -194,7 +194,7 @@ def test_a_held_out_set(world: Path, tmp_path: Path, hopefear: Run) -> None:
     done = hopefear(*words)
     assert done.returncode == 0, done.stderr
     assert "heldout_score" in json.loads(done.stdout)
-    # The same text on standard input, once more: nothing is to do.
+    # Repeated with the same text on stdin: the run is already finished.
     words[words.index(str(world / "dev.zh"))] = "-"
     again = hopefear(*words, "--resume", input=(world / "dev.zh").read_text())
     assert json.loads(again.stdout) == json.loads(done.stdout), again.stderr
@@ -217,7 +217,7 @@ def test_a_config_file_with_a_table_of_the_tuner(world: Path, tmp_path: Path, in
 
 
 def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
-    """Our own decoder called as if it were another one gives the same weights."""
+    """Hopefear's decoder, called as an external decoder, gives the same weights."""
     prepared = {}
     for name in ("dev.zh", *(f"dev.en.{number}" for number in range(4))):
         prepared[name] = tmp_path / name
@@ -254,7 +254,7 @@ def test_another_decoder(world: Path, tmp_path: Path, hopefear: Run) -> None:
         (("--metric", "blue"), "unknown metric 'blue'; did you mean 'bleu'?"),
         (("--set", "restart=3"), "--set: unknown key 'restart'; did you mean 'restarts'?"),
         (("--set", "restarts=many"), "--set restarts: 'many' is not valid"),
-        (("--set", "metrik.order=2"), "unknown part 'metrik'"),
+        (("--set", "metrik.order=2"), "unknown component 'metrik'"),
         (("--set", "restarts"), "expected key=value"),
         (
             ("--tuner", "batch-mira", "--set", "space=forest", "--metric", "ter"),

@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def lattices(tmp_path: Path) -> Path:
-    """PLF and references: the weight likes to leave words out, which the references do not."""
+    """PLF lattices and references; the initial weights favour deletions, the references do not."""
     chance = random.Random(1)
     with (tmp_path / "dev.plf").open("w") as plf, (tmp_path / "dev.en").open("w") as refs:
         for _ in range(30):
@@ -95,7 +95,7 @@ def test_a_held_out_set_of_lattices(lattices: Path, hopefear: Run) -> None:
 
 
 def test_other_formats(tmp_path: Path, hopefear: Run) -> None:
-    """One machine of OpenFst, a pool, our JSON and an n-best list: four sentences."""
+    """OpenFst, a pool, Hopefear's JSON and an n-best list, with four sentences in all."""
     (tmp_path / "a.fst").write_text("0 1 the 0.5\n0 1 a 0.1\n1 2 cat 0.2\n2\n")
     builder = ForestBuilder()
     for name in ("pool", "json"):
@@ -137,7 +137,7 @@ def write(folder: Path, name: str, text: str) -> str:
         ("{7}\n", ["--lattice-format", "plf"], "not PLF"),
     ],
 )
-def test_what_cannot_be(
+def test_invalid_combinations(
     lattices: Path, text: str | None, more: list[str], message: str, hopefear: Run
 ) -> None:
     name = "dev.plf" if text is None else write(lattices, "bad", text)
@@ -155,7 +155,7 @@ def test_something_to_learn_from_is_needed(tmp_path: Path, hopefear: Run) -> Non
     assert "--dev is missing" in done.stderr
 
 
-def test_reranking_says_where_to_go(lattices: Path, hopefear: Run) -> None:
+def test_reranking_refers_to_tune(lattices: Path, hopefear: Run) -> None:
     nbest = lattices / write(lattices, "n", "0 ||| a ||| tm= 1 ||| 0\n")
     words = ("rerank", "tune", "--nbest", nbest, "--refs", lattices / "dev.en")
     done = hopefear(*words, "--tuner", "lattice-svm", "-o", lattices / "w.tsv")
@@ -179,7 +179,7 @@ def test_references_may_come_from_standard_input(lattices: Path, hopefear: Run) 
         ),
         (
             "rerank apply --nbest n --weights w -o out --lattice-format plf",
-            "--lattice-format: belongs to --lattices",
+            "--lattice-format: used only with --lattices",
         ),
         (
             "tune --dev d --refs r --train s t --leave-out --stream-decoder x --tokenized "
@@ -188,7 +188,7 @@ def test_references_may_come_from_standard_input(lattices: Path, hopefear: Run) 
         ),
     ],
 )
-def test_options_that_would_do_nothing(
+def test_options_without_effect(
     words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words.split()) == 2

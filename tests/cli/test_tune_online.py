@@ -35,7 +35,7 @@ def command(world: Path, run: Path, *more: object) -> list[str]:
     return [str(word) for word in [*words, "-o", run, *SMALL, *more]]
 
 
-def test_own_rules_are_known_of_phrase_models(world: Path, tmp_path: Path, hopefear: Run) -> None:
+def test_leave_out_needs_a_phrase_model(world: Path, tmp_path: Path, hopefear: Run) -> None:
     text = ("--train", world / "train.zh", world / "train.en", "--max-examples", "5")
     done = hopefear(*command(world, tmp_path / "run", "--tuner", "mira", *text, "--leave-out"))
     if 'system = "hiero"' in (world / "model" / "model.toml").read_text():

@@ -1,4 +1,4 @@
-"""`hopefear tune --set search_aware=…`: every tuner that takes it, and what is refused."""
+"""`hopefear tune --set search_aware=…`: every tuner with the option, and bad options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hopefear.learn.loop.run import read_metrics
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-#: Options that make them quick.
+#: tuner -> options that make it fast
 TUNERS = {
     "mert": ["restarts=2", "kicks=1"],
     "batch-mira": ["passes=10"],
@@ -45,23 +45,23 @@ def command(world: Path, run: Path, tuner: str, *options: str) -> list[str | Pat
 
 @pytest.mark.parametrize("tuner", TUNERS)
 def test_all_bins_are_learned_from(tuner: str, world: Path, tmp_path: Path, hopefear: Run) -> None:
-    found = {}
+    metrics = {}
     for how in ("off", "potential"):
         done = hopefear(*command(world, tmp_path / how, tuner, f"search_aware={how}"))
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["tuner"] == tuner
         assert f'search_aware = "{how}"' in (tmp_path / how / "config.toml").read_text()
-        found[how] = read_metrics(tmp_path / how / "metrics.jsonl")
+        metrics[how] = read_metrics(tmp_path / how / "metrics.jsonl")
     what = "updates" if tuner in ("mira", "rm") else "candidates"
-    assert found["potential"][1][what] > 2 * found["off"][1][what]
-    learned = {(tmp_path / how / "iterations" / "01.tsv").read_bytes() for how in found}
+    assert metrics["potential"][1][what] > 2 * metrics["off"][1][what]
+    learned = {(tmp_path / how / "iterations" / "01.tsv").read_bytes() for how in metrics}
     start = (tmp_path / "off" / "iterations" / "00.tsv").read_bytes()
     assert len(learned | {start}) == 3
 
 
 @pytest.mark.parametrize("tuner", ["batch-mira", "pro", "rm"])
 def test_with_sparse_features(tuner: str, world: Path, tmp_path: Path, hopefear: Run) -> None:
-    """And with the features of what is to come, and (rm) with relative margin."""
+    """With sparse features, future-cost features, and (rm) a relative margin."""
     run = tmp_path / "run"
     words = command(world, run, tuner, "search_aware=potential", "future=true")
     done = hopefear(*words, "--templates", "word-pairs")
@@ -80,7 +80,7 @@ def test_with_sparse_features(tuner: str, world: Path, tmp_path: Path, hopefear:
         ("mira", ["search_aware=partial"], ["--metric", "ter"], "set search_aware=potential"),
     ],
 )
-def test_what_is_refused(
+def test_invalid_options(
     tuner: str,
     options: list[str],
     more: list[str],

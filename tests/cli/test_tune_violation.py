@@ -62,10 +62,10 @@ def test_maxforce_on_the_bitext(world: Path, tmp_path: Path, hopefear: Run) -> N
     assert "training.prefixes = 4, now it is 5" in other.stderr
 
 
-def test_combinations_of_ones_own(world: Path, tmp_path: Path, hopefear: Run) -> None:
-    mine = tmp_path / "mine"
-    mine.write_text("s0.w+t0.w\n")
-    words = ("--tuner", "maxforce", "--templates", f"word-edges:file={mine}")
+def test_a_file_of_feature_combinations(world: Path, tmp_path: Path, hopefear: Run) -> None:
+    combinations = tmp_path / "mine"
+    combinations.write_text("s0.w+t0.w\n")
+    words = ("--tuner", "maxforce", "--templates", f"word-edges:file={combinations}")
     done = hopefear(*command(world, tmp_path / "run", *words))
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "run" / "weights.tsv").read_text().splitlines()
@@ -73,13 +73,13 @@ def test_combinations_of_ones_own(world: Path, tmp_path: Path, hopefear: Run) ->
     fired = [name for name in names if name.startswith("word-edges:")]
     assert len(fired) > 10
     assert all(name.startswith("word-edges:s0.w+t0.w|") for name in fired)
-    mine.write_text("s0.w+t0.w\nlen+t0.w\n")
+    combinations.write_text("s0.w+t0.w\nlen+t0.w\n")
     again = hopefear(*command(world, tmp_path / "run", *words, "--resume"))
     assert again.returncode == 2
     assert "len+t0.w" in again.stderr
 
 
-def test_patterns_hold_what_has_a_weight(world: Path, tmp_path: Path, hopefear: Run) -> None:
+def test_patterns_in_fix(world: Path, tmp_path: Path, hopefear: Run) -> None:
     words = ("--tuner", "maxforce", "--templates", "rule-id", "--fix")
     refused = hopefear(*command(world, tmp_path / "no", *words, "rule-id:*"))
     assert refused.returncode == 2
@@ -138,7 +138,7 @@ def test_other_updates_on_the_development_set(world: Path, tmp_path: Path, hopef
         (("--tuner", "mira", "--prefixes", "5"), "--prefixes: mira does not use forced decoding"),
     ],
 )
-def test_refusals(
+def test_invalid_options(
     words: tuple[str, ...], message: str, world: Path, tmp_path: Path, hopefear: Run
 ) -> None:
     done = hopefear(*command(world, tmp_path / "run", *words))

@@ -40,7 +40,7 @@ def test_same_seed_same_bytes(hopefear: Run, tmp_path: Path) -> None:
     assert (tmp_path / "a" / "dev.zh").read_bytes() != (tmp_path / "c" / "dev.zh").read_bytes()
 
 
-def test_world_for_people(hopefear: Run, tmp_path: Path) -> None:
+def test_report_as_text(hopefear: Run, tmp_path: Path) -> None:
     done = hopefear("world", "-o", tmp_path, *SIZES)
     assert "words not in train" in done.stdout
     assert "sentences by topic: politics" in done.stdout
@@ -66,7 +66,7 @@ def test_bad_options(hopefear: Run, tmp_path: Path, words: list[str], message: s
 
 def test_a_file_where_the_directory_should_be(hopefear: Run, tmp_path: Path) -> None:
     (tmp_path / "w").write_text("mine")
-    done = hopefear("world", "-o", tmp_path / "w", *SIZES)  # before the work: no line of progress
+    done = hopefear("world", "-o", tmp_path / "w", *SIZES)  # refused before any work
     assert done.returncode == 2
     assert str(tmp_path / "w") in done.stderr
     assert done.stderr.count("\n") == 1

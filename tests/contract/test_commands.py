@@ -1,4 +1,4 @@
-"""What every registered command must do. A new command is tested here without a line of change."""
+"""The contract of every registered command. A new command is tested without any change here."""
 
 from __future__ import annotations
 

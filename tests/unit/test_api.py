@@ -83,7 +83,7 @@ def test_importing_loads_nothing() -> None:
     assert all(getattr(hopefear, name) is not None for name in exported)
 
 
-def test_a_name_that_is_not_there() -> None:
+def test_an_unknown_name() -> None:
     with pytest.raises(AttributeError, match="no attribute 'tuen'"):
         _ = hopefear.tuen
     with pytest.raises(ImportError):
@@ -101,7 +101,7 @@ def test_the_classes_are_those_of_the_package() -> None:
 
 
 def test_train(folder: Path, tmp_path: Path, hopefear: Command) -> None:
-    """The model is that of the command."""
+    """The model equals that of the command."""
     done = hopefear(
         *("train", folder / "train.zh", folder / "train.en", "--model", tmp_path / "model"),
         *("--tokenized", "--order", 2, "--max-length", 4),
@@ -117,7 +117,7 @@ def test_train(folder: Path, tmp_path: Path, hopefear: Command) -> None:
 
 
 def test_tune(folder: Path, run: Run, tmp_path: Path, hopefear: Command) -> None:
-    """Weights, configuration and report are those of the command."""
+    """Weights, configuration and report equal those of the command."""
     done = hopefear(*words(folder, tmp_path / "run", "--json"))
     assert done.returncode == 0, done.stderr
     for path in (folder / "run").rglob("*.tsv"):
@@ -130,12 +130,12 @@ def test_tune(folder: Path, run: Run, tmp_path: Path, hopefear: Command) -> None
     assert {key: theirs[key] for key in theirs if key not in timed} == {
         key: ours[key] for key in ours if key not in timed
     }
-    # Nothing is left to do, and what was done is known from the directory.
+    # The run is already finished; its report is read from the directory.
     again = hopefear(*words(folder, folder / "run", "--json", "--resume"))
     assert json.loads(again.stdout) == ours
 
 
-def test_what_a_run_says(run: Run, folder: Path) -> None:
+def test_attributes_of_a_run(run: Run, folder: Path) -> None:
     read = Run(folder / "run")
     assert (read.tuner, read.finished, len(read.members)) == ("mert", True, 1)
     assert read.best_iteration == run.best_iteration == run.report()["best_iteration"]
@@ -153,7 +153,7 @@ def test_what_a_run_says(run: Run, folder: Path) -> None:
 def test_tuning_on_sentences_in_memory(folder: Path, run: Run, tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = hopefear.tune(
+        in_memory = hopefear.tune(
             Model.load(folder / "model"),
             dev=lines(folder / "dev.zh"),
             refs=[lines(path) for path in references(folder)],
@@ -162,15 +162,15 @@ def test_tuning_on_sentences_in_memory(folder: Path, run: Run, tmp_path: Path) -
             **TUNING,
         )
     assert "constant within every sentence" in str(caught[0].message)
-    assert caught[0].filename == __file__, "where the work was asked for"
+    assert caught[0].filename == __file__, "the caller's file"
     assert (tmp_path / "run/weights.tsv").read_bytes() == (folder / "run/weights.tsv").read_bytes()
-    assert found.config["contents"] == run.config["contents"]
-    assert found.config["files"] == {"model": str(folder / "model")}
+    assert in_memory.config["contents"] == run.config["contents"]
+    assert in_memory.config["files"] == {"model": str(folder / "model")}
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_several_runs_and_other_options(folder: Path, tmp_path: Path, hopefear: Command) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     run = hopefear_tune(
         folder,
         tmp_path / "run",
@@ -186,9 +186,9 @@ def test_several_runs_and_other_options(folder: Path, tmp_path: Path, hopefear: 
         iterations=1,
         runs=2,
         fix=["lm"],
-        tell=told.append,
+        tell=messages.append,
     )
-    assert "run 2 of 2" in told
+    assert "run 2 of 2" in messages
     assert run.config["tuner"]["C"] == 0.001
     assert run.config["system"]["decoder"] == {"beam": 30, "table_limit": 10}
     assert repr(run).startswith(f"Run('{tmp_path / 'run'}': 2 runs of mira for TER, dev ")
@@ -204,7 +204,7 @@ def test_several_runs_and_other_options(folder: Path, tmp_path: Path, hopefear: 
 
 
 def hopefear_tune(folder: Path, output: Path, **options: Any) -> Run:
-    """`tune` on the set of the fixture, with other options."""
+    """Call `tune` on the fixture's development set with other options."""
     return hopefear.tune(
         folder / "model",
         dev=folder / "dev.zh",
@@ -285,7 +285,7 @@ def test_translate(folder: Path, run: Run, tmp_path: Path, hopefear: Command) ->
     )
     assert done.returncode == 0, done.stderr
     options: dict[str, Any] = {"tokenized": True, "beam": 40, "display": "off"}
-    found = translate(
+    translations = translate(
         folder / "model",
         folder / "test.zh",
         weights=run.weights,
@@ -293,15 +293,15 @@ def test_translate(folder: Path, run: Run, tmp_path: Path, hopefear: Command) ->
         distinct=True,
         **options,
     )
-    found.save(tmp_path / "out.2", nbest=tmp_path / "nbest.2")
+    translations.save(tmp_path / "out.2", nbest=tmp_path / "nbest.2")
     for name in ("out", "nbest"):
         assert (tmp_path / name).read_bytes() == (tmp_path / f"{name}.2").read_bytes()
     model = Model.load(folder / "model")
     texts = lines(folder / "test.zh")
     again = translate(model, texts, weights=folder / "run/weights.tsv", threads=2, **options)
-    assert again.texts == found.texts == list(map(str, again))
+    assert again.texts == translations.texts == list(map(str, again))
     assert len(again) == 10
-    assert again[0].score == found[0].score
+    assert again[0].score == translations[0].score
     assert f"  {texts[0]} -> {again.texts[0]}" in repr(again).splitlines()
     assert again._repr_html_().count("<tr>") == 11
     assert translate(model, [], **options) == []
@@ -330,20 +330,20 @@ def test_score(folder: Path, tmp_path: Path, hopefear: Command) -> None:
     done = hopefear("score", ours, "--refs", *refs, "--versus", other, "--json", "--sentences")
     assert done.returncode == 0, done.stderr
     options: dict[str, Any] = {"sentences": True, "display": "off"}
-    found = score(ours, refs=refs, versus=[other], **options)
-    assert found.to_mapping() == json.loads(done.stdout)
-    mapping = found.to_mapping()
+    scores = score(ours, refs=refs, versus=[other], **options)
+    assert scores.to_mapping() == json.loads(done.stdout)
+    mapping = scores.to_mapping()
     for name in ("bleu", "chrf", "ter", "length_ratio", "signature"):
-        assert getattr(found, name) == mapping[name]
-    assert found.versus[0].p_value == mapping["versus"][0]["p_value"]
-    assert f"p: against {ours}, bootstrap" in repr(found)
-    assert "<td>BLEU</td>" in found._repr_html_()
+        assert getattr(scores, name) == mapping[name]
+    assert scores.versus[0].p_value == mapping["versus"][0]["p_value"]
+    assert f"p: against {ours}, bootstrap" in repr(scores)
+    assert "<td>BLEU</td>" in scores._repr_html_()
 
     in_memory = score(
         lines(ours), refs=[lines(path) for path in refs], versus={"again": lines(other)}, **options
     )
     assert (in_memory.name, in_memory.versus[0].name) == ("hypotheses", "again")
-    assert in_memory.summaries == found.summaries
+    assert in_memory.summaries == scores.summaries
     assert repr(in_memory.versus[0]).startswith("again: BLEU ")
     assert repr(score(ours, refs=refs[0], display="off")).splitlines()[0].startswith("system ")
 
@@ -354,14 +354,14 @@ def test_scoring_several_runs(folder: Path, hopefear: Command) -> None:
     a, b, c, d = references(folder)
     texts = [lines(path) for path in (a, b)]
     options: dict[str, Any] = {"refs": [c], "runs": 2, "samples": 50, "display": "off"}
-    found = score(texts, versus=[d, a], **options)
+    scores = score(texts, versus=[d, a], **options)
     named = score(texts, versus={"other": [d, lines(a)]}, **options)
     assert named.versus[0].name == "other {1,2}"
-    assert named.versus[0].p_values == found.versus[0].p_values
+    assert named.versus[0].p_values == scores.versus[0].p_values
     done = hopefear("score", a, b, "--refs", c, "--versus", d, a, "--runs", 2, "--samples", 50)
-    assert found.versus[0].test in done.stdout
-    assert "s_run" in repr(found)
-    assert f"{found.bleu:.2f}" in done.stdout
+    assert scores.versus[0].test in done.stdout
+    assert "s_run" in repr(scores)
+    assert f"{scores.bleu:.2f}" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,7 @@ def test_scoring_several_runs(folder: Path, hopefear: Command) -> None:
         (["a"], {"refs": [["a"]], "tokenize": "14a"}, "give one of none, 13a, zh, char"),
         ([], {"refs": [[]]}, "no lines"),
         (["a"], {"refs": "nowhere"}, "nowhere"),
-        (["a"], {"refs": ["a house"]}, "refs: 'a house' is no file; a text in memory is a list"),
+        (["a"], {"refs": ["a house"]}, "refs: no such file 'a house'; give sentences as a list"),
         (["a"], {"refs": [["a"]], "display": "of"}, "display: 'of' is not valid; did you mean 'of"),
     ],
 )
@@ -405,20 +405,20 @@ def test_rerank(tmp_path: Path, hopefear: Command) -> None:
     )
     assert done.returncode == 0, done.stderr
     options: dict[str, Any] = {"folds": 3, "tuner_options": {"restarts": 2}, "display": "off"}
-    found = rerank(nbest=nbest, refs=[refs], tuner="mert", **options)
-    assert found.report == json.loads(done.stdout)
-    found.save(tmp_path / "w2.tsv")
+    reranker = rerank(nbest=nbest, refs=[refs], tuner="mert", **options)
+    assert reranker.report == json.loads(done.stdout)
+    reranker.save(tmp_path / "w2.tsv")
     assert (tmp_path / "w2.tsv").read_bytes() == (tmp_path / "w.tsv").read_bytes()
-    assert (found.first_best, found.tuned, found.oracle, found.p_value) == tuple(
-        found.report[key] for key in ("first_best", "tuned", "oracle", "p_value")
+    assert (reranker.first_best, reranker.tuned, reranker.oracle, reranker.p_value) == tuple(
+        reranker.report[key] for key in ("first_best", "tuned", "oracle", "p_value")
     )
-    assert "tuned, 3 folds" in repr(found)
-    assert "<td>oracle</td>" in found._repr_html_()
+    assert "tuned, 3 folds" in repr(reranker)
+    assert "<td>oracle</td>" in reranker._repr_html_()
 
     again = rerank(nbest=ENTRIES, refs=[REFERENCES], tuner="mert", **options)
-    assert again.report == found.report
-    assert again.apply(ENTRIES) == found.apply(nbest) == REFERENCES
-    read = type(found).load(tmp_path / "w.tsv")
+    assert again.report == reranker.report
+    assert again.apply(ENTRIES) == reranker.apply(nbest) == REFERENCES
+    read = type(reranker).load(tmp_path / "w.tsv")
     assert read.apply(ENTRIES, ids=True)[0] == f"0\t{REFERENCES[0]}"
     assert repr(read).startswith("Reranker(Weights(")
     done = hopefear(
@@ -430,12 +430,12 @@ def test_rerank(tmp_path: Path, hopefear: Command) -> None:
 
 def test_given_scores_and_warnings() -> None:
     scored = [{**entry, "score": float(number % 3)} for number, entry in enumerate(ENTRIES)]
-    found = hopefear.rerank(nbest=scored, tuner="batch-mira", metric="given", display="off")
-    assert found.tuned == found.oracle == 2.0
+    reranker = hopefear.rerank(nbest=scored, tuner="batch-mira", metric="given", display="off")
+    assert reranker.tuned == reranker.oracle == 2.0
     with pytest.warns(UserWarning, match="no feature of the lists has a weight in the weights"):
-        found.apply([{"id": 0, "text": "a", "features": {"other": 1.0}}])
+        reranker.apply([{"id": 0, "text": "a", "features": {"other": 1.0}}])
     with pytest.warns(UserWarning, match="2 sentences without candidates"):
-        assert found.apply(ENTRIES[-1:]) == ["", "", REFERENCES[2]]
+        assert reranker.apply(ENTRIES[-1:]) == ["", "", REFERENCES[2]]
 
 
 @pytest.mark.parametrize(
@@ -461,7 +461,7 @@ def test_reranking_with_bad_options(options: dict[str, Any], message: str) -> No
 # -- what is shown --
 
 
-def test_progress_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     hopefear.score(["a b"], refs=[["a b"]])
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -485,17 +485,17 @@ import json, sys
 import hopefear
 tuner, metric, entries, references = sys.argv[1:]
 given = {"nbest": json.loads(entries), "refs": [json.loads(references)], "display": "off"}
-found = hopefear.rerank(
+reranker = hopefear.rerank(
     tuner="batch-perceptron", metric="word-f", metric_options={"beta": 2.0}, plugin=[tuner, metric],
     **given,
 )
-assert found.report["metric"] == "word-f"
+assert reranker.report["metric"] == "word-f"
 assert hopefear.rerank(tuner="batch-perceptron", plugin=tuner, **given).tuned == 100
 """
 
 
 def test_plugins() -> None:
-    """In a process of their own: what they register stays."""
+    """Run in a separate process, since a registered plugin remains registered."""
     examples = Path(__file__).parents[2] / "examples"
     words = [examples / "my_tuner.py", examples / "my_metric.py"]
     words += [json.dumps(ENTRIES), json.dumps(REFERENCES)]
@@ -512,13 +512,13 @@ made = hopefear.train(
     tokenized=True, display="off",
 )
 assert made.system == "monotone"
-found = hopefear.translate(model, source, plugin=plugin, tokenized=True, display="off")
-assert len(found) == 20 and all(found.texts)
+translations = hopefear.translate(model, source, plugin=plugin, tokenized=True, display="off")
+assert len(translations) == 20 and all(translations.texts)
 """
 
 
 def test_a_system_of_a_plugin(folder: Path, tmp_path: Path) -> None:
-    """Its own options are known, too."""
+    """The system's own options are valid keywords."""
     texts = [tmp_path / "train.zh", tmp_path / "train.en"]
     for path in texts:
         first = lines(folder / path.name)[:20]

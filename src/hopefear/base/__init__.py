@@ -1,1 +1,1 @@
-"""What everything stands on: errors, files, options, registry, progress, threads, weights."""
+"""The foundations of all other packages: errors, files, options, registry, progress, weights."""

@@ -1,16 +1,17 @@
-"""A dataclass's fields are its command-line options, its config keys, its validation and its help.
+"""Options declared once: dataclass fields are command-line options, config keys and their help.
 
-Goes in: a dataclass whose fields are declared with `option(...)` or `argument(...)`.
-Comes out: an argparse parser (`add_arguments`), an object made from a mapping, a TOML file or
-`key=value` pairs (`from_mapping`, `load_toml`, `parse_pairs`), and the mapping back (`to_mapping`).
+Takes a dataclass whose fields are declared with `option(...)` or `argument(...)`. Gives it
+command-line options (`add_arguments`), makes an object from a mapping (`from_mapping`), a TOML file
+(`load_toml`) or `key=value` pairs (`parse_pairs`), and returns the mapping of an object
+(`to_mapping`).
 
     @dataclass(kw_only=True)
     class Estimate:
         text: Path = argument(help="one sentence per line")
         order: int = option(3, min=1, max=6, help="longest n-gram")
 
-A field whose option has the name of a method is written with an underscore behind it (`update_`);
-the option and the config key have none.
+A field whose option has the same name as a method ends in an underscore (`update_`); the option and
+the config key do not.
 
 Field types: bool, int, float, str, Path, Literal[...], X | None, list[X], and any class with a
 `parse(text)` class method (`Size`).
@@ -48,6 +49,7 @@ class Size(int):
 
     @classmethod
     def parse(cls, text: str) -> Size:
+        """The size that `text` denotes; units are powers of 1024."""
         units = {"k": 10, "m": 20, "g": 30, "t": 40}
         digits, unit = text.strip().lower().removesuffix("b"), 0
         if digits and digits[-1] in units:
@@ -69,7 +71,7 @@ class Size(int):
 
 @dataclass(frozen=True)
 class Option:
-    """What a field says about itself, kept in its metadata."""
+    """The declaration of an option, stored in the metadata of its dataclass field."""
 
     help: str
     min: float | None = None
@@ -90,10 +92,10 @@ def option(
     metavar: str | None = None,
     may_be_empty: bool = False,
 ) -> Any:
-    """A field that is an option. Without a default it must be given.
+    """Declare a dataclass field as an option; without a default it is required.
 
-    `flags` are further spellings (`-o`); the long one comes from the field's name. A list that
-    `may_be_empty` may be given as the option alone, without any value.
+    `flags` are further spellings (`-o`) besides the long one, which is the field's name. A list
+    that `may_be_empty` accepts the option without a value.
     """
     spec = Option(
         help=help,
@@ -110,40 +112,44 @@ def option(
 
 
 def argument(default: Any = dataclasses.MISSING, *, help: str, metavar: str | None = None) -> Any:
-    """A field that is a positional argument; with a default it may be left out."""
+    """Declare a dataclass field as a positional argument; with a default it is optional."""
     spec = Option(help=help, metavar=metavar, positional=True)
     return dataclasses.field(default=default, metadata={"option": spec})
 
 
 @dataclass(frozen=True)
 class Field:
-    """A declared field with its type resolved."""
+    """A declared option or argument with its resolved type."""
 
-    name: str  # of the option and the config key
-    attribute: str  # of the object
+    name: str  # the name of the option and the config key
+    attribute: str  # the name of the dataclass field
     type: Any  # without "| None"
-    optional: bool
-    default: Any  # dataclasses.MISSING if there is none
+    optional: bool  # whether None is a legal value
+    default: Any  # dataclasses.MISSING if the option is required
     option: Option
 
     @property
     def flag(self) -> str:
+        """The long spelling on the command line."""
         return "--" + self.name.replace("_", "-")
 
     @property
     def item_type(self) -> Any:
+        """The type of one value: that of the items, for a list."""
         return get_args(self.type)[0] if get_origin(self.type) is list else self.type
 
     @property
     def is_list(self) -> bool:
+        """Whether the option takes several values."""
         return get_origin(self.type) is list
 
     @property
     def required(self) -> bool:
+        """Whether the option has no default."""
         return self.default is dataclasses.MISSING
 
     def legal(self) -> str:
-        """The legal values in words."""
+        """A description of the legal values, for messages."""
         kind = self.item_type
         low, high = self.option.min, self.option.max
         if get_origin(kind) is Literal:
@@ -159,16 +165,16 @@ class Field:
 
 
 def _shown(bound: float) -> str:
-    """A bound as a person writes it: 1000000, not 1e+06."""
+    """A bound as text, without an exponent for integers: 1000000, not 1e+06."""
     return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
-# It evaluates each annotation's text, which takes two thirds of reading a model's options.
+# Evaluating annotations is slow; the cache avoids repeating it.
 _type_hints = functools.cache(typing.get_type_hints)
 
 
 def fields_of(cls: type) -> list[Field]:
-    """The declared options of a dataclass, in order."""
+    """The declared options and arguments of a dataclass, in order of declaration."""
     hints = _type_hints(cls)
     result = []
     for field in dataclasses.fields(cls):
@@ -187,12 +193,12 @@ def fields_of(cls: type) -> list[Field]:
     return result
 
 
-# Of the values of a list: blanks and commas, but not those of a name such as count(f,e).
+# Separates list items: spaces and commas, except inside parentheses, as in count(f,e).
 _SEPARATOR = re.compile(r"[\s,]+(?![^()]*\))")
 
 
 def convert_text(field: Field, text: str, place: str) -> Any:
-    """The value that `text` stands for; `place` is how the user wrote the option's name."""
+    """Convert `text` to a value of the field; `place` is the option's name in messages."""
     if field.is_list:
         parts = _SEPARATOR.split(text)
         return [_convert_item(field, part, place) for part in parts if part]
@@ -217,7 +223,7 @@ def _convert_item(field: Field, text: str, place: str) -> Any:
 
 
 def convert_value(field: Field, value: Any, place: str) -> Any:
-    """Check a value that already has a type (from TOML or from Python)."""
+    """Check a typed value (from TOML or Python) and return it converted to the field's type."""
     if value is None and field.optional:
         return None
     if field.is_list:
@@ -234,7 +240,7 @@ def _check_item(field: Field, value: Any, place: str) -> Any:
             raise OptionError(f"{place}: {value!r} is not valid; give {field.legal()}")
         return _convert_item(field, value, place)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value) if abs(value) < _MOST else math.inf
+        value = float(value) if abs(value) < _INTEGER_LIMIT else math.inf
     if get_origin(kind) is Literal:
         good = value in get_args(kind)
     elif kind is int or kind is float:
@@ -248,14 +254,14 @@ def _check_item(field: Field, value: Any, place: str) -> Any:
     return _check_range(field, value, place)
 
 
-_MOST = 2**63
+_INTEGER_LIMIT = 2**63
 
 
 def _check_range(field: Field, value: Any, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise OptionError(f"{place}: {value} is not valid; give {field.legal()}")
     low, high = field.option.min, field.option.max
-    if isinstance(value, int) and not -_MOST < value < _MOST:  # the engine's are smaller
+    if isinstance(value, int) and not -_INTEGER_LIMIT < value < _INTEGER_LIMIT:
         raise OptionError(f"{place}: {value} is not valid; give {field.legal()}")
     if (low is not None and value < low) or (high is not None and value > high):
         raise OptionError(f"{place}: {value} is out of range; give {field.legal()}")
@@ -263,7 +269,10 @@ def _check_range(field: Field, value: Any, place: str) -> Any:
 
 
 def from_mapping(cls: type[T], mapping: Mapping[str, Any], place: str = "") -> T:
-    """An object of `cls` from keys and values; every key must be a field's name."""
+    """Make an object of `cls` from names and values; `place` begins error messages.
+
+    Raises an `OptionError` for unknown names, invalid values and missing required options.
+    """
     fields = {field.name: field for field in fields_of(cls)}
     prefix = f"{place}: " if place else ""
     values = {}
@@ -273,14 +282,14 @@ def from_mapping(cls: type[T], mapping: Mapping[str, Any], place: str = "") -> T
         values[key] = convert_value(fields[key], value, prefix + key)
     for field in fields.values():
         if field.required and field.name not in values:
-            own = field.option.metavar or field.name.upper()
-            what = own if field.option.positional else field.flag
-            raise OptionError(f"{prefix}{what} is missing: {field.option.help}")
+            positional = field.option.metavar or field.name.upper()
+            name = positional if field.option.positional else field.flag
+            raise OptionError(f"{prefix}{name} is missing: {field.option.help}")
     return cls(**{fields[key].attribute: value for key, value in values.items()})
 
 
 def to_mapping(value: Any) -> dict[str, Any]:
-    """The object's fields as plain TOML-able values; None is left out."""
+    """The options of an object as a mapping of values that TOML can represent, without None."""
     result = {}
     for field in fields_of(type(value)):
         item = getattr(value, field.attribute)
@@ -290,17 +299,17 @@ def to_mapping(value: Any) -> dict[str, Any]:
 
 
 def part_of(cls: type, value: Any, without: Iterable[str] = ()) -> dict[str, Any]:
-    """The values of the fields that `cls` declares, of an object that has more: `cls(**…)`."""
-    left_out = set(without)
-    names = [field.attribute for field in fields_of(cls) if field.name not in left_out]
+    """The values of an object's fields that `cls` declares, except `without`: for `cls(**…)`."""
+    excluded = set(without)
+    names = [field.attribute for field in fields_of(cls) if field.name not in excluded]
     return {name: getattr(value, name) for name in names}
 
 
 def changed(value: Any, names: Iterable[str]) -> Field | None:
-    """The first of these fields that is not as by default; for options that would do nothing."""
-    wanted = set(names)
+    """The first of the named fields whose value differs from its default, or None."""
+    candidates = set(names)
     for field in fields_of(type(value)):
-        if field.name in wanted and getattr(value, field.attribute) != field.default:
+        if field.name in candidates and getattr(value, field.attribute) != field.default:
             return field
     return None
 
@@ -314,30 +323,32 @@ def _plain(value: Any) -> Any:
 
 
 def load_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a mapping; what is wrong with it names its place."""
+    """Read a TOML file as a mapping; errors name the file and the line."""
     try:
         return parse_toml(path.read_text(encoding="utf-8"), display_name(path))
     except UnicodeDecodeError as error:
         raise OptionError(f"{display_name(path)}: not UTF-8 at byte {error.start}") from None
 
 
-# tomllib takes the square of a key's length: minutes for one of 20,000 parts.
+# tomllib takes time quadratic in the parts of a key: minutes for 20,000 parts.
 _DEEP_KEY = re.compile(r"""(?<![\w-])(?:["']?[\w-]+["']?[ \t]*\.[ \t]*){100}""")
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:
-    """The mapping that a TOML text stands for; `place` is where it comes from."""
-    if found := _DEEP_KEY.search(text):
-        line = text.count("\n", 0, found.start()) + 1
-        raise OptionError(f"{place}:{line}: a key of more than 100 parts; is it the right file?")
+    """Parse TOML text to a mapping; `place` is the name of its file in messages."""
+    if deep_key := _DEEP_KEY.search(text):
+        line = text.count("\n", 0, deep_key.start()) + 1
+        raise OptionError(
+            f"{place}:{line}: a key of more than 100 parts, expected fewer; check the file's name"
+        )
     try:
         return dict(tomllib.loads(text))
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError also for numbers of many digits
         raise OptionError(f"{place}: not valid TOML: {in_line(error)}") from None
 
 
 def parse_pairs(cls: type, pairs: Iterable[str]) -> dict[str, Any]:
-    """The values of `--set key=value …`, converted by the fields of `cls`."""
+    """Convert the pairs of `--set key=value …` to a mapping of values for the fields of `cls`."""
     fields = {field.name: field for field in fields_of(cls)}
     values = {}
     for pair in pairs:
@@ -352,12 +363,12 @@ def parse_pairs(cls: type, pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
-    """Give `parser` an option for every field of `cls`.
+    """Add an option to `parser` for every declared field of `cls`.
 
-    Options that were not given are absent from the namespace, so that config files and defaults can
-    fill in; `from_mapping` then reports what is missing.
+    Options that are absent on the command line are absent from the namespace, so that config files
+    and defaults can supply them; `from_mapping` reports those that are missing.
     """
-    for field in in_order_of_help(cls):
+    for field in help_order(cls):
         extra: dict[str, Any] = {"help": _help(field), "default": argparse.SUPPRESS}
         if field.option.positional:
             extra["nargs"] = "*" if field.is_list else "?"
@@ -374,15 +385,15 @@ def add_arguments(parser: argparse._ActionsContainer, cls: type) -> None:
             continue
         if field.is_list:
             extra["nargs"] = "*" if field.option.may_be_empty else "+"
-            extra["action"] = "extend"  # given twice, all of them count
+            extra["action"] = "extend"  # a repeated option adds values
         extra["metavar"] = field.option.metavar or _metavar(field)
         parser.add_argument(*names, dest=field.name, type=_TextType(field, field.flag), **extra)
 
 
-def in_order_of_help(cls: type) -> list[Field]:
-    """What must be given first, then what the class itself declares, then what it inherits.
+def help_order(cls: type) -> list[Field]:
+    """The fields in the order of help: required ones, then those of the class, then inherited ones.
 
-    A class without options of its own, as a command that is thin, stands for its first base.
+    The fields of the class are those of its first base that declares any.
     """
     classes = (set(inspect.get_annotations(base)) for base in cls.__mro__)
     names = {field.attribute for field in fields_of(cls)}
@@ -393,7 +404,7 @@ def in_order_of_help(cls: type) -> list[Field]:
 
 
 def usage(prog: str, cls: type) -> str:
-    """The words that must be given: `hopefear train SRC TGT --model DIR [options]`."""
+    """The usage line with all required options: `hopefear train SRC TGT --model DIR [options]`."""
     words = [prog]
     for field in fields_of(cls):
         name = field.option.metavar or (
@@ -409,7 +420,7 @@ def usage(prog: str, cls: type) -> str:
 
 
 class _TextType:
-    """argparse's `type`: converts one word of the command line."""
+    """A `type` for argparse: converts one word of the command line."""
 
     def __init__(self, field: Field, place: str) -> None:
         self.field, self.place = field, place
@@ -422,8 +433,8 @@ class _TextType:
         except OptionError as error:
             if not self.field.option.may_be_empty:
                 raise
-            # The option alone, and then a file: argparse takes the file for its value.
-            hint = f"{error}; the command's arguments come before {self.place}"
+            # argparse takes an argument after an option without values for a value of the option.
+            hint = f"{error}; give the command's arguments before {self.place}"
             raise OptionError(hint) from None
 
 

@@ -1,4 +1,4 @@
-"""What commands write: results to stdout, everything else to stderr; tables of text."""
+"""The output of commands: results on stdout, everything else on stderr; tables as text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hopefear.base.progress import Display, Progress
 
 
 class Console:
-    """What a command writes to: results to stdout, everything else to stderr.
+    """The output of a command: results go to stdout, everything else to stderr.
 
-    `json` says that stdout belongs to the one JSON object; a command that tells its story while it
-    runs keeps silent then.
+    If `json` is true, stdout is reserved for the JSON object of the report: commands must not call
+    `print`.
     """
 
     def __init__(self, display: Display, *, json: bool = False) -> None:
@@ -23,28 +23,30 @@ class Console:
         self.json = json
 
     def print(self, text: str = "") -> None:
-        """A line of the result."""
+        """Print a line of the result to stdout."""
         self.display.clear()
         sys.stdout.write(text + "\n")
         if self.display.stream.isatty():  # keep the order of the two streams on a terminal
             sys.stdout.flush()
 
     def note(self, text: str) -> None:
-        """A line for the person at the terminal."""
+        """Print a line to stderr."""
         self.display.clear()
         print(text, file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
+        """Print a warning to stderr."""
         self.note(f"warning: {text}")
 
     def step(
         self, label: str, *, total: int | None = None, unit: str = ""
     ) -> AbstractContextManager[Progress]:
+        """A context manager that shows the progress of a step of work."""
         return self.display.step(label, total=total, unit=unit)
 
 
 def format_value(value: Any) -> str:
-    """A value of a report as people read it."""
+    """A value of a report as text: 1,234, 0.57, yes, - (for None)."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "-"}[value]
     if isinstance(value, int):
@@ -55,25 +57,25 @@ def format_value(value: Any) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], header: Sequence[str] | None = None) -> str:
-    """Columns of text: the first left, those that look like numbers right."""
-    every = [list(header), *map(list, rows)] if header else [list(row) for row in rows]
-    if not every:
+    """Rows as aligned columns of text; columns of numbers, except the first, are flush right."""
+    lines = [list(header), *map(list, rows)] if header else [list(row) for row in rows]
+    if not lines:
         return ""
-    widths = [max(len(row[c]) for row in every) for c in range(len(every[0]))]
-    right = [c > 0 and all(_numeric(row[c]) for row in rows) for c in range(len(every[0]))]
+    widths = [max(len(row[c]) for row in lines) for c in range(len(lines[0]))]
+    right = [c > 0 and all(_numeric(row[c]) for row in rows) for c in range(len(lines[0]))]
     if header:
-        every.insert(1, ["-" * width for width in widths])
+        lines.insert(1, ["-" * width for width in widths])
     return "\n".join(
         "  ".join(
             cell.rjust(width) if flush else cell.ljust(width)
             for cell, width, flush in zip(row, widths, right, strict=True)
         ).rstrip()
-        for row in every
+        for row in lines
     )
 
 
 def html_table(rows: Sequence[Sequence[str]], header: Sequence[str], caption: str = "") -> str:
-    """The same as HTML, for notebooks."""
+    """Rows as an HTML table, for notebooks."""
 
     def row(cells: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"

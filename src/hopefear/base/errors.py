@@ -1,8 +1,8 @@
-"""What can go wrong and whose turn it is.
+"""The exceptions of Hopefear.
 
-Every error that the user can mend is a `HopefearError`; its message says place, value, expectation
-and remedy in one line. The command line prints that line and exits with 2. An `OSError` is treated
-alike. Anything else that is raised is a bug of ours: exit code 1.
+Every error that the user can fix is a `HopefearError`; its message gives place, value, expectation
+and remedy in one line. The command line prints the line and exits with code 2; it treats `OSError`
+the same way. Any other exception is a bug in Hopefear: exit code 1.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-LONGEST = 1000  # characters of a message
+LONGEST = 1000  # largest length of a message, in characters
 
 
 class HopefearError(Exception):
-    """The family: what the user can mend."""
+    """Base class of all errors that the user can fix."""
 
     def __str__(self) -> str:
-        """The message in one line; of a long one, which quotes a long value, without the middle."""
+        """The message in one line, with the middle removed if it is too long."""
         text = super().__str__().replace("\r", "\\r").replace("\n", "\\n")
         if len(text) <= LONGEST:
             return text
@@ -25,25 +25,25 @@ class HopefearError(Exception):
 
 
 class InputError(HopefearError):
-    """A file's content is not what it should be. The engine raises it too."""
+    """A file has invalid content. The C++ engine raises this error too."""
 
 
 class OptionError(HopefearError):
-    """An option, a config key or an argument has a wrong name or value."""
+    """An option, a config key or an argument has an invalid name or value."""
 
 
 def in_line(error: object, most: int = 200) -> str:
-    """What another library says is wrong, in one line that is not too long."""
+    """The message of another library's error in one line of limited length."""
     text = " ".join(str(error).split())
     return text if len(text) <= most else text[:most] + "…"
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The remedy for a misspelt name: what it may have meant, or what there is."""
+    """The remedy for an unknown name: the closest known name, or all known names."""
     known = sorted(known)
     close = difflib.get_close_matches(name[:100], known, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
     if not known:
-        return "there is none"
+        return "there are no valid names"
     return "choose from " + ", ".join(known)

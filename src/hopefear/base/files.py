@@ -1,8 +1,8 @@
-"""Files in and out, in one place.
+"""Reading and writing of files.
 
-Reading: `-` is stdin, .gz is unpacked by its name. Writing: to a temporary name beside the target,
-synced and renamed at the end, so that nobody ever sees half a file; `-` is stdout. A directory that
-is written as a whole (a model) goes through `atomic_directory` in the same way.
+Input: `-` is stdin; files named .gz are decompressed. Output: `-` is stdout; other files are
+written under a temporary name in the same directory, synced, and renamed at the end, so that an
+incomplete file is never visible. `atomic_directory` does the same for a directory (a model).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from hopefear.base.errors import InputError, OptionError
 PathLike = str | os.PathLike[str]
 
 _GZIP = b"\x1f\x8b"
-COMPILED = b"HOPEFEAR"  # what binary files of the engine begin with: cpp/base/binary_file.hpp
+COMPILED = b"HOPEFEAR"  # first bytes of the engine's binary files: cpp/base/binary_file.hpp
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class _GzipReader(gzip.GzipFile):
-    """A .gz file whose faults are an `InputError` with its name."""
+    """A .gz file whose errors are raised as `InputError` with the file's name."""
 
     def read1(self, size: int = -1) -> bytes:
         with self._named_faults():
@@ -52,50 +52,52 @@ class _GzipReader(gzip.GzipFile):
         except (gzip.BadGzipFile, zlib.error) as error:
             raise InputError(f"{self.name}: not a gzip file ({error}); check the name") from None
         except EOFError:
-            raise InputError(f"{self.name}: truncated gzip file; fetch or make it again") from None
+            raise InputError(f"{self.name}: truncated gzip file; create it again") from None
 
 
 @contextlib.contextmanager
 def open_input(path: PathLike) -> Iterator[BinaryIO]:
-    """A binary file to read from: `-` is stdin, `.gz` is unpacked."""
+    """Open a file for reading bytes: `-` is stdin, `.gz` is decompressed."""
     name = os.fspath(path)
     if name == "-":
         if sys.stdin is None:
-            raise InputError("<stdin>: is closed; give a file or a pipe")
+            raise InputError("<stdin>: closed; give a file or a pipe")
         yield sys.stdin.buffer
     elif name.endswith(".gz"):
         with _GzipReader(name) as packed:
             yield cast(BinaryIO, packed)
     else:
         with open(name, "rb") as file:  # noqa: PTH123 (name may be any path-like)
-            if not is_device(name):  # a pipe would have to wait
+            if not is_device(name):  # peeking at a pipe would wait for input
                 _check_text(name, file.peek(len(COMPILED)))
             yield file
 
 
 def _check_text(name: str, start: bytes) -> None:
-    """Refuse what would be read as a text of nonsense words."""
+    """Refuse compressed and binary files, which would be read as text without an error."""
     if start.startswith(_GZIP):
-        raise InputError(f"{name}: packed with gzip; give it a name that ends in .gz")
+        raise InputError(f"{name}: compressed with gzip; give it a name that ends in .gz")
     if start.startswith(COMPILED) and b"\0" in start[:64]:
         raise InputError(f"{name}: a binary file of Hopefear, expected text; check the name")
 
 
 def check_one_stdin(*paths: PathLike) -> None:
-    """Refuse `-` in two places: the second would find nothing left to read."""
+    """Raise an `OptionError` if several of the inputs are `-`: stdin can be read only once."""
     if [os.fspath(path) for path in paths].count("-") > 1:
-        raise OptionError("'-' is given or taken for two inputs; stdin can be only one of them")
+        raise OptionError(
+            "'-' is the value or the default of two inputs; stdin can be only one of them"
+        )
 
 
 @contextlib.contextmanager
 def open_text(path: PathLike) -> Iterator[Iterator[str]]:
-    """Lines of a UTF-8 file without their newline; bytes that are no UTF-8 name their line."""
+    """Open a UTF-8 file as an iterator of lines without newlines; errors name the line."""
     with open_input(path) as file:
         yield decoded_lines(file, display_name(path))
 
 
 def decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
-    """What `open_text` gives, of a file that is open already."""
+    """The lines of an open UTF-8 file without newlines; `name` is the file's name in errors."""
     for number, line in enumerate(file, 1):
         try:
             yield line.decode("utf-8").rstrip("\n")
@@ -108,17 +110,17 @@ def decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def display_name(path: PathLike) -> str:
-    """How messages call a file; a name that is no UTF-8 is shown as far as it is."""
+    """The name of a file in messages; bytes that are not UTF-8 are replaced."""
     name = os.fspath(path)
     return "<stdin>" if name == "-" else os.fsencode(name).decode("utf-8", "replace")
 
 
 @contextlib.contextmanager
 def atomic_path(path: PathLike) -> Iterator[Path]:
-    """A temporary path beside `path`; renamed to it when the block ends well, removed when not."""
-    target = Path(os.path.realpath(path))  # a link stays a link
+    """A temporary path, renamed to `path` if the block succeeds and removed if it fails."""
+    target = Path(os.path.realpath(path))  # a symbolic link is kept
     check_writable(target)
-    if is_device(target):  # renaming would replace it by a file
+    if is_device(target):  # renaming would replace the device
         raise OSError(errno.EINVAL, "is a device or a pipe, expected a real file", str(target))
     try:
         handle, name = tempfile.mkstemp(
@@ -140,9 +142,10 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def open_output(path: PathLike, *, level: int = 9) -> Iterator[BinaryIO]:
-    """A binary file to write to: `-` is stdout, `.gz` is packed, a real file appears at the end.
+    """Open a file for writing bytes: `-` is stdout, `.gz` is compressed.
 
-    `level` is how hard `.gz` packs (1 to 9): large tables are written faster with a low one.
+    A regular file gets its name at the end (see `atomic_path`). `level` is the compression level of
+    `.gz`, 1 (fast) to 9.
     """
     name = os.fspath(path)
     if name == "-":
@@ -156,7 +159,7 @@ def open_output(path: PathLike, *, level: int = 9) -> Iterator[BinaryIO]:
         return
     with _naming(name), atomic_path(name) as temporary, temporary.open("wb") as file:
         if name.endswith(".gz"):
-            # No name and no time in the header: the same content gives the same bytes.
+            # Without name and time in the header, the same content gives the same bytes.
             with gzip.GzipFile("", "wb", level, file, mtime=0) as packed:
                 yield cast(BinaryIO, packed)
         else:
@@ -165,7 +168,7 @@ def open_output(path: PathLike, *, level: int = 9) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _naming(name: str) -> Iterator[None]:
-    """Writing does not say which file the disk was too small for."""
+    """Add the file's name to the error of a full disk."""
     try:
         yield
     except OSError as error:
@@ -175,14 +178,14 @@ def _naming(name: str) -> Iterator[None]:
 
 
 def is_device(path: PathLike) -> bool:
-    """Whether `path` is /dev/null, a pipe or the like: written to directly, nothing to rename."""
+    """Whether `path` is a device or a pipe, which is written to directly."""
     target = Path(path)
     return target.exists() and not target.is_file() and not target.is_dir()
 
 
 @contextlib.contextmanager
 def write_text(path: PathLike) -> Iterator[io.TextIOWrapper]:
-    """Like `open_output`, for UTF-8 text with Unix line ends."""
+    """Like `open_output`, for UTF-8 text with Unix line endings."""
     with open_output(path) as file:
         wrapper = io.TextIOWrapper(file, encoding="utf-8", newline="\n", write_through=False)
         try:
@@ -194,7 +197,7 @@ def write_text(path: PathLike) -> Iterator[io.TextIOWrapper]:
 
 @contextlib.contextmanager
 def atomic_directory(path: PathLike) -> Iterator[Path]:
-    """A temporary directory beside `path`; takes its place when the block ends well."""
+    """A temporary directory, which replaces `path` if the block succeeds."""
     target = Path(os.path.realpath(path))
     check_writable(target, directory=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
@@ -206,7 +209,7 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
             target.rename(old)
             try:
                 temporary.rename(target)
-            except BaseException:  # an interrupt between the two, for instance
+            except BaseException:  # for instance, an interrupt between the two renames
                 if not target.exists():
                     old.rename(target)
                 raise
@@ -220,9 +223,9 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def locked(path: PathLike, refusal: str) -> Iterator[None]:
-    """Keep other processes out by a file; the system lets go when this one ends, however it ends.
+    """Hold an exclusive lock on a file; the system releases it when the process ends.
 
-    `refusal` is what is said if another one is in.
+    Raises an `InputError` with the message `refusal` if another process holds the lock.
     """
     with open(path, "w") as file:  # noqa: PTH123 (path may be any path-like)
         try:
@@ -233,10 +236,10 @@ def locked(path: PathLike, refusal: str) -> Iterator[None]:
 
 
 def check_writable(path: PathLike, *, directory: bool = False) -> None:
-    """Raise the `OSError` that writing `path` would end in, before any long work is done."""
+    """Raise the `OSError` that writing `path` would raise; call it before any long work."""
     target = Path(path)
     if not directory and (str(target) == "-" or is_device(target)):
-        return  # stdout, or written to directly: nothing appears in the folder
+        return  # no file is created
     if target.is_dir() and not directory:
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     if directory and target.exists() and not target.is_dir():
@@ -249,13 +252,13 @@ def check_writable(path: PathLike, *, directory: bool = False) -> None:
 
 
 def check_directory(path: PathLike) -> None:
-    """Raise the `OSError` that making this directory, or writing into it, would end in."""
+    """Raise the `OSError` that creating the directory or writing into it would raise."""
     target = Path(path)
-    there = next(folder for folder in (target, *target.absolute().parents) if folder.exists())
-    if not there.is_dir():
-        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(there))
+    existing = next(folder for folder in (target, *target.absolute().parents) if folder.exists())
+    if not existing.is_dir():
+        raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing))
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(existing))
 
 
 def _sync(path: Path) -> None:

@@ -1,10 +1,10 @@
-"""Progress of long work, on stderr: a bar on a terminal, one line per step otherwise.
+"""Progress of long work on stderr: a bar on a terminal, otherwise one line per step.
 
-    with progress("align", total=29_000, unit="pairs") as step:
+    with display("auto").step("align", total=29_000, unit="pairs") as step:
         for … : step.advance()
 
-`Progress` does not know where it is shown; the `Display` (bar, lines or off) is chosen once by the
-command line and handed down.
+The command line chooses the `Display` (bar, lines or off) once and passes it on; a `Progress` is
+independent of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Mode = Literal["auto", "bar", "lines", "off"]
 
 
 class Progress:
-    """One step of work. `total` may be unknown (None)."""
+    """The state of one step of work. `total` is None if it is unknown."""
 
     def __init__(self, display: Display, label: str, total: int | None, unit: str) -> None:
         self.label, self.total, self.unit = label, total, unit
@@ -30,24 +30,26 @@ class Progress:
         self.started = display.clock()
 
     def advance(self, count: int = 1) -> None:
+        """Add to the work done so far."""
         self.update(self.done + count)
 
     def update(self, done: int) -> None:
-        """Set the work done so far. Cheap: shows something at most ten times a second."""
+        """Set the work done so far. Cheap: redraws at most ten times a second."""
         self.done = done
         self._display.refresh(self)
 
     def say(self, note: str) -> None:
-        """A short remark behind the numbers, kept until the next one."""
+        """Set a short note that is shown after the numbers until the next note."""
         self.note = note
         self._display.refresh(self)
 
     @property
     def seconds(self) -> float:
+        """Seconds since the start of the step."""
         return self._display.clock() - self.started
 
     def text(self) -> str:
-        """The state in words."""
+        """The state as text: label, percentage, count, time and note."""
         parts = []
         if self.total:
             parts.append(f"{100 * self.done / self.total:3.0f}%")
@@ -65,7 +67,7 @@ class Progress:
 
 
 class Display:
-    """Where progress is shown; this base class shows nothing (`--progress off`)."""
+    """A progress display; this base class shows nothing (`--progress off`)."""
 
     def __init__(
         self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -75,6 +77,7 @@ class Display:
 
     @contextmanager
     def step(self, label: str, *, total: int | None = None, unit: str = "") -> Iterator[Progress]:
+        """A context manager for a step of work, which yields its `Progress`."""
         step = Progress(self, label, total, unit)
         try:
             yield step
@@ -84,17 +87,17 @@ class Display:
         self.finish(step)
 
     def refresh(self, step: Progress) -> None:
-        """Called often, while a step runs."""
+        """Show the state of a running step; called often."""
 
     def finish(self, step: Progress) -> None:
-        """Called once, when a step ended well."""
+        """Show the final state of a step that succeeded; called once."""
 
     def clear(self) -> None:
-        """Called before anything else is written to the same terminal."""
+        """Erase the display; called before other output to the same terminal."""
 
 
 class Lines(Display):
-    """One line when a step ends, and one every ten seconds before that."""
+    """Prints one line at the end of a step, and one every ten seconds while it runs."""
 
     interval = 10.0
     _last: float | None = None
@@ -110,7 +113,7 @@ class Lines(Display):
 
 
 class Bar(Display):
-    """A line that is redrawn in place, cut to the width of the terminal."""
+    """Redraws one line in place, cut to the width of the terminal."""
 
     interval = 0.1
     _last = float("-inf")
@@ -132,13 +135,13 @@ class Bar(Display):
             self._shown = 0
 
     def _columns(self) -> int:
-        """Of the terminal that it is on, which stdout need not be."""
-        given = os.environ.get("COLUMNS", "")
-        if given.isdecimal() and int(given) > 0:
-            return int(given)
+        """The width of the terminal of `stream`, or of $COLUMNS."""
+        columns = os.environ.get("COLUMNS", "")
+        if columns.isdecimal() and int(columns) > 0:
+            return int(columns)
         try:
             return os.get_terminal_size(self.stream.fileno()).columns or 80
-        except (ValueError, OSError):  # no terminal at all
+        except (ValueError, OSError):  # not a terminal
             return 80
 
     def _draw(self, step: Progress) -> None:
@@ -154,7 +157,7 @@ class Bar(Display):
 
 
 def display(mode: Mode, stream: TextIO | None = None) -> Display:
-    """The display of that mode; `auto` is a bar on a terminal and lines otherwise."""
+    """The display for a mode; `auto` is a bar on a terminal, and lines otherwise."""
     stream = stream if stream is not None else sys.stderr
     if mode == "auto":
         mode = "bar" if stream.isatty() else "lines"
@@ -162,7 +165,7 @@ def display(mode: Mode, stream: TextIO | None = None) -> Display:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: 0.3 s, 12 s, 3 min 05 s, 2 h 10 min."""
+    """A duration as text: 0.3 s, 12 s, 3 min 05 s, 2 h 10 min."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < 99.5:

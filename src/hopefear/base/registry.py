@@ -1,8 +1,8 @@
-"""Names in the registry are names in a config.
+"""The registry of components: names on the command line and in config files to classes.
 
 A component (tuner, feature, metric, system, command) is a class in a file of its own, decorated
-with `@register(kind, name)`. Nothing else is touched: the first look-up of a kind imports all
-modules of the package that the kind lives in.
+with `@register(kind, name)`. No other file lists it: the first look-up of a kind imports all
+modules of the kind's packages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hopefear.base.errors import InputError, OptionError, suggestion
 
 C = TypeVar("C", bound=type)
 
-# Where the components of a kind are found.
+# kind -> packages with its components
 PACKAGES = {
     "command": ("hopefear.cli",),
     "tokenizer": ("hopefear.text.tokenizers",),
@@ -37,14 +37,14 @@ _imported: set[str] = set()
 
 
 def register(kind: str, name: str) -> Callable[[C], C]:
-    """Class decorator: makes the class known as `name` among the components of `kind`."""
+    """Return a class decorator that registers the class as component `name` of `kind`."""
 
     def decorate(cls: C) -> C:
         if kind not in PACKAGES:
             raise ValueError(f"unknown kind of component {kind!r}; {suggestion(kind, PACKAGES)}")
         others = _components.setdefault(kind, {})
         known = others.get(name)
-        # The same file may be loaded twice: from the command line and from a config file.
+        # A plugin may be loaded twice: from the command line and from a config file.
         if known is not None and _identity(known) != _identity(cls):
             raise ValueError(f"{kind} {name!r} is registered twice: {known} and {cls}")
         others[name] = cls
@@ -58,7 +58,7 @@ def _identity(cls: type) -> tuple[str, str]:
 
 
 def get(kind: str, name: str) -> type:
-    """The component of that name, or an `OptionError` that says which there are."""
+    """The component `name` of `kind`; raises an `OptionError` that suggests known names."""
     _import_all(kind)
     try:
         return _components[kind][name]
@@ -68,23 +68,23 @@ def get(kind: str, name: str) -> type:
 
 
 def create(kind: str, name: str, options: Mapping[str, Any] | None = None) -> Any:
-    """Make the component of that name; its options are checked."""
+    """Create the component `name` of `kind` with checked options."""
     return config.from_mapping(get(kind, name), options or {}, f"{kind} {name}")
 
 
 def names(kind: str) -> list[str]:
-    """All names of a kind, sorted."""
+    """The names of all components of a kind, sorted."""
     _import_all(kind)
     return sorted(_components.get(kind, {}))
 
 
 def load_plugin(path: Path) -> None:
-    """Import a user's file, whose `@register` lines make its components known."""
+    """Import a user's Python file, whose `@register` decorators add components."""
     spec = importlib.util.spec_from_file_location(f"hopefear_plugin_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise InputError(f"{path}: not a Python file; a plugin's name ends in .py")
+        raise InputError(f"{path}: not a Python file; give a plugin whose name ends in .py")
     if not path.is_file():
-        raise InputError(f"{path}: no such plugin file")
+        raise InputError(f"{path}: no such plugin file; check the name")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:

@@ -1,4 +1,4 @@
-"""How many threads there are to use, and work that they do in order."""
+"""The number of available cores, and parallel work with results in order."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from hopefear._engine import StopSign
 A = TypeVar("A")
 B = TypeVar("B")
 
-_AHEAD = 4  # items per thread that are read before their turn
-# Seconds: no wait is longer. A signal that the system hands to another thread does not end a wait
-# of the main thread, and Ctrl-C would be noticed when the result is there.
-_LOOK_EVERY = 0.5
+_AHEAD = 4  # items per thread that are read ahead
+# The longest wait, in seconds. A signal that the system delivers to another thread does not end a
+# wait of the main thread, so that a longer wait would delay Ctrl-C.
+_LONGEST_WAIT = 0.5
 
 
 def all_cores() -> int:
-    """The number of cores this process may use: those it is bound to, not all of the machine's."""
+    """The number of cores that the process may use; respects the CPU affinity."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -> Iterator[B]:
-    """`function(item)` of every item, in their order, as soon as it is there.
+    """Yield `function(item)` for every item, in the order of the items, as soon as possible.
 
-    With several threads the items are read by a thread of their own, a few ahead: a result is
-    given out also while the next item is still waited for, as on a pipe whose other end reads
-    the first answer before it asks again. What reading or `function` raises comes in its turn,
-    after the results before it. Engine calls of threads whose results nobody will take any more
-    are interrupted: after Ctrl-C a long sentence does not hold up the end.
+    With several threads, a separate thread reads the items, a few ahead. A result is yielded even
+    while the next item is not available yet, as on a pipe whose other end reads each answer before
+    it sends the next item. An exception of `items` or `function` is raised after the results that
+    precede it. When the caller stops, running calls of the engine are interrupted, so that a long
+    sentence does not delay the exit after Ctrl-C.
     """
     if threads <= 1:
         yield from map(function, items)
         return
-    # Futures in order; None after the last one; an exception of reading as itself.
+    # Futures in order, or the exception raised by `items`; None after the last item.
     ready: queue.Queue[Future[B] | BaseException | None] = queue.Queue()
     room = threading.Semaphore(_AHEAD * threads)
     stopped = threading.Event()
@@ -48,7 +48,7 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
         sign.heed()
         return function(item)
 
-    work = [stoppable]  # taken away at the end: the reader may outlive everything else
+    work = [stoppable]  # emptied at the end: the reader thread may outlive this function
 
     def read() -> None:
         try:
@@ -58,18 +58,18 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
                     return
                 ready.put(pool.submit(work[0], item))
             ready.put(None)
-        except BaseException as error:  # raised again where the results are taken
+        except BaseException as error:  # raised again by the consumer below
             ready.put(error)
 
-    # A daemon: nobody waits for it where it waits for input that nobody needs any more.
+    # A daemon thread: the process can exit while it waits for input.
     threading.Thread(target=read, name="reader", daemon=True).start()
     try:
-        while (found := _next(ready)) is not None:
-            if isinstance(found, BaseException):
-                raise found
-            while not wait([found], _LOOK_EVERY).done:
+        while (future := _next(ready)) is not None:
+            if isinstance(future, BaseException):
+                raise future
+            while not wait([future], _LONGEST_WAIT).done:
                 pass
-            result = found.result()
+            result = future.result()
             room.release()
             yield result
     finally:
@@ -84,6 +84,6 @@ def in_order(function: Callable[[A], B], items: Iterable[A], threads: int = 1) -
 def _next(items: queue.Queue[A]) -> A:
     while True:
         try:
-            return items.get(timeout=_LOOK_EVERY)
+            return items.get(timeout=_LONGEST_WAIT)
         except queue.Empty:
             pass

@@ -1,10 +1,11 @@
-"""Weights: feature -> weight, for a dozen dense features or for tens of millions of sparse ones.
+"""Weights of features, for a dozen dense features or for tens of millions of sparse ones.
 
-A feature is known by the 64-bit hash of its name (its id); names are kept once, in a `FeatureNames`
-that may be shared by many weights and vectors, and may be dropped. `SparseVector` (the engine's) is
-the feature vector of a derivation: sorted ids and float values.
+A feature is identified by the 64-bit hash of its name (its id). Names are stored in a
+`FeatureNames`, which several weights and vectors can share, and which can be dropped.
+`SparseVector`, a class of the engine, is the feature vector of a derivation: sorted ids and float
+values.
 
-Files: `name<TAB>value` text (`weights.tsv`, also .gz), or the binary form (any name ending in
+File formats: text lines `name<TAB>value` (`weights.tsv`, also .gz), or binary (any name ending in
 `.bin`), which loads 20 million weights in under two seconds.
 """
 
@@ -39,21 +40,21 @@ from hopefear.base.files import (
 
 __all__ = ["SPARSE_SCORE", "FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
 
-#: The score of all sparse features, as one feature in their place. Its weight is 1.
+#: The feature that replaces all sparse features: its value is their score, its weight is 1.
 SPARSE_SCORE = "(rest)"
 
 
 def sparse_vector(values: Mapping[str, float], names: FeatureNames | None = None) -> SparseVector:
-    """The vector of a few named features; with `names` the names are remembered there."""
+    """Make a vector from feature names and values; the names are added to `names`."""
     names = names if names is not None else FeatureNames()
     ids = np.array([names.intern(name) for name in values], dtype=np.uint64)
     return SparseVector(ids, np.array(list(values.values()), dtype=np.float32))
 
 
 class Weights:
-    """A mapping from feature names to weights over the engine's table.
+    """A mapping from features to weights, stored in a table of the engine.
 
-    An absent feature has weight 0; a weight set to 0 stays an entry until `drop_zeros`.
+    An absent feature has weight 0. A weight that is set to 0 remains an entry until `drop_zeros`.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class Weights:
         return names.intern(feature)
 
     def __getitem__(self, feature: str | int) -> float:
-        """The weight of a feature (by name or id), 0 if it has none."""
+        """The weight of a feature, given by its name or id; 0 if it is absent."""
         return self.table.get(self._id(feature))
 
     def __setitem__(self, feature: str | int, value: float) -> None:
@@ -102,46 +103,49 @@ class Weights:
         return [f"{name} {value:.4g}" for name, value in self.top(count)] + more
 
     def update(self, values: Mapping[str, float]) -> None:
+        """Set the weights of the named features."""
         for name, value in values.items():
             self[name] = value
 
     def name(self, id: int) -> str:
-        """The feature's name, or `id:…` in hexadecimal where names were dropped."""
-        known = self.names.name(id) if self.names is not None else None
-        return known if known is not None else f"id:{id:016x}"
+        """The name of a feature id, or `id:…` in hexadecimal if the name is unknown."""
+        name = self.names.name(id) if self.names is not None else None
+        return name if name is not None else f"id:{id:016x}"
 
     def items(self) -> Iterator[tuple[str, float]]:
-        """Names and weights, by name."""
+        """Pairs of name and weight, sorted by name."""
         vector = self.table.to_vector()
         pairs = zip(vector.ids.tolist(), vector.values.tolist(), strict=True)
         yield from sorted((self.name(id), value) for id, value in pairs)
 
-    # -- all of them --
+    # -- all weights --
 
     @property
     def active(self) -> int:
-        """How many weights are not 0."""
+        """The number of nonzero weights."""
         return self.table.active
 
     def dot(self, vector: SparseVector) -> float:
+        """The score of a feature vector: its inner product with the weights."""
         return self.table.dot(vector)
 
     def add(self, vector: SparseVector, factor: float = 1.0) -> None:
-        """Add `factor * vector` in place: the step of every online learner."""
+        """Add `factor * vector` in place: the update of every online learner."""
         self.table.add_scaled(vector, factor)
 
     def scale(self, factor: float) -> None:
+        """Multiply all weights by `factor` in place."""
         self.table.scale(factor)
 
     def copy(self) -> Weights:
-        """Independent weights that share the names."""
+        """A copy of the weights that shares the names."""
         result = Weights(names=self.names)
         result.names = self.names
         result.table = self.table.copy()
         return result
 
     def vector(self) -> SparseVector:
-        """All entries, sorted by id."""
+        """All entries as a sparse vector, sorted by id."""
         return self.table.to_vector()
 
     def top(self, k: int) -> list[tuple[str, float]]:
@@ -149,38 +153,45 @@ class Weights:
         return [(self.name(id), value) for id, value in self.table.top(k)]
 
     def norm(self, p: Literal[1, 2] = 2) -> float:
+        """The L1 or L2 norm of the weights."""
         return self.table.norm1 if p == 1 else self.table.norm2
 
     def drop_zeros(self) -> None:
+        """Remove the entries whose weight is 0."""
         self.table.drop_zeros()
 
     def drop_names(self) -> None:
-        """Forget the names: 20 million of them take more memory than their weights."""
+        """Drop the feature names, which take more memory than the weights."""
         self.names = None
 
     @classmethod
-    def average(cls, many: Sequence[Weights], factors: Sequence[float] | None = None) -> Weights:
-        """The mean of several weights, or with `factors` their weighted mean."""
-        if not many:
+    def average(cls, members: Sequence[Weights], factors: Sequence[float] | None = None) -> Weights:
+        """The mean of several weights, or their weighted mean if `factors` are given."""
+        if not members:
             raise ValueError("average of no weights")
-        shares = [1.0] * len(many) if factors is None else list(factors)
+        shares = [1.0] * len(members) if factors is None else list(factors)
         total = sum(shares)
-        if len(shares) != len(many) or total <= 0 or min(shares) < 0:
-            raise ValueError(f"factors {shares}: expected {len(many)} with a positive sum")
-        vectors = [weights.vector() for weights in many]
+        if len(shares) != len(members) or total <= 0 or min(shares) < 0:
+            raise ValueError(
+                f"factors {shares}: expected {len(members)} of at least 0 with a positive sum"
+            )
+        vectors = [weights.vector() for weights in members]
         mean = weighted_sum(vectors, [share / total for share in shares])
-        return cls._with_names_of(mean, many)
+        return cls._with_names_of(mean, members)
 
     @classmethod
     def _with_names_of(cls, vector: SparseVector, sources: Iterable[Weights]) -> Weights:
+        """Weights of a vector, with the feature names of `sources`, or without names if any is."""
         result = cls(vector)
-        known = {id(source.names): source.names for source in sources}
-        if len(known) == 1 or None in known.values():
-            result.names = None if None in known.values() else next(iter(known.values()))
+        tables = {id(source.names): source.names for source in sources}
+        if len(tables) == 1 or None in tables.values():
+            result.names = None if None in tables.values() else next(iter(tables.values()))
             return result
         assert result.names is not None
         for feature in vector.ids.tolist():
-            name = next((n for names in known.values() if names and (n := names.name(feature))), "")
+            name = next(
+                (n for table in tables.values() if table and (n := table.name(feature))), ""
+            )
             if name:
                 result.names.intern(name)
         return result
@@ -188,7 +199,7 @@ class Weights:
     # -- files --
 
     def save(self, path: PathLike) -> None:
-        """Write text, or the binary form if the name ends in `.bin`."""
+        """Write a text file, or a binary file if the name ends in `.bin`."""
         if str(path).endswith(".bin"):
             with atomic_path(path) as temporary:
                 save_weights(str(temporary), self.table, self.names)
@@ -200,9 +211,9 @@ class Weights:
     def load(
         cls, path: PathLike, *, names: bool | FeatureNames = True, verify: bool = False
     ) -> Weights:
-        """Read either form; `verify` checks all of a .bin.
+        """Read a text or binary file; `verify` checks all of a binary file.
 
-        `names`: where they are remembered; False leaves them out.
+        `names` is a table to add the feature names to; False drops the names.
         """
         weights = cls(names=None if isinstance(names, bool) else names)
         if names is False:
@@ -216,12 +227,12 @@ class Weights:
 
 
 def difference(a: Weights, b: Weights) -> Weights:
-    """`a - b`, without the features on which they agree."""
+    """The weights `a - b`, without features of equal weight."""
     return Weights._with_names_of(a.vector() - b.vector(), (a, b))
 
 
 def _is_binary(path: PathLike) -> bool:
-    if str(path) == "-" or is_device(path):  # what is read from a pipe is gone
+    if str(path) == "-" or is_device(path):  # input of a pipe cannot be read twice
         return False
     with Path(path).open("rb") as file:
         return file.read(len(COMPILED)) == COMPILED

@@ -1,7 +1,7 @@
-"""The command line: one file per sub-command, `main.py` runs them.
+"""The command line: one file per subcommand, run by `main.py`.
 
-A command is a dataclass (its fields are its options) registered under its name, with a `run`
-method that returns what it has to report; `command.py` is the contract.
+A command is a dataclass whose fields are its options, registered under its name, with a `run`
+method that returns its report; `command.py` is the contract.
 """
 
 from hopefear.cli.main import main

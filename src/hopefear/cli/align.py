@@ -29,17 +29,17 @@ Method = Literal[
 @register("command", "align")
 @dataclass(kw_only=True)
 class Align(Settings, Command):
-    """Align the words of two texts.
+    """Align the words of a parallel text.
 
-    SRC and TGT correspond line by line, words separated by blanks. Learns IBM Model 1 and an HMM in
-    both directions and writes the symmetrised alignment, one line per line: '0-0 1-2', positions
-    from 0, source-target. With --model nothing is learned, a saved model aligns the text. With
-    --forward and --reverse two given alignments (Pharaoh or GIZA++ format) are symmetrised; SRC and
-    TGT may then be given to check the positions.
+    SRC and TGT are tokenised and correspond line by line. Trains IBM Model 1 and an HMM in both
+    directions and writes the symmetrised alignment of each sentence pair as one line of
+    source-target positions, counted from 0: '0-0 1-2'. With --model, a saved model aligns the text
+    and nothing is trained. With --forward and --reverse, two existing alignments (Pharaoh or GIZA++
+    format) are symmetrised; SRC and TGT are then optional and serve to check the positions.
 
-    A line with an empty side is skipped, its alignment is empty. Words are bytes to the aligner:
-    text that is not UTF-8 is aligned like any other. With -o - the report follows on stderr (with
-    --json as the last line of stdout).
+    A pair with an empty side is skipped and gets an empty alignment. The text need not be UTF-8:
+    words are compared as bytes. With -o -, the report goes to stderr (with --json, to the last line
+    of stdout).
     """
 
     section = "Train"
@@ -50,49 +50,66 @@ class Align(Settings, Command):
         "hopefear align --symmetrize grow-diag --forward f.align --reverse r.align -o both.align",
     )
 
-    source: Path | None = argument(None, metavar="SRC", help="source text, tokenised")
-    target: Path | None = argument(None, metavar="TGT", help="target text, tokenised")
-    output: Path = option(flags=("-o",), help="where the alignment goes")
+    source: Path | None = argument(
+        None, metavar="SRC", help="source text, tokenised, one sentence per line"
+    )
+    target: Path | None = argument(None, metavar="TGT", help="target text, likewise")
+    output: Path = option(flags=("-o",), help="file for the alignment")
     symmetrize: Method | None = option(
         None,
         metavar="NAME",
-        help="how the directions are joined: intersection, union, grow-diag, grow-diag-final or "
-        "grow-diag-final-and (the default)",
+        help="symmetrisation of the two directions: intersection, union, grow-diag, "
+        "grow-diag-final or grow-diag-final-and (the default)",
     )
     direction: Literal["forward", "reverse", "both"] = option(
         "both",
-        help="both, or only one, not symmetrised; forward: each target word has a source word",
+        help="both, symmetrised, or a single direction; forward: at most one source word for each "
+        "target word",
     )
     posterior: float | None = option(
         None,
         min=1e-9,
         max=1,
-        help="all links of at least this probability in each direction instead of the best path",
+        help="in each direction, take all links of at least this posterior probability instead of "
+        "those of the best path",
     )
-    forward: Path | None = option(None, help="alignment to symmetrise: the forward direction")
-    reverse: Path | None = option(None, help="alignment to symmetrise: the reverse direction")
-    model: Path | None = option(None, metavar="DIR", help="align with this model, learn nothing")
-    save_model: Path | None = option(None, metavar="DIR", help="keep the model for other text")
-    max_length: int = option(1000, min=1, max=5000, help="longest sentence that is aligned, words")
-    empty: Literal["skip", "error"] = option("skip", help="what to do if a side is empty")
-    long: Literal["skip", "error"] = option("error", help="what to do with longer sentences")
-    threads: int = option(0, min=0, max=1024, help="threads; 0: all cores; changes no result")
+    forward: Path | None = option(None, help="existing alignment to symmetrise, forward direction")
+    reverse: Path | None = option(None, help="existing alignment to symmetrise, reverse direction")
+    model: Path | None = option(
+        None, metavar="DIR", help="align with this saved model instead of training one"
+    )
+    save_model: Path | None = option(
+        None, metavar="DIR", help="directory to save the trained model to, for aligning other text"
+    )
+    max_length: int = option(
+        1000, min=1, max=5000, help="length of the longest sentence to align, in words"
+    )
+    empty: Literal["skip", "error"] = option("skip", help="treatment of pairs with an empty side")
+    long: Literal["skip", "error"] = option(
+        "error", help="treatment of sentences longer than the maximum length"
+    )
+    threads: int = option(
+        0,
+        min=0,
+        max=1024,
+        help="number of threads (0: all cores); does not change the result",
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         if self.forward is not None or self.reverse is not None:
             return self._symmetrise()
         return self._align(console)
 
-    # Symmetrising what others aligned.
+    # -- symmetrise existing alignments --
 
     def _symmetrise(self) -> Mapping[str, Any]:
         from hopefear.align.symmetrisation import DEFAULT, symmetrise_files
 
         if self.forward is None or self.reverse is None:
-            lacks, has = ("--forward", "--reverse")[:: 1 if self.forward is None else -1]
-            raise OptionError(f"{has} is given, {lacks} is missing; symmetrising needs both")
+            missing, present = ("--forward", "--reverse")[:: 1 if self.forward is None else -1]
+            raise OptionError(f"{present} is given, {missing} is missing; symmetrising needs both")
         self._refuse_changed(
-            "--forward and --reverse are given and nothing is learned or aligned",
+            "--forward and --reverse only symmetrise",
             [
                 *(f.name for f in fields_of(Settings)),
                 *("direction", "posterior", "model", "save_model"),
@@ -111,7 +128,7 @@ class Align(Settings, Command):
             "seconds": round(time.monotonic() - started, 3),
         }
 
-    # Learning and aligning.
+    # -- train and align --
 
     def _align(self, console: Console) -> Mapping[str, Any]:
         from hopefear.align.model import (
@@ -127,12 +144,12 @@ class Align(Settings, Command):
         source, target = self._text()
         if self.direction != "both" and self.symmetrize is not None:
             raise OptionError(
-                f"--symmetrize {self.symmetrize} needs both directions; leave out "
+                f"--symmetrize {self.symmetrize}: needs both directions; remove "
                 f"--direction {self.direction}"
             )
         if self.model is not None:
             self._refuse_changed(
-                "--model is given and nothing is learned",
+                "--model aligns without training",
                 [*(f.name for f in fields_of(Settings)), "save_model"],
             )
         if self.save_model is not None:
@@ -180,9 +197,8 @@ class Align(Settings, Command):
     def _train(self, pairs: Pairs, console: Console) -> Aligner:
         from hopefear.align.model import Aligner
 
-        # Only what Settings declares: this object is more than that.
         settings = Settings(**part_of(Settings, self))
-        # A saved model is to serve both directions later.
+        # A saved model can be used for either direction later.
         direction = "both" if self.save_model is not None else self.direction
         plan = ["Model 1"] * self.model1_iterations + ["HMM"] * self.hmm_iterations
         with ExitStack() as stack:
@@ -216,15 +232,15 @@ class Align(Settings, Command):
 
     def _text(self) -> tuple[Path, Path]:
         if self.source is None or self.target is None:
-            what = "SRC and TGT are" if self.source is None else "TGT is"
-            raise OptionError(f"{what} missing: the two texts, or --forward and --reverse")
+            missing = "SRC and TGT are" if self.source is None else "TGT is"
+            raise OptionError(f"{missing} missing: give the two texts, or --forward and --reverse")
         return self.source, self.target
 
-    def _refuse_changed(self, why: str, names: list[str]) -> None:
-        """No option is accepted and ignored."""
+    def _refuse_changed(self, reason: str, names: list[str]) -> None:
+        """Refuse options that would have no effect."""
         field = changed(self, names)
         if field is not None:
-            raise OptionError(f"{why}, so {field.flag} has no meaning; leave it out")
+            raise OptionError(f"{reason}, so {field.flag} has no effect; remove it")
 
     def _warn_skipped(self, pairs: Pairs, console: Console) -> None:
         skipped = pairs.skipped
@@ -234,7 +250,7 @@ class Align(Settings, Command):
         more = f" and {len(skipped) - 5:,} more" if len(skipped) > 5 else ""
         lines, their = ("line", "its") if len(skipped) == 1 else ("lines", "their")
         console.warn(
-            f"{self.source}, {self.target}: {lines} {shown}{more} skipped, "
+            f"{self.source}, {self.target}: skipped {lines} {shown}{more}; "
             f"{their} alignment is empty"
         )
 

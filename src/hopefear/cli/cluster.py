@@ -1,4 +1,4 @@
-"""`hopefear cluster`: Brown clusters from text."""
+"""`hopefear cluster`: Brown clusters of the words of a text."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hopefear.text.clusters import MOST_CLUSTERS
 @register("command", "cluster")
 @dataclass(kw_only=True)
 class Cluster(Command):
-    """Sort words into clusters by their neighbours (Brown et al. 1992).
+    """Cluster words by their neighbours (Brown et al. 1992).
 
-    The text has one tokenised sentence per line; several texts count as one. The output has a line
-    'path<TAB>word<TAB>count' for each word; words with the same path form a cluster, the first bits
-    of a path name a coarser one.
+    The text has one tokenised sentence per line; several files are read as one text. The output has
+    a line 'path<TAB>word<TAB>count' for each word, where the path is a string of bits. Words with
+    the same path form a cluster; the first bits of the path name a coarser cluster.
     """
 
     section = "Train"
@@ -31,34 +31,36 @@ class Cluster(Command):
         "hopefear cluster train.zh news.zh.gz -o zh.paths.gz --clusters 500 --min-count 2",
     )
 
-    text: list[Path] = argument(help="one sentence per line; '-' is stdin, .gz is unpacked")
-    output: Path = option(flags=["-o"], help="file to write; '-' is stdout, .gz is packed")
-    clusters: int = option(200, min=1, max=MOST_CLUSTERS, help="how many")
-    min_count: int = option(1, min=1, help="leave out words that occur less often")
+    text: list[Path] = argument(
+        help="tokenised text, one sentence per line ('-': stdin, .gz: compressed)"
+    )
+    output: Path = option(flags=["-o"], help="file for the clusters ('-': stdout, .gz: compressed)")
+    clusters: int = option(200, min=1, max=MOST_CLUSTERS, help="number of clusters")
+    min_count: int = option(1, min=1, help="least count of a word; rarer words are left out")
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
         from hopefear.base.files import check_one_stdin
         from hopefear.text.clusters import cluster
 
         if not self.text:
-            raise OptionError("TEXT is missing: one sentence per line; '-' is stdin")
+            raise OptionError("TEXT is missing: give a file with one sentence per line, or '-'")
         check_one_stdin(*self.text)
         to_stdout = str(self.output) == "-"
         if console.json and to_stdout:
-            raise OptionError("--json: stdout is the clusters' already; give -o a file")
+            raise OptionError("--json: the clusters are written to stdout; give -o a file")
         with console.step("cluster", unit="words") as step:
-            found, report = cluster(
+            clusters, report = cluster(
                 self.text,
                 clusters=self.clusters,
                 min_count=self.min_count,
                 progress=step.update,
             )
-        found.save(self.output)
+        clusters.save(self.output)
         return None if to_stdout else asdict(report)
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         console.print(
-            f"{report['words']:,} words in {report['clusters']:,} clusters, of "
+            f"{report['words']:,} words in {report['clusters']:,} clusters, from "
             f"{report['tokens']:,} tokens; mutual information of neighbours "
             f"{report['information']:.4f} nats"
         )

@@ -1,4 +1,4 @@
-"""The contract of a sub-command, and the console it talks to.
+"""The contract of a subcommand: its options, its report and its help.
 
     @register("command", "lm estimate")
     @dataclass(kw_only=True)
@@ -15,12 +15,12 @@
         def run(self, console): … return {"ngrams": …}
         def show(self, report, console): console.print(…)
 
-A field may name a registered component (`tuner`, `metric`): `components` says so, and then the
-component's own options come from `--set` and from a table of the config file with the component's
-name (`[tune.mert]`); `self.component("tuner")` makes it.
+A field may name a registered component (`tuner`, `metric`). It is then listed in `components`, and
+the component's own options come from `--set` and from the component's table in the config file
+(`[tune.mert]`). `self.component("tuner")` creates the component.
 
-`--json` prints the report as one JSON object instead of calling `show`. Modules of this package
-import what does the work inside `run`, so that `hopefear --help` stays fast.
+`--json` prints the report as one JSON object instead of calling `show`. Commands import the modules
+that do the work inside `run`, which keeps `hopefear --help` fast.
 """
 
 from __future__ import annotations
@@ -35,48 +35,52 @@ from hopefear.base.config import option
 from hopefear.base.console import Console, format_value, table
 from hopefear.base.progress import Mode
 
-Section = Literal["Start here", "Train", "Learn", "Use and look"]
-SECTIONS: tuple[Section, ...] = ("Start here", "Train", "Learn", "Use and look")
+Section = Literal["Start here", "Train", "Learn", "Apply and evaluate"]
+SECTIONS: tuple[Section, ...] = ("Start here", "Train", "Learn", "Apply and evaluate")
 
 
 @dataclass(kw_only=True)
 class Common:
-    """The options that every command has."""
+    """The options of every command."""
 
-    progress: Mode = option("auto", help="how progress is shown on stderr")
-    config: Path | None = option(None, help="TOML file with values for these options, by name")
-    set: list[str] = option([], metavar="KEY=VALUE", help="set options by name, like the config")
-    debug: bool = option(False, help="show the traceback of an error")
+    progress: Mode = option(
+        "auto", help="progress display on stderr; auto: a bar on a terminal, else lines"
+    )
+    config: Path | None = option(None, help="TOML file with values for these options")
+    set: list[str] = option(
+        [], metavar="KEY=VALUE", help="set options by their names in the config file"
+    )
+    debug: bool = option(False, help="print the traceback of an error")
 
 
 @dataclass(kw_only=True)
 class Reporting(Common):
-    """And those of commands that report something."""
+    """The options of every command that returns a report."""
 
     json: bool = option(False, help="print the report as one JSON object")
 
 
 class Command:
-    """Base of all commands; see the module's docstring."""
+    """Base class of all commands; see the module's docstring."""
 
-    section: ClassVar[Section] = "Use and look"
+    section: ClassVar[Section] = "Apply and evaluate"
     examples: ClassVar[tuple[str, ...]] = ()
-    reports: ClassVar[bool] = True  # has --json
-    #: fields that name a component -> its kind
+    reports: ClassVar[bool] = True  # the command has --json
+    #: field that names a component -> kind of the component
     components: ClassVar[Mapping[str, str]] = {}
-    #: such a field -> the options given for its component
+    #: field that names a component -> options of the component
     settings: Mapping[str, Mapping[str, Any]] = {}
 
     def component(self, field: str) -> Any:
-        """The component that a field names, with the options given for it."""
+        """Create the component that `field` names, with its options."""
         return registry.create(
             self.components[field], getattr(self, field), self.settings.get(field)
         )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
-        """Do the work; the return value is the report (JSON-able)."""
+        """Do the work and return the report (values that JSON can represent)."""
         raise NotImplementedError
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
-        """Print the report for a person."""
+        """Print the report as text."""
         console.print(table([(key, format_value(value)) for key, value in report.items()]))

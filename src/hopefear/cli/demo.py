@@ -1,10 +1,9 @@
-"""`hopefear demo`: the product's story on the built-in world, step by step.
+"""`hopefear demo`: training, tuning and evaluation on the built-in corpus, step by step.
 
-Goes in: a directory and a seed. Comes out: what each step made, on disk, and what it means, in
-plain words. A chapter is two functions in `CHAPTERS`: one does the work, gets the `Stage` (where
-things are, what earlier chapters found) and returns its part of the report; one tells it. What is
-made is kept: a demo that was stopped goes on where it was, and one that was finished tells its
-story again from what is there.
+Takes a directory and a seed, writes the files of each step into the directory, and explains them. A
+chapter is a pair of functions in `CHAPTERS`: the first takes the `Stage` (paths and the results of
+earlier chapters), does the work and returns its part of the report; the second prints that part.
+Results are kept: an interrupted demo resumes, and a finished one prints its text again.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from hopefear.cli.demo_tune import tell_tuning, tune_models
 
 Make = Callable[[Stage], dict[str, Any]]
 Tell = Callable[[Mapping[str, Any], Console], None]
-#: name, the work (its docstring is the title), how it is told; in the order of the story
+#: name, function that does the work (its docstring is the title), function that prints the result
 CHAPTERS: tuple[tuple[str, Make, Tell], ...] = (
     ("world", make_world, tell_world),
     ("train", train_models, tell_training),
@@ -38,19 +37,19 @@ CHAPTERS: tuple[tuple[str, Make, Tell], ...] = (
     ("compare", compare_systems, tell_comparison),
     ("report", make_report, tell_report),
 )
-#: In the directory: which demo it is of.
+#: File in the demo's directory with the version and the seed of the demo.
 MARK = "demo.json"
 
 
 @register("command", "demo")
 @dataclass(kw_only=True)
 class Demo(Command):
-    """Tell the whole story on the built-in world: train, tune, translate, compare.
+    """Demonstrate training, tuning and evaluation on the built-in corpus.
 
-    Makes a small bilingual corpus, trains a phrase-based and a hierarchical model on it, learns
-    their weights in several ways, translates a test set and compares the results. Everything stays
-    in the directory, so that you can go on from there. A demo that was stopped goes on when the
-    command is given again.
+    Generates a small bilingual corpus, trains a phrase-based and a hierarchical model on it, learns
+    their weights with several methods, translates a test set and compares the results. All files
+    are kept in the directory for further experiments. If the demo is interrupted, the same command
+    resumes it.
     """
 
     section = "Start here"
@@ -60,9 +59,9 @@ class Demo(Command):
         Path("hopefear-demo"),
         flags=("-o",),
         metavar="DIR",
-        help="directory for everything the demo makes",
+        help="output directory",
     )
-    seed: int = option(1, min=0, help="another seed, another world")
+    seed: int = option(1, min=0, help="random seed of the corpus and of tuning")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         self._claim()
@@ -72,56 +71,57 @@ class Demo(Command):
                 title = f"{number}. {make.__doc__}"
                 if not console.json:
                     console.print(f"{title}\n{'=' * len(title)}\n")
-                stage.found[name] = make(stage)
+                stage.reports[name] = make(stage)
                 if not console.json:
-                    tell(stage.found[name], console)
+                    tell(stage.reports[name], console)
                     console.print()
         except KeyboardInterrupt:
-            console.note("stopped; the same command goes on from here")
+            console.note("interrupted; the same command resumes the demo")
             raise
         seconds = round(stage.seconds, 1)
-        return {"directory": str(self.output), "seconds": seconds, "steps": stage.found}
+        return {"directory": str(self.output), "seconds": seconds, "steps": stage.reports}
 
     def _claim(self) -> None:
-        """Take a new directory, or that of a demo that was the same."""
+        """Create the directory, or check that it is of a demo with this version and seed."""
         from hopefear.base.files import check_directory, write_text
 
         check_directory(self.output)
         mark = self.output / MARK
-        mine = {"version": hopefear.__version__, "seed": self.seed}
+        expected = {"version": hopefear.__version__, "seed": self.seed}
         if mark.is_file():
             try:
-                there = json.loads(mark.read_text(encoding="utf-8"))
+                existing = json.loads(mark.read_text(encoding="utf-8"))
             except ValueError:
                 raise InputError(
                     f"{mark}: damaged; remove {self.output}, or give another directory with -o"
                 ) from None
-            if there != mine:
+            if existing != expected:
                 raise OptionError(
-                    f"{self.output}: has a demo with {_in_words(there)}, this one has "
-                    f"{_in_words(mine)}; remove it, or give another directory with -o"
+                    f"{self.output}: has a demo with {_describe(existing)}, expected "
+                    f"{_describe(expected)}; remove it, or give another directory with -o"
                 )
             return
         if self.output.is_dir() and any(self.output.iterdir()):
             raise OptionError(
-                f"{self.output}: is not empty and no demo; give another directory with -o"
+                f"{self.output}: neither empty nor a demo; give another directory with -o"
             )
         self.output.mkdir(parents=True, exist_ok=True)
         with write_text(mark) as file:
-            json.dump(mine, file)
+            json.dump(expected, file)
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         place = report["directory"]
-        console.print(f"That was it, in {duration(report['seconds'])}. All of it is in {place}:\n")
-        console.print(f"  {place}/world        the texts")
+        console.print(f"The demo took {duration(report['seconds'])}. Its files are in {place}:\n")
+        console.print(f"  {place}/world        the corpus")
         console.print(f"  {place}/models       the two models")
-        console.print(f"  {place}/runs         what each way of learning did, and its weights")
-        console.print(f"  {place}/report.html  all of it on one page\n")
-        console.print("Next: docs/start/world.md does the same by hand, docs/guides/own-data.md")
-        console.print("with texts of your own, and 'hopefear --help' lists what there is.")
+        console.print(f"  {place}/runs         the tuning runs and their weights")
+        console.print(f"  {place}/report.html  the comparison of the runs on one page\n")
+        console.print("Next: docs/tutorial-world.md takes the same steps one by one,")
+        console.print("docs/tutorial-data.md uses your own texts, and 'hopefear --help' lists all")
+        console.print("commands.")
 
 
-def _in_words(mark: Any) -> str:
+def _describe(mark: Any) -> str:
     if not isinstance(mark, dict):
         return "another format"
     return f"seed {mark.get('seed')} of version {mark.get('version')}"

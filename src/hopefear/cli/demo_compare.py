@@ -1,7 +1,8 @@
-"""The demo's chapter on the test set: translations, scores, and three sentences side by side.
+"""The demo's chapter on the test set: translations, scores, and three example sentences.
 
-Goes in: the runs of the chapter before. Comes out: a table with BLEU on both sets, length, time and
-p against MERT of the same model (of MERT of the hierarchical model: against that of the other).
+Takes the runs of the previous chapter and returns a table with BLEU on both sets, length, time and
+the p-value against MERT of the same model (for MERT of the hierarchical model, against MERT of the
+phrase-based model).
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
 
 BASELINE = "mert"
 EXAMPLES = 3
-SHORT = range(6, 15)  # source words of a sentence that is good to show
+SHORT = range(6, 15)  # lengths of the preferred examples, in source words
 
 
 def compare_systems(stage: Stage) -> dict[str, Any]:
-    """New sentences"""
+    """The test set"""
     from hopefear.analysis.report.outputs import TestSet, compare, translate
     from hopefear.analysis.report.runs import read_systems
     from hopefear.base.threads import all_cores
 
-    first = f"{METHODS[0].model}-{BASELINE}"  # the page compares with the first one
+    first = f"{METHODS[0].model}-{BASELINE}"  # the report compares all systems with the first
     names = sorted((method.run for method in METHODS), key=lambda name: name != first)
     systems = read_systems([stage.path("runs") / name for name in names], names=names)
     outputs = translate(
@@ -40,15 +41,15 @@ def compare_systems(stage: Stage) -> dict[str, Any]:
         display=stage.console.display,
         warn=stage.console.warn,
     )
-    stage.kept["systems"], stage.kept["outputs"] = systems, outputs
+    stage.objects["systems"], stage.objects["outputs"] = systems, outputs
     rows = []
     for method in METHODS:
         number, other = (names.index(name) for name in (method.run, f"{method.model}-{BASELINE}"))
-        if other == number:  # those that others are compared with: with the first of them
+        if other == number:  # a baseline is compared with the first baseline
             other = names.index(first)
         scores = outputs.scores[number]
         outcome = None if other == number else compare(outputs, number, other)
-        run = stage.found["tune"]["runs"][method.run]
+        run = stage.reports["tune"]["runs"][method.run]
         rows.append(
             {
                 "model": method.model,
@@ -62,25 +63,25 @@ def compare_systems(stage: Stage) -> dict[str, Any]:
             }
         )
         with write_text(stage.path("runs") / method.run / "test.out") as file:
-            for one in outputs.translations[number][0]:
-                file.write(" ".join(one.words) + "\n")
+            for translation in outputs.translations[number][0]:
+                file.write(" ".join(translation.words) + "\n")
     examples = [_example(outputs, sentence, names) for sentence in _chosen(outputs)]
     return {"sentences": len(outputs.source), "rows": rows, "examples": examples}
 
 
 def _chosen(outputs: Outputs) -> list[int]:
-    """Sentences on which the systems differ, not very long, no two alike."""
+    """The numbers of sentences on which the systems differ: short ones first, no two similar."""
     from hopefear.analysis.report.examples import chosen
 
     order = chosen(outputs, len(outputs.source))
     short = [n for n in order if len(outputs.source[n]) in SHORT]
-    found: list[int] = []
+    examples: list[int] = []
     for sentence in [*short, *order]:
         words = set(outputs.source[sentence])
-        alike = any(2 * len(words & set(outputs.source[n])) > len(words) for n in found)
-        if not alike and len(found) < EXAMPLES:
-            found.append(sentence)
-    return sorted(found)
+        similar = any(2 * len(words & set(outputs.source[n])) > len(words) for n in examples)
+        if not similar and len(examples) < EXAMPLES:
+            examples.append(sentence)
+    return sorted(examples)
 
 
 def _example(outputs: Outputs, sentence: int, names: Sequence[str]) -> dict[str, Any]:
@@ -94,12 +95,13 @@ def _example(outputs: Outputs, sentence: int, names: Sequence[str]) -> dict[str,
 
 
 def tell_comparison(report: Mapping[str, Any], console: Console) -> None:
-    """The table and the sentences, and how to read them."""
+    """Print the table of scores, its conclusion and the example sentences."""
     text = (
-        f"What counts is text that nobody has seen: {report['sentences']} sentences, translated by "
-        "both models with the weights of each method. BLEU with four references, higher is better; "
-        "length is that of the output by that of the references; p is how likely a difference to "
-        "mert as large as this is by chance alone (that of hiero mert: to phrase mert)."
+        f"The test set has {report['sentences']} sentences that were used neither in training nor "
+        "in tuning, translated by both models with the weights of each method. dev and test: BLEU "
+        "with four references, higher is better; length: ratio of output length to reference "
+        "length; p: p-value of the difference to mert of the same model (for hiero mert, to phrase "
+        "mert)."
     )
     console.print(prose(text) + "\n")
     rows = [
@@ -118,8 +120,8 @@ def tell_comparison(report: Mapping[str, Any], console: Console) -> None:
     console.print(textwrap.indent(table(rows, header), "  ") + "\n")
     if any(row["kept_start"] for row in report["rows"]):
         text = (
-            "No iteration of those with a star did better on the development set than the weights "
-            "they began with, so these were kept."
+            "*: no iteration was better on the development set than the initial weights, which "
+            "were kept."
         )
         console.print(prose(text) + "\n")
     console.print(prose(_conclusion(report["rows"])) + "\n")
@@ -135,7 +137,7 @@ def tell_comparison(report: Mapping[str, Any], console: Console) -> None:
 
 
 def _grouped(outputs: Mapping[str, str]) -> dict[str, list[str]]:
-    """Each text with the systems that gave it."""
+    """Each translation with the systems that produced it."""
     groups: dict[str, list[str]] = {}
     for name, text in outputs.items():
         groups.setdefault(text, []).append(name.replace("-", " ", 1))
@@ -143,22 +145,22 @@ def _grouped(outputs: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _conclusion(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the table says, and what it does not."""
+    """The conclusions that the table of scores allows."""
     learned = [row for row in rows if row["method"] != START]
     best = max(learned, key=lambda row: row["test"])
-    text = f"The highest score on the test set is that of {best['model']} {best['method']}. "
-    sure = [
+    text = f"{best['model']} {best['method']} has the highest BLEU on the test set. "
+    significant = [
         f"{row['model']} {row['method']}"
         for row in learned
         if row["p_value"] is not None and row["p_value"] < 0.05
     ]
-    if sure:
-        text += f"More than chance, at p < 0.05, is only the difference of: {', '.join(sure)}. "
+    if significant:
+        text += f"Significant differences to mert (p < 0.05): {', '.join(significant)}. "
     else:
-        text += "No difference to mert is more than chance, at p < 0.05. "
+        text += "No difference to mert is significant (p < 0.05). "
     return text + (
-        "The steps of search-aware and maxforce were chosen on the development set of the world "
-        "with seed 1, among three and two; pro has shorter lists than by default, hiero a narrower "
-        "search, to save time. One seed of a small world says little about which method is best; "
-        "docs/results has experiments on real text, with several seeds."
+        "To save time, pro uses shorter lists than its default, and hiero a narrower search. The "
+        "step sizes of search-aware and maxforce are the best of three and of two on the "
+        "development set with seed 1. A single seed of a small corpus does not show which method "
+        "is best; docs/results has experiments on real text with several seeds."
     )

@@ -1,4 +1,4 @@
-"""The demo's first chapters: a corpus of two languages, and two models trained on it."""
+"""The demo's first chapters: a bilingual corpus, and two models trained on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hopefear.base.progress import duration
 from hopefear.cli.demo_stage import Stage, hanging, prose
 from hopefear.cli.world import describe
 
-#: Source sides that are shown with their translations; those with gaps are the hierarchical model's
+#: system -> source sides of the rules to show
 SHOWN: dict[str, tuple[str, ...]] = {
     "phrase": ("huitan", "juxing le huitan", "fensi"),
     "hiero": ("yu [X,1] juxing le [X,2]", "[X,1] de [X,2]", "[X,1] ma ?"),
@@ -22,29 +22,30 @@ SHOWN: dict[str, tuple[str, ...]] = {
 
 
 def make_world(stage: Stage) -> dict[str, Any]:
-    """A corpus of two languages"""
+    """A bilingual corpus"""
     from hopefear.text import world
 
     with stage.console.step("make the world", unit="sentences") as step:
-        made = world.generate(seed=stage.seed, progress=step.advance)
-        world.write(made, stage.path("world"))
-    shown = [
+        corpus = world.generate(seed=stage.seed, progress=step.advance)
+        world.write(corpus, stage.path("world"))
+    examples = [
         {
             "source": example.source,
             "references": list(example.references),
             "phenomena": list(example.phenomena),
             "topic": example.topic,
         }
-        for example in world.examples(made, 3)
+        for example in world.examples(corpus, 3)
     ]
-    return {**world.statistics(made), "examples": shown}
+    return {**world.statistics(corpus), "examples": examples}
 
 
 def tell_world(report: Mapping[str, Any], console: Console) -> None:
+    """Print the statistics of the corpus and three examples."""
     text = (
-        "Hopefear comes with a small world of its own: texts in Mandarin, written in pinyin, and "
-        "in English. No other data is needed. It is small, but hard in the ways in which real text "
-        "is hard."
+        "Hopefear generates a small corpus of its own, the world: texts in Mandarin, written in "
+        "pinyin, and in English, so no other data is needed. It is small, but has the difficulties "
+        "of real text."
     )
     console.print(prose(text) + "\n")
     for line in describe(report).splitlines():
@@ -54,12 +55,12 @@ def tell_world(report: Mapping[str, Any], console: Console) -> None:
         console.print(hanging("", example["source"], 2))
         for reference in example["references"]:
             console.print(hanging("    = ", reference, 6))
-        console.print(prose("it has " + ", ".join(example["phenomena"][:3]), "  "))
+        console.print(prose("phenomena: " + ", ".join(example["phenomena"][:3]), "  "))
 
 
 def train_models(stage: Stage) -> dict[str, Any]:
     """Two models: phrases, and phrases with gaps"""
-    found: dict[str, Any] = {}
+    models: dict[str, Any] = {}
     for system in SHOWN:
         source, target = stage.bitext
         model = hopefear.train(
@@ -76,7 +77,7 @@ def train_models(stage: Stage) -> dict[str, Any]:
             side: [" ".join(rule.target) for rule in model.rules.lookup(side.split())[:3]]
             for side in SHOWN[system]
         }
-        found[system] = {
+        models[system] = {
             "model": str(model.directory),
             "steps": steps,
             "seconds": round(sum(step["seconds"] for step in steps.values()), 3),
@@ -90,13 +91,14 @@ def train_models(stage: Stage) -> dict[str, Any]:
             for name in ("source", "target", "alignment")
         ]
         first = [next(line) for line in lines]
-    return {"pair": dict(zip(("source", "target", "alignment"), first, strict=True)), **found}
+    return {"pair": dict(zip(("source", "target", "alignment"), first, strict=True)), **models}
 
 
 def tell_training(report: Mapping[str, Any], console: Console) -> None:
+    """Print an aligned sentence pair and some rules of both models."""
     text = (
-        "Training finds out which words belong together, from nothing but sentence pairs. In the "
-        "first pair, for instance:"
+        "Training aligns the words of the sentence pairs, without a dictionary. The alignment of "
+        "the first pair:"
     )
     console.print(prose(text) + "\n")
     source, target = report["pair"]["source"].split(), report["pair"]["target"].split()
@@ -108,21 +110,21 @@ def tell_training(report: Mapping[str, Any], console: Console) -> None:
     console.print(textwrap.indent(table(rows), "  ") + "\n")
     phrase, hiero = report["phrase"], report["hiero"]
     text = (
-        "The first model takes from every pair the phrases that translate each other, "
+        "The phrase-based model extracts pairs of phrases that translate each other, "
         f"{phrase['number_of_rules']:,} in all, among them:"
     )
     console.print(prose(text) + "\n")
     _print_rules(phrase, console)
     text = (
-        f"The second one takes phrases with gaps, too, {hiero['number_of_rules']:,} rules. They "
-        "know how whole parts of a sentence change places:"
+        f"The hierarchical model also extracts phrases with gaps, {hiero['number_of_rules']:,} "
+        "rules in all. They can reorder whole parts of a sentence:"
     )
     console.print(prose(text) + "\n")
     _print_rules(hiero, console)
     text = (
-        "And a language model learned from the English side what English looks like. "
-        f"Time: {duration(phrase['seconds'])} and {duration(hiero['seconds'])}. More: "
-        f"'hopefear inspect {phrase['model']}'."
+        "Each model also has a language model of the English side. Training took "
+        f"{duration(phrase['seconds'])} and {duration(hiero['seconds'])}. "
+        f"'hopefear inspect {phrase['model']}' describes a model."
     )
     console.print(prose(text))
 

@@ -1,4 +1,4 @@
-"""The demo's last chapter: the runs of the chapters before, side by side in one HTML file."""
+"""The demo's last chapter: the comparison of all runs as one HTML file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hopefear.cli.demo_stage import Stage, prose
 
 
 def make_report(stage: Stage) -> dict[str, Any]:
-    """All of it on one page"""
+    """The comparison as a page"""
     from hopefear.analysis.report.write import write_report
 
     return write_report(
         stage.path("report.html"),
-        stage.kept["systems"],
-        stage.kept["outputs"],
+        stage.objects["systems"],
+        stage.objects["outputs"],
         sentences=60,
         title="The built-in world",
         display=stage.console.display,
@@ -24,9 +24,10 @@ def make_report(stage: Stage) -> dict[str, Any]:
 
 
 def tell_report(report: Mapping[str, Any], console: Console) -> None:
+    """Print what the page shows."""
     text = (
-        f"{report['report']} has the learning curves, the weights, what the differences mean, and "
-        "the sentences on which the methods differ, with a picture of how each translation came "
-        "about. Open it in a browser; it is one file and needs no network."
+        f"{report['report']} has the learning curves, the weights, the significance of the "
+        "differences, and the sentences on which the methods differ, with the derivation of each "
+        "translation. Open it in a browser; it is one file and needs no network."
     )
     console.print(prose(text))

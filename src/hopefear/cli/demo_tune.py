@@ -1,7 +1,7 @@
-"""The demo's chapter on tuning: the same models, their weights learned in several ways.
+"""The demo's chapter on tuning: the weights of both models, learned with several methods.
 
-Goes in: the models of the chapter before. Comes out: a run directory for each row of `METHODS`, as
-`hopefear tune` makes it.
+Takes the models of the previous chapter and makes a run directory (of `hopefear tune`) for each
+entry of `METHODS`.
 """
 
 from __future__ import annotations
@@ -20,46 +20,47 @@ from hopefear.cli.demo_stage import Stage, hanging, prose
 
 @dataclass(frozen=True)
 class Method:
-    """A way to learn the weights of a model."""
+    """A model, a tuner and its options."""
 
     model: str
     name: str
     tuner: str
     iterations: int
-    what: str  # in plain words
+    description: str
     options: Mapping[str, Any] = field(default_factory=dict)  # of `hopefear.tune`
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the tuner
-    bitext: bool = False  # learns from the training text
+    bitext: bool = False  # learn from the training text
 
     @property
     def run(self) -> str:
+        """The name of the run directory."""
         return f"{self.model}-{self.name}"
 
 
-#: Of the hierarchical search: half of its default, to be done in time.
+#: A search of half the default width for the hierarchical model, to save time.
 FAST = {"pop_limit": 100}
-START = "start"  # the name of the weights that nobody learned
+START = "start"  # the method that keeps the initial weights
 METHODS = (
-    Method("phrase", START, "mert", 0, "the weights that every new model has"),
+    Method("phrase", START, "mert", 0, "the initial weights of every new model"),
     Method("phrase", "mert", "mert", 6, "searches for the best BLEU, one direction after another"),
     Method(
         "phrase",
         "pro",
         "pro",
         6,
-        "learns to tell the better of two translations",
+        "learns to rank the better of two translations higher",
         options={"kbest": 300},
     ),
-    Method("phrase", "mira", "mira", 5, "sentence by sentence: towards hope, away from fear"),
-    Method("phrase", "rm", "rm", 5, "the same, and holds the scores of a sentence together"),
+    Method("phrase", "mira", "mira", 5, "updates per sentence: towards hope, away from fear"),
+    Method("phrase", "rm", "rm", 5, "mira that also bounds the spread of a sentence's scores"),
     Method(
         "phrase",
         "search-aware",
         "mira",
         3,
-        "mira that also learns which beginnings of a translation search should keep",
-        # Of 0.01, 0.001 and this, by the development set of seed 1: with the others BLEU falls from
-        # 48 to 42 in the first iteration and the start is kept.
+        "mira that also learns which partial translations search should keep",
+        # The best of 0.01, 0.001 and 0.0001 on the development set of seed 1: with the other values
+        # BLEU falls from 48 to 42 in the first iteration and the initial weights are kept.
         settings={"search_aware": "potential", "C": 0.0001},
     ),
     Method(
@@ -67,21 +68,21 @@ METHODS = (
         "maxforce",
         "maxforce",
         3,
-        "learns from the training text where search loses the right translation",
+        "learns from the training text where search loses the reference",
         options={"max_examples": 1000, "leave_out": True},
-        # Of 0.01 and this, likewise; with 0.01 the start is kept. So it is with mert's weights to
-        # start from and rule ids, at 0.001 and 0.0002.
+        # The better of 0.01 and 0.001, likewise: with 0.01 the initial weights are kept. They are
+        # also kept with mert's weights as a start and rule ids as features, at 0.001 and 0.0002.
         settings={"eta": 0.001},
         bitext=True,
     ),
-    Method("hiero", START, "mert", 0, "the weights that every new model has", FAST),
-    Method("hiero", "mert", "mert", 4, "as above", FAST),
-    Method("hiero", "rm", "rm", 2, "as above", FAST),
+    Method("hiero", START, "mert", 0, "the initial weights of every new model", FAST),
+    Method("hiero", "mert", "mert", 4, "as for the phrase-based model", FAST),
+    Method("hiero", "rm", "rm", 2, "as for the phrase-based model", FAST),
 )
 
 
 def tune_models(stage: Stage) -> dict[str, Any]:
-    """Weights, learned in several ways"""
+    """Weights, learned with several methods"""
     runs: dict[str, Any] = {}
     with stage.console.step("tune", total=len(METHODS), unit="runs") as step:
         for method in METHODS:
@@ -109,27 +110,28 @@ def _tune(stage: Stage, method: Method, step: Progress) -> dict[str, Any]:
                 iterations=method.iterations,
                 seed=stage.seed,
                 resume=True,
-                display=_Inside(step, f"{method.model} {method.name}"),
+                display=_NestedDisplay(step, f"{method.model} {method.name}"),
                 tell=notes.append,
                 **method.options,
             )
     except OptionError as error:
-        raise OptionError(f"{error}; for the demo: remove {stage.directory}") from None
+        raise OptionError(f"{error}; to repeat the demo, remove {stage.directory}") from None
     return {**run.report(), "notes": notes}
 
 
 def tell_tuning(report: Mapping[str, Any], console: Console) -> None:
-    """What was done, and how to look at it."""
+    """Print the methods and the gain of one of them."""
     text = (
-        "How much is a fluent sentence worth against a faithful one? The weights of the model say. "
-        "They are learned on a development set: translate it, compare many translations of each "
-        "sentence with the references, change the weights so that the better ones win, and "
-        "translate again. There are many ways to do that:"
+        "The score of a translation is a weighted sum of features, such as the language model and "
+        "the rule probabilities. The weights are learned on a development set: translate it, "
+        "compare many translations of each sentence with the references, change the weights so "
+        "that better translations score higher, and translate again. The methods differ in how "
+        "they change the weights:"
     )
     console.print(prose(text) + "\n")
     for method in METHODS:
         if method.model == "phrase":
-            console.print(hanging(f"  {method.name}", method.what, 16))
+            console.print(hanging(f"  {method.name}", method.description, 16))
     console.print()
     example = report["runs"]["phrase-mira"]
     text = (
@@ -140,8 +142,8 @@ def tell_tuning(report: Mapping[str, Any], console: Console) -> None:
     console.print(prose(text))
 
 
-class _Inside(Display):
-    """Shows the steps of a run as remarks on the step that it is part of."""
+class _NestedDisplay(Display):
+    """Shows the steps of a run as a note on the demo's own step."""
 
     def __init__(self, outer: Progress, label: str) -> None:
         super().__init__()

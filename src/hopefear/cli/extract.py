@@ -1,4 +1,4 @@
-"""`hopefear extract`: an aligned bitext becomes a table of rules."""
+"""`hopefear extract`: a rule table from a word-aligned bitext."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from hopefear.decode.systems.base import get_system
 class Extract(SystemExtractOptions, Command):
     """Extract and score the rules of a word-aligned bitext.
 
-    Writes DIR/rules.bin, the table that decoders read. With --export moses also
-    DIR/phrase-table.gz, DIR/reordering-table.gz, DIR/lex.f2e.gz and DIR/lex.e2f.gz, as Moses
-    has them (of hierarchical rules DIR/rule-table.gz and the last two); with --export cdec
-    DIR/grammar.gz. They hold every rule that passed the filters, whatever --limit says. Options
-    whose text begins with the name of a system are for that system.
-    --memory bounds what is sorted; beside it stay the words, their translation probabilities
-    and, for --significance, an index of the text (12 bytes a word).
+    Writes DIR/rules.bin, the rule table that the decoders read. --export moses also writes
+    DIR/phrase-table.gz, DIR/reordering-table.gz, DIR/lex.f2e.gz and DIR/lex.e2f.gz in Moses's
+    formats (for hierarchical rules DIR/rule-table.gz and the two lex files); --export cdec writes
+    DIR/grammar.gz. Exported tables contain every rule that passes the filters, regardless of
+    --limit.
+
+    Options whose description begins with the name of a system apply to that system only. --memory
+    limits the sort buffers; the vocabulary, the word translation probabilities and, with
+    --significance, an index of the text (12 bytes per word) need memory in addition.
     """
 
     section = "Train"
@@ -38,17 +40,19 @@ class Extract(SystemExtractOptions, Command):
         "hopefear extract train.fr train.en train.align --system hiero -o tables --export cdec",
     )
 
-    source: Path = argument(help="source sentences, words between blanks")
-    target: Path = argument(help="target sentences")
-    alignment: Path = argument(help="their word alignment, lines such as '0-0 1-2'")
+    source: Path = argument(help="source text, tokenised, one sentence per line")
+    target: Path = argument(help="target text, likewise")
+    alignment: Path = argument(help="word alignment, one line such as '0-0 1-2' per sentence pair")
     system: str = option(metavar="KIND", help=f"kind of rules: {described()}")
     output: Path = option(
-        flags=("-o",), metavar="DIR", help="directory to write into; made if it is not there"
+        flags=("-o",), metavar="DIR", help="output directory, created if it does not exist"
     )
     export: str | None = option(
-        None, metavar="moses|cdec", help="also write text tables of this format"
+        None, metavar="moses|cdec", help="also write tables in this text format"
     )
-    plugin: list[Path] = option([], metavar="FILE.py", help="Python files with systems of your own")
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files that define your own systems"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.files import check_writable
@@ -77,7 +81,7 @@ class Extract(SystemExtractOptions, Command):
                 display=console.display,
             )
         except BaseException:
-            if new:  # what failed leaves nothing behind, not even an empty directory
+            if new:  # remove the empty directory of a failed extraction
                 with contextlib.suppress(OSError):
                     self.output.rmdir()
             raise
@@ -90,14 +94,14 @@ class Extract(SystemExtractOptions, Command):
             f"{report['occurrences']:,} occurrences of {report['pairs']:,} {noun} in "
             f"{report['sentences']:,} sentence pairs"
         )
-        for key, why in (
+        for key, reason in (
             ("below_min_count", "with too few occurrences"),
             ("not_significant", f"with -ln p below {report['significance']:.2f}"),
             ("over_limit", f"beyond the best {self.limit} of their source side"),
         ):
             if report[key]:
-                console.print(f"left out {report[key]:,} {why}")
+                console.print(f"removed {report[key]:,} {reason}")
         console.print(
-            f"kept {report['rules']:,} of {report['source_sides']:,} source sides, "
-            f"{report['one_sentence']:,} of them seen in one sentence only"
+            f"kept {report['rules']:,} rules for {report['source_sides']:,} source sides, "
+            f"{report['one_sentence']:,} of the rules seen in one sentence only"
         )

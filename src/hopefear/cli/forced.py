@@ -1,4 +1,4 @@
-"""`hopefear forced`: which sentence pairs a model can derive, and their derivations."""
+"""`hopefear forced`: forced decoding, the derivations of sentence pairs under a model."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hopefear.cli.command import Command
 @register("command", "forced")
 @dataclass(kw_only=True)
 class Forced(Command):
-    """Find all derivations of sentence pairs (forced decoding), and count them.
+    """Find and count all derivations of sentence pairs (forced decoding).
 
-    Exact search for the derivations of each target: how many pairs are reachable, and of the
-    others the longest reachable prefix (its first words are translated by the beginning of the
-    target). Every phrase of the table may be used; a model for this is best trained with --limit
-    0, so that the table has them all. Several targets of a source are pairs of their own, unless
-    --union asks for a derivation of any of them.
+    Searches exactly for the derivations that translate each source sentence into its target.
+    Reports how many pairs are reachable and, for unreachable pairs, the longest reachable prefix:
+    the first source words, translated into the beginning of the target. All phrases of the rule
+    table are used; train the model with --limit 0 to keep them all. Each target of a source is a
+    pair of its own; --union instead derives any of the targets.
 
-    The report counts source words; prefix_sentences and prefix_words are of pairs that are not
-    reachable as a whole. limit_hits are searches that gave up.
+    Word counts in the report are source words; prefix_sentences and prefix_words count pairs that
+    are only partly reachable; limit_hits counts searches that reached --max-states.
     """
 
     section = "Learn"
@@ -38,48 +38,64 @@ class Forced(Command):
     )
 
     source: Path = argument(metavar="SRC", help="source text, one sentence per line")
-    targets: list[Path] = argument(metavar="TGT", help="its translations, one file each")
-    model: Path = option(metavar="DIR", help="the model directory")
+    targets: list[Path] = argument(metavar="TGT", help="target texts, one file per reference")
+    model: Path = option(metavar="DIR", help="model directory")
     distortion_limit: int | None = option(
-        None, min=-1, help="widest jump in source words; -1: any; by default the model's"
+        None, min=-1, help="widest jump in source words, -1: unlimited (default: the model's)"
     )
     leave_out: bool = option(
-        False, help="training data: without the rules that the table has from the pair alone"
+        False,
+        help="for training data: leave out the rules that were extracted from the pair alone",
     )
     folds: bool = option(
         False,
-        help="training data: with the rules that leave the pair's fold out, of a model that was "
+        help="for training data: use the rule table of each pair's held-out fold; needs a model "
         "trained with --folds",
     )
-    union: bool = option(False, help="several targets: all derivations of any of them at once")
-    shortest_prefix: int = option(5, min=1, help="source words of a prefix")
-    max_states: int = option(1_000_000, min=1, help="search of a sentence gives up beyond so many")
+    union: bool = option(
+        False, help="with several targets: find the derivations of any of them in one search"
+    )
+    shortest_prefix: int = option(
+        5, min=1, help="least length of a reachable prefix, in source words"
+    )
+    max_states: int = option(
+        1_000_000, min=1, help="largest number of search states for one sentence pair"
+    )
     table_limit: int = option(
-        0, min=0, help="phrases of a source phrase, the best by the weights; 0: all of the table"
+        0,
+        min=0,
+        help="number of translations for each source phrase, the best by the weights (0: all in "
+        "the table)",
     )
-    weights: Path | None = option(None, help="for --table-limit; by default those of the model")
-    tokenized: bool = option(False, help="the texts are words between blanks: take them so")
+    weights: Path | None = option(
+        None, help="weights file for --table-limit (default: the model's weights)"
+    )
+    tokenized: bool = option(False, help="the texts are already tokenised")
     plugin: list[Path] = option(
-        [], metavar="FILE.py", help="Python files with what the model has of your own"
+        [], metavar="FILE.py", help="Python files that define components of the model"
     )
-    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
+    threads: int = option(
+        0, min=0, max=256, help="number of threads (0: all cores); does not change the result"
+    )
     output: Path | None = option(
         None,
         flags=("-o",),
-        help="a line for each pair: its line, the number of its target, full, prefix, none or "
-        "limit (gave up), words of both sides that are derived, number of derivations",
+        help="file with one line per pair: line number, target number, full, prefix, none or limit "
+        "(state limit reached), derived words of both sides, number of derivations",
     )
     gold_out: Path | None = option(
-        None, metavar="FILE", help="the derivations, as a pool of forests named LINE.TARGET"
+        None, metavar="FILE", help="pool file for the derivations, as forests named LINE.TARGET"
     )
     figures: Path | None = option(
         None,
         metavar="DIR",
-        help="draw reachability.svg and derivations.svg: what is reachable, and the mean number of "
-        "derivations, by sentence length",
+        help="directory for reachability.svg and derivations.svg: reachable pairs and mean number "
+        "of derivations by sentence length",
     )
     limits: list[int] = option(
-        [], metavar="N", help="count for these distortion limits, too; -1 up to 30 words only"
+        [],
+        metavar="N",
+        help="further distortion limits to report on; -1 (no limit): only pairs of up to 30 words",
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
@@ -94,8 +110,8 @@ class Forced(Command):
         limit = model.rules.info.get("limit", 0)
         if limit:
             console.note(
-                f"the table has at most {limit} phrases of a source phrase; 'hopefear train "
-                "--limit 0' keeps them all"
+                f"the rule table has at most {limit} translations for each source phrase; "
+                "'hopefear train --limit 0' keeps them all"
             )
         report = force_bitext(
             model,
@@ -139,26 +155,19 @@ class Forced(Command):
         for limit, hits in report["limit_hits_by_limit"].items():
             if hits:
                 console.print(
-                    f"distortion limit {limit}: {hits:,} searches gave up after "
-                    f"{self.max_states:,} states, counted as not reachable; --max-states allows "
-                    "more"
+                    f"distortion limit {limit}: {hits:,} searches reached the limit of "
+                    f"{self.max_states:,} states; they count as not reachable; raise --max-states"
                 )
         lengths: list[tuple[str, ...]] = []
         limits = limits_of(report)
-        for here in report["lengths"]:
-            counts = [
-                f"{here['by_limit'][x]:.1%}" if x in here["by_limit"] else "-" for x in limits
-            ]
-            mean = "-" if here["derivations"] is None else f"{here['derivations']:.3g}"
-            lengths.append(
-                (f"{here['from']}-{here['to']}", f"{here['sentences']:,}", *counts, mean)
-            )
+        for row in report["lengths"]:
+            counts = [f"{row['by_limit'][x]:.1%}" if x in row["by_limit"] else "-" for x in limits]
+            mean = "-" if row["derivations"] is None else f"{row['derivations']:.3g}"
+            lengths.append((f"{row['from']}-{row['to']}", f"{row['sentences']:,}", *counts, mean))
         head = [f"limit {x}" if x != "-1" else "no limit" for x in limits]
         console.print("\n" + table(lengths, ("words", "sentences", *head, "derivations")))
         if self.figures is not None:
             console.note(f"{self.figures / FIGURE_6}, {self.figures / FIGURE_7}")
-
-    # -- parts --
 
     def _check(self, console: Console) -> None:
         weights = [self.weights] if self.weights is not None else []
@@ -167,20 +176,23 @@ class Forced(Command):
             if path is not None:
                 check_writable(path)
         if self.gold_out is not None and (str(self.gold_out) == "-" or is_device(self.gold_out)):
-            raise OptionError(f"--gold-out {self.gold_out}: a pool is a real file; give it a name")
+            raise OptionError(
+                f"--gold-out {self.gold_out}: a pool cannot be written to stdout or a device; "
+                "give a file"
+            )
         if self.figures is not None:
             check_directory(self.figures)
         if self.folds and (self.leave_out or len(self.targets) > 1):
             raise OptionError(
-                "--folds: is for the text that the model was trained on, with one target, and "
-                "leaves all rules of a pair out; give neither --leave-out nor more targets"
+                "--folds: excludes --leave-out and several targets; it is for the training text, "
+                "which has one target"
             )
         if self.weights is not None and not self.table_limit:
-            raise OptionError("--weights is for --table-limit; give that, too")
+            raise OptionError("--weights: used only with --table-limit; give that too")
         for limit in self.limits:
             if limit < -1:
                 raise OptionError(f"--limits {limit}: expected numbers from 0, or -1 for no limit")
         if console.json and str(self.output) == "-":
-            raise OptionError("-o -: stdout belongs to the report with --json; name a file")
+            raise OptionError("-o -: --json writes the report to stdout; give a file")
         if self.output is not None and self.output == self.gold_out:
-            raise OptionError(f"--gold-out {self.gold_out}: is -o too; name another file")
+            raise OptionError(f"--gold-out {self.gold_out}: same file as -o; give another file")

@@ -1,4 +1,4 @@
-"""`hopefear import`: a model of another system becomes a model directory."""
+"""`hopefear import`: a model directory from a model of Moses or cdec."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from hopefear.cli.command import Command
 class Import(Command):
     """Import a model of Moses or cdec.
 
-    FILE is moses.ini or cdec.ini; the files it names are looked for relative to it. The model
-    directory has copies of everything and can be moved. Features keep their names, units and
-    weights, so that scores are those of the system the model came from.
+    FILE is moses.ini or cdec.ini; paths in it are relative to its directory. The new model
+    directory has copies of all files and can be moved. Features keep their names, units and
+    weights, so scores equal those of the original system.
     """
 
     section = "Train"
@@ -30,12 +30,13 @@ class Import(Command):
     )
 
     file: Path = argument(help="moses.ini or cdec.ini")
-    model: Path = option(metavar="DIR", help="the model directory to make")
+    model: Path = option(metavar="DIR", help="model directory to create")
     format: Literal["moses", "cdec"] | None = option(
-        None, help="what FILE is; by default its content tells"
+        None, help="format of FILE (default: detected from its content)"
     )
     weights: Path | None = option(
-        None, help="weights that replace those of FILE; name<TAB>value, or cdec's"
+        None,
+        help="weights file that replaces the weights of FILE: name<TAB>value, or cdec's format",
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
@@ -52,10 +53,10 @@ class Import(Command):
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         rules = report.get("rules")
-        known = f"{rules['rules']:,} rules" if rules else "a grammar for each sentence"
+        size = f"{rules['rules']:,} rules" if rules else "a grammar for each sentence"
         lms = ", ".join(f"{name} (order {lm['order']})" for name, lm in report["lms"].items())
         console.print(
-            f"{report['model']}: a {report['system']} model of {report['format']}, {known}, "
+            f"{report['model']}: a {report['system']} model of {report['format']}, {size}, "
             f"language models: {lms or 'none'}\n"
         )
         rows = [(name, f"{value:.6g}") for name, value in report["weights"].items()]

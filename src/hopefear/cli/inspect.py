@@ -1,4 +1,4 @@
-"""`hopefear inspect`: what is in a model directory, or in one of our files."""
+"""`hopefear inspect`: the content of a model, a tuning run, or one of Hopefear's files."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 class Inspect(Command):
     """Describe a model directory, a tuning run, a rule table, a language model or weights.
 
-    What PATH is, is found out from its content. --phrase looks up the translations of a source
+    The kind of PATH is detected from its content. --phrase looks up the translations of a source
     phrase in a model or rule table; nonterminals are written [X,1]. --derivation translates a
-    sentence with a model and shows how the translation came about: the rules, what they cover, and
-    what each feature adds. --features shows what feature templates fire on a sentence, and the
-    heaviest weights of each.
+    sentence and shows the best derivation: its rules, the source words they cover, and the
+    contribution of each feature to the score. --features shows the features that each template
+    fires on a sentence, and the largest weights of each template.
     """
 
     examples = (
@@ -47,46 +47,50 @@ class Inspect(Command):
     )
 
     path: Path = argument(
-        help="a model or run directory, rules.bin, lm.bin, weights.tsv or weights.bin"
+        help="model directory, run directory, rules.bin, lm.bin, weights.tsv or weights.bin"
     )
-    phrase: str | None = option(None, help="source words: show their translations")
-    derivation: str | None = option(None, metavar="SENTENCE", help="show how it is translated")
+    phrase: str | None = option(None, help="source phrase whose translations to show")
+    derivation: str | None = option(
+        None, metavar="SENTENCE", help="sentence whose best derivation to show"
+    )
     features: str | None = option(
-        None, metavar="SENTENCE", help="show what fires on it, and the heaviest weights"
+        None, metavar="SENTENCE", help="sentence whose sparse features to show"
     )
     weights: Path | None = option(
-        None, help="for --derivation and --features; by default the weights of the model"
+        None,
+        help="weights file for --derivation and --features (default: the model's weights)",
     )
     templates: list[str] | None = option(
         None,
         metavar="NAME",
         may_be_empty=True,
-        help="for these two: the feature templates that are on, as NAME or NAME:option=value:…; "
-        "by default those of the model",
+        help="feature templates for --derivation and --features, as NAME or "
+        "NAME:option=value:… (default: those of the model)",
     )
     plugin: list[Path] = option(
         [],
         metavar="FILE.py",
-        help="Python files with templates, taggers, tuners or metrics of your own",
+        help="Python files that define your own templates, taggers, tuners or metrics",
     )
-    tokenized: bool = option(False, help="the sentence is words between blanks: take it so")
-    top: int = option(10, min=1, help="how many of the heaviest weights or best translations")
+    tokenized: bool = option(False, help="the sentence is already tokenised")
+    top: int = option(10, min=1, help="number of weights or translations to show")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         sentence = self.derivation if self.derivation is not None else self.features
         if self.derivation is not None and self.features is not None:
-            raise OptionError("--derivation and --features are two questions; give one")
+            raise OptionError("--derivation and --features exclude each other; give one")
         if sentence is None and (
             self.weights is not None or self.tokenized or self.templates is not None or self.plugin
         ):
             raise OptionError(
-                "--weights, --templates, --plugin and --tokenized are for --derivation SENTENCE "
-                "and --features SENTENCE"
+                "--weights, --templates, --plugin and --tokenized need --derivation SENTENCE or "
+                "--features SENTENCE; give one of these"
             )
         if is_run(self.path):
             if self.phrase is not None or sentence is not None:
                 raise InputError(
-                    f"{self.path}: is a run; --phrase, --derivation and --features need a model"
+                    f"{self.path}: a run directory; --phrase, --derivation and --features need a "
+                    "model directory"
                 )
             return describe_run(self.path)
         if self.path.is_dir():
@@ -98,7 +102,7 @@ class Inspect(Command):
             return self._model(model)
         if sentence is not None:
             flag = "--derivation" if self.derivation is not None else "--features"
-            raise InputError(f"{self.path}: is no model directory, which {flag} needs")
+            raise InputError(f"{self.path}: not a model directory; {flag} needs one")
         kind = _kind(self.path)
         if kind == "rules":
             from hopefear.rules.table import RuleTable
@@ -106,7 +110,7 @@ class Inspect(Command):
             rules = self._rules(RuleTable.open(self.path))
             return {"kind": "rules", "file": str(self.path), **rules}
         if self.phrase is not None:
-            raise InputError(f"{self.path}: has no rules; --phrase needs a model or a rule table")
+            raise InputError(f"{self.path}: no rules in it; --phrase needs a model or a rule table")
         if kind == "lm":
             from hopefear.lm import LanguageModel
 
@@ -170,10 +174,10 @@ class Inspect(Command):
         return report
 
     def _rules(self, rules: RuleTable) -> dict[str, Any]:
-        found: dict[str, Any] = {"columns": list(rules.columns), **rules.statistics()}
+        report: dict[str, Any] = {"columns": list(rules.columns), **rules.statistics()}
         if self.phrase is not None:
-            found["phrase"] = self.phrase
-            found["translations"] = [
+            report["phrase"] = self.phrase
+            report["translations"] = [
                 {
                     "target": " ".join(rule.target),
                     "label": rule.label,
@@ -186,7 +190,7 @@ class Inspect(Command):
                 }
                 for rule in rules.lookup(self.phrase.split())[: self.top]
             ]
-        return found
+        return report
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         {
@@ -209,7 +213,7 @@ class Inspect(Command):
 
 
 def _kind(path: Path) -> str:
-    """The kind that the header of a binary file names; other files are weights as text."""
+    """The kind in the header of a binary file; "weights" for other files, which are text."""
     with path.open("rb") as file:
         start = file.read(16)
     if not start.startswith(COMPILED):
@@ -248,17 +252,17 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
         )
     sizes = report["megabytes"]
     for name, lm in report["lms"].items():
-        what = "language model" if name == "lm" else f"{name} ".ljust(14)
+        label = "language model" if name == "lm" else f"{name} ".ljust(14)
         console.print(
-            f"{what}  order {lm['order']}, {lm['words']:,} words, "
+            f"{label}  order {lm['order']}, {lm['words']:,} words, "
             f"{sum(lm['ngrams']):,} n-grams, {sizes[lm['file']]:,} MB"
         )
     rules = report["rules"]
     if rules is None:
-        console.print("rules           none, every sentence brings its grammar")
+        console.print("rules           none; each sentence needs a grammar of its own")
     else:
         console.print(
-            f"rules           {rules['rules']:,} of {rules['source_sides']:,} source sides, "
+            f"rules           {rules['rules']:,} for {rules['source_sides']:,} source sides, "
             f"{rules['one_sentence']:,} seen in one sentence only, {sizes['rules.bin']:,} MB\n"
             f"scores          {' '.join(rules['columns'])}"
         )
@@ -279,7 +283,7 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
 
 def _show_rules(report: Mapping[str, Any], console: Console) -> None:
     console.print(
-        f"{report['file']}: {report['rules']:,} rules of {report['source_sides']:,} source sides\n"
+        f"{report['file']}: {report['rules']:,} rules for {report['source_sides']:,} source sides\n"
         f"scores: {' '.join(report['columns'])}"
     )
     _show_translations(report, console)
@@ -293,14 +297,14 @@ def _show_translations(rules: Mapping[str, Any], console: Console) -> None:
         console.print(f"no rule for '{rules['phrase']}'")
         return
     columns = [name for name in rules["columns"] if not name.startswith("reorder")]
-    labels = {found["label"] for found in rules["translations"]} - {None, "X"}
+    labels = {rule["label"] for rule in rules["translations"]} - {None, "X"}
     rows = [
         (
-            f"[{found['label']}] {found['target']}" if labels else found["target"],
-            f"{found['count']:.4g}",
-            *(f"{found['scores'][c]:.3f}" for c in columns),
+            f"[{rule['label']}] {rule['target']}" if labels else rule["target"],
+            f"{rule['count']:.4g}",
+            *(f"{rule['scores'][c]:.3f}" for c in columns),
         )
-        for found in rules["translations"]
+        for rule in rules["translations"]
     ]
     console.print(table(rows, (rules["phrase"], "count", *columns)))
 
@@ -314,7 +318,7 @@ def _show_lm(report: Mapping[str, Any], console: Console) -> None:
 def _show_weights(report: Mapping[str, Any], console: Console) -> None:
     console.print(
         f"{report['file']}: {format_value(report['features'])} features, "
-        f"{format_value(report['active'])} of them not 0, norm {report['norm']:.4g}"
+        f"{format_value(report['active'])} with a nonzero weight, norm {report['norm']:.4g}"
     )
     rows = [(name, f"{value:.6g}") for name, value in report["top"].items()]
     if rows:

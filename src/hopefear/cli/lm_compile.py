@@ -1,4 +1,4 @@
-"""`hopefear lm compile`: an ARPA file as a binary file that opens at once."""
+"""`hopefear lm compile`: a binary language model from an ARPA file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hopefear.cli.command import Command
 @register("command", "lm compile")
 @dataclass(kw_only=True)
 class LmCompile(Command):
-    """Turn an ARPA language model into a binary file that opens in milliseconds.
+    """Convert an ARPA language model to a binary file that opens in milliseconds.
 
-    Reads ARPA files as lmplz, SRILM and IRSTLM write them (.gz is unpacked), orders 1 to 6. The
-    binary file is mapped into memory, shared by all processes that use it, and checked when it is
-    opened. Given a compiled model, checks all of it and copies it.
+    Reads ARPA files of lmplz, SRILM and IRSTLM, plain or .gz, of orders 1 to 6. The binary file is
+    memory-mapped, shared by all processes that use it, and checked when it is opened. A model that
+    is already binary is verified completely and copied.
     """
 
     section = "Train"
     examples = ("hopefear lm compile lm.arpa.gz -o lm.bin",)
 
-    lm: Path = argument(help="language model, ARPA or compiled", metavar="LM")
-    output: Path = option(flags=["-o"], help="the binary file")
+    lm: Path = argument(help="language model, ARPA or binary", metavar="LM")
+    output: Path = option(flags=["-o"], help="binary file to write")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.files import check_writable
@@ -39,7 +39,7 @@ class LmCompile(Command):
             lm = LanguageModel.load(self.lm, verify=True, progress=step.update)
             step.update(sum(lm.ngrams))
         if lm.unknown_added:
-            console.warn(f"{self.lm}: no <unk> in it; unknown words get log10 p = -100")
+            console.warn(f"{self.lm}: has no <unk>; unknown words get log10 p = -100")
         lm.compile(self.output)
         return {
             "order": lm.order,

@@ -1,4 +1,4 @@
-"""`hopefear lm estimate`: text to ARPA."""
+"""`hopefear lm estimate`: an n-gram language model (ARPA) from text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from hopefear.cli.command import Command
 class LmEstimate(Command):
     """Estimate an n-gram language model from text.
 
-    Interpolated modified Kneser-Ney smoothing; the numbers are those of KenLM's lmplz. The text has
-    one tokenised sentence per line; words are separated by white space (blank, tab, CR, NUL).
-    Several texts count as one. The output is an ARPA file.
+    Uses interpolated modified Kneser-Ney smoothing; the probabilities equal those of KenLM's lmplz.
+    The text has one tokenised sentence per line, with words separated by white space (space, tab,
+    CR, NUL). Several files are read as one text. The output is an ARPA file.
     """
 
     section = "Train"
@@ -31,32 +31,34 @@ class LmEstimate(Command):
         "hopefear lm estimate tags.txt -o tags.arpa --order 6 --discount-fallback",
     )
 
-    text: list[Path] = argument(help="one sentence per line; '-' is stdin, .gz is unpacked")
-    output: Path = option(flags=["-o"], help="ARPA file to write; '-' is stdout, .gz is packed")
-    order: int = option(3, min=1, max=6, help="words in the longest n-grams")
+    text: list[Path] = argument(
+        help="tokenised text, one sentence per line ('-': stdin, .gz: compressed)"
+    )
+    output: Path = option(flags=["-o"], help="ARPA file to write ('-': stdout, .gz: compressed)")
+    order: int = option(3, min=1, max=6, help="length of the longest n-grams, in words")
     prune: list[int] = option(
         [],
         min=0,
-        help="leave out n-grams that occur this often or less: one number per order, not "
-        "decreasing, the last one holds for the higher orders",
+        help="remove n-grams with at most this count: one number per order, not decreasing; the "
+        "last number applies to all higher orders",
     )
     discount_fallback: list[float] | None = option(
         None,
         min=0,
         max=3,
         may_be_empty=True,
-        help="discounts for n-grams seen once, twice, more often (alone: 0.5 1 1.5), for orders "
-        "where the text is too small or too regular to have its own",
+        help="discounts of n-grams that occur once, twice and more often, for orders whose own "
+        "discounts cannot be estimated; without values: 0.5 1 1.5",
     )
     memory: Size = option(
-        Size(1 << 30), help="memory to use, at least 40M; what does not fit goes to scratch files"
+        Size(1 << 30), help="memory limit, at least 40M; larger data is sorted in scratch files"
     )
-    threads: int | None = option(None, min=1, help="threads to use; all cores if not given")
+    threads: int | None = option(None, min=1, help="number of threads (default: all cores)")
     tmp: Path | None = option(
-        None, metavar="DIR", help="directory for scratch files; $TMPDIR or /tmp if not given"
+        None, metavar="DIR", help="directory for scratch files (default: $TMPDIR, else /tmp)"
     )
     skip_symbols: bool = option(
-        False, help="treat <s>, </s> and <unk> in the text as white space, not as an error"
+        False, help="treat <s>, </s> and <unk> in the text as white space instead of an error"
     )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
@@ -64,10 +66,10 @@ class LmEstimate(Command):
         from hopefear.lm.estimate import estimate
 
         if not self.text:
-            raise OptionError("TEXT is missing: one sentence per line; '-' is stdin")
+            raise OptionError("TEXT is missing: give a file with one sentence per line, or '-'")
         check_one_stdin(*self.text)
         if console.json and str(self.output) == "-":
-            raise OptionError("--json: stdout is the model's already; give -o a file")
+            raise OptionError("--json: the model is written to stdout; give -o a file")
         with console.step("estimate", unit="tokens") as step:
             report = estimate(
                 self.text,
@@ -81,7 +83,7 @@ class LmEstimate(Command):
                 tmp=self.tmp,
                 progress=step.update,
             )
-        if str(self.output) == "-":  # stdout is the model's
+        if str(self.output) == "-":  # the model is on stdout
             return None
         return asdict(report)
 

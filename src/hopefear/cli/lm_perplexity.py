@@ -1,4 +1,4 @@
-"""`hopefear lm perplexity`: how well a language model predicts a text."""
+"""`hopefear lm perplexity`: the perplexity of a text under a language model."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ from hopefear.cli.command import Command
 @register("command", "lm perplexity")
 @dataclass(kw_only=True)
 class LmPerplexity(Command):
-    """Measure how well a language model predicts a text.
+    """Compute the perplexity of a text under a language model.
 
-    Tokens are the words and one </s> per line, as KenLM counts them. The perplexity without unknown
-    words leaves them out of the sum and of the tokens; it is comparable only between models that
-    know the same words.
+    Tokens are the words and one </s> per line, as in KenLM. The perplexity without unknown words
+    excludes them from both the sum and the number of tokens; compare it only between models with
+    the same vocabulary.
     """
 
-    section = "Use and look"
+    section = "Apply and evaluate"
     examples = (
         "hopefear lm perplexity lm.bin test.en",
         "hopefear lm perplexity lm.arpa.gz test.en.gz --threads 4 --json",
     )
 
-    lm: Path = argument(help="language model, ARPA or compiled", metavar="LM")
-    text: Path = argument(Path("-"), help="one sentence per line (default stdin)", metavar="TEXT")
-    bos: bool = option(True, help="do not start after <s>")
-    eos: bool = option(True, help="do not score </s>")
-    threads: int = option(1, min=1, max=1024, help="threads; the result is the same")
+    lm: Path = argument(help="language model, ARPA or binary", metavar="LM")
+    text: Path = argument(
+        Path("-"), help="tokenised text, one sentence per line ('-': stdin)", metavar="TEXT"
+    )
+    bos: bool = option(True, help="do not use <s> as the context of the first word")
+    eos: bool = option(True, help="do not score </s> after the last word")
+    threads: int = option(1, min=1, max=1024, help="number of threads; does not change the result")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.errors import InputError
@@ -50,8 +52,8 @@ class LmPerplexity(Command):
             )
         if total.tokens == 0:
             name = display_name(self.text)
-            what = "no sentences" if total.sentences == 0 else "no words"
-            raise InputError(f"{name}: {what} to score; give a text with one sentence per line")
+            missing = "no sentences" if total.sentences == 0 else "no words"
+            raise InputError(f"{name}: {missing} to score; give a text with one sentence per line")
         known = total.tokens > total.oov
         return {
             "sentences": total.sentences,

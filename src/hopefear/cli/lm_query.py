@@ -1,4 +1,4 @@
-"""`hopefear lm query`: the score of every sentence."""
+"""`hopefear lm query`: the score of every line of a text under a language model."""
 
 from __future__ import annotations
 
@@ -17,24 +17,27 @@ from hopefear.cli.command import Command
 class LmQuery(Command):
     """Score every line of a text with a language model.
 
-    Prints 'Total: LOG10 OOV: COUNT' for each line, with --words preceded by 'WORD=NUMBER LENGTH
-    LOG10' for every word and </s>, where LENGTH is that of the longest n-gram found; these are
-    KenLM's numbers and format. Lines of a pipe are answered as they arrive. Words are separated by
-    blanks, tabs, CR or NUL; <s>, </s> and <unk> in the text are looked up like other words.
+    Prints 'Total: LOG10 OOV: COUNT' for each line. With --words, 'WORD=NUMBER LENGTH LOG10' for
+    every word and </s> comes before it, where LENGTH is the length of the longest matching n-gram.
+    Values and format are KenLM's. Lines from a pipe are answered as they arrive. Words are
+    separated by spaces, tabs, CR or NUL; <s>, </s> and <unk> in the text are looked up like other
+    words.
     """
 
-    section = "Use and look"
+    section = "Apply and evaluate"
     reports = False  # the result is a stream of lines
     examples = (
         "hopefear lm query lm.bin test.en",
         "echo 'a small house' | hopefear lm query lm.arpa.gz --words",
     )
 
-    lm: Path = argument(help="language model, ARPA or compiled", metavar="LM")
-    text: Path = argument(Path("-"), help="one sentence per line (default stdin)", metavar="TEXT")
-    words: bool = option(False, help="show every word")
-    bos: bool = option(True, help="do not start after <s>")
-    eos: bool = option(True, help="do not score </s>")
+    lm: Path = argument(help="language model, ARPA or binary", metavar="LM")
+    text: Path = argument(
+        Path("-"), help="tokenised text, one sentence per line ('-': stdin)", metavar="TEXT"
+    )
+    words: bool = option(False, help="also print the score of every word")
+    bos: bool = option(True, help="do not use <s> as the context of the first word")
+    eos: bool = option(True, help="do not score </s> after the last word")
 
     def run(self, console: Console) -> None:
         from hopefear.base.files import check_one_stdin

@@ -1,7 +1,7 @@
-"""Finds the command, reads its options, runs it, and turns what happens into an exit code.
+"""The entry point of the command line: finds a command, reads its options, runs it.
 
-0: done; 2: something the user can mend (one line on stderr); 1: a bug of ours; 130: interrupted; a
-closed pipe (`hopefear … | head`) ends quietly.
+Exit codes: 0 for success; 2 for an error that the user can fix (one line on stderr); 1 for a bug in
+Hopefear; 130 for an interrupt. A closed output pipe (`hopefear … | head`) is no error.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from hopefear.cli.command import SECTIONS, Command, Common, Reporting
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of `hopefear`."""
+    """Run the command line `argv` (default: `sys.argv`); return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if sys.stderr is None:  # closed, as by 2>&-
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
-    if sys.stdout is None:  # a file that is opened later would take its place
+    if sys.stdout is None:  # the next file opened would become descriptor 1
         _complain("hopefear: stdout is closed; open it, for instance to /dev/null")
         return 2
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
-    with contextlib.suppress(ValueError):  # not the main thread: the caller's business
-        signal.signal(signal.SIGTERM, _terminated)  # so that temporary files are removed
+    with contextlib.suppress(ValueError):  # signals can be set in the main thread only
+        signal.signal(signal.SIGTERM, _terminated)  # an exception removes temporary files
     try:
         code = _run(words)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # Whoever read our output has enough. Python would complain when it flushes at exit.
+        # The reader closed the pipe. Without this, Python reports an error when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -60,13 +60,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
-        what = f"{type(error).__name__}: {error}".replace("\n", " ")
-        _complain(f"hopefear: internal error: {what}; --debug shows where, please report it")
+        cause = f"{type(error).__name__}: {error}".replace("\n", " ")
+        _complain(
+            f"hopefear: internal error: {cause}; this is a bug, please report it with the output "
+            "of --debug"
+        )
         return 1
 
 
 def _complain(text: str) -> None:
-    with contextlib.suppress(OSError):  # nobody listens; the exit code still tells
+    with contextlib.suppress(OSError):  # stderr is closed; the exit code remains
         print(text, file=sys.stderr, flush=True)
 
 
@@ -90,7 +93,8 @@ def _run(words: list[str]) -> int:
     if words[0] == "--version":
         print(f"hopefear {hopefear.__version__}")
         return 0
-    _load_plugins({"plugin": _plugins(words)})  # systems have options of `train` and `extract`
+    # Before the options are read: plugins may add a system, and with it options of `train`.
+    _load_plugins({"plugin": _plugins(words)})
     name, rest = _find(words)
     cls = _command(name)
     common, values, settings = _parse(name, cls, rest)
@@ -99,7 +103,6 @@ def _run(words: list[str]) -> int:
     as_json = isinstance(common, Reporting) and common.json
     console = Console(display(common.progress), json=as_json)
     with warnings.catch_warnings():
-        # What the package warns of is for the person at the terminal, in the manner of commands.
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = lambda message, *_: console.warn(str(message))
         report = command.run(console)
@@ -112,19 +115,19 @@ def _run(words: list[str]) -> int:
 
 
 def _plugins(words: list[str]) -> list[str]:
-    """The values of --plugin, before it is known which command it is."""
-    found, flag = [], ""
+    """The values of --plugin, found before the other options are read."""
+    paths, flag = [], ""
     for word in words:
         if word.startswith("-"):
             flag, equals, value = word.partition("=")
-            found += [value] if equals and flag == "--plugin" else []
+            paths += [value] if equals and flag == "--plugin" else []
         elif flag == "--plugin":
-            found.append(word)
-    return found
+            paths.append(word)
+    return paths
 
 
 def _find(words: list[str]) -> tuple[str, list[str]]:
-    """The command that the first word or two name, and the other words."""
+    """The command named by the first word or the first two words, and the remaining words."""
     known = registry.names("command")
     for length in (2, 1):
         name = " ".join(words[:length])
@@ -139,7 +142,7 @@ def _find(words: list[str]) -> tuple[str, list[str]]:
         hint = suggestion(words[1], members)
         raise OptionError(f"unknown command '{first} {words[1]}'; {hint}")
     if first.startswith("-"):
-        raise OptionError(f"unknown option {first!r}; a command comes first, see 'hopefear --help'")
+        raise OptionError(f"unknown option {first!r}; give a command first, see 'hopefear --help'")
     hint = suggestion(first, {name.split(" ")[0] for name in known})
     raise OptionError(f"unknown command {first!r}; {hint}")
 
@@ -170,7 +173,7 @@ def _parser(name: str, cls: type[Command]) -> argparse.ArgumentParser:
 
 
 def _component_options(kind: str) -> str:
-    """The options that --set takes for each component of a kind, with their defaults."""
+    """The help on the options that --set accepts for each component of a kind."""
     lines = [f"options of each {kind} (--set KEY=VALUE):\n"]
     for name in registry.names(kind):
         shown = [
@@ -188,7 +191,7 @@ def _component_options(kind: str) -> str:
 
 
 def _reflow(text: str) -> str:
-    """Paragraphs as wide as the terminal, as argparse has its own; tables and lists stay."""
+    """Wrap paragraphs at the width of the terminal; tables and lists stay as they are."""
     width = _columns()
     paragraphs = text.split("\n\n")
     kept = ("\n ", "\n- ", "\n* ")
@@ -202,15 +205,18 @@ def _columns() -> int:
     return max(40, min(100, shutil.get_terminal_size().columns - 2))
 
 
-Settings = dict[str, dict[str, Any]]  # field -> the options of the component that it names
+Settings = dict[str, dict[str, Any]]  # field that names a component -> options of the component
 
 
 def _parse(
     name: str, cls: type[Command], words: list[str]
 ) -> tuple[Common, dict[str, Any], Settings]:
-    """Values in the order of precedence: config file, --set, command line."""
+    """The common options, the options of the command, and those of its components.
+
+    The command line overrides --set, which overrides the config file.
+    """
     parser = _parser(name, cls)
-    given, unknown = parser.parse_known_args(words)
+    namespace, unknown = parser.parse_known_args(words)
     if unknown:
         flags = [flag for action in parser._actions for flag in action.option_strings]
         if unknown[0].startswith("-"):
@@ -218,32 +224,33 @@ def _parse(
             if not hint.startswith("did"):
                 hint = f"see '{parser.prog} --help'"
             raise OptionError(f"unknown option {unknown[0]!r}; {hint}")
-        raise OptionError(f"one argument too many: {unknown[0]!r}; see '{parser.prog} --help'")
+        raise OptionError(f"unexpected argument {unknown[0]!r}; see '{parser.prog} --help'")
     common_class = Reporting if cls.reports else Common
     common_names = {field.name for field in config.fields_of(common_class)}
-    options = vars(given)
+    options = vars(namespace)
     common = config.from_mapping(
         common_class, {key: value for key, value in options.items() if key in common_names}
     )
     values: dict[str, Any] = {}
-    tables: dict[str, Any] = {}  # of components, by their names
-    _load_plugins(options)  # what the other words name may come from there
+    tables: dict[str, Any] = {}  # component -> its table in the config file
+    _load_plugins(options)  # other options may name components of plugins
     if common.config is not None:
         values, tables = _from_file(common.config, name, cls)
     own = {field.name for field in config.fields_of(cls)}
-    pairs: dict[bool, list[str]] = {True: [], False: []}
+    own_pairs: list[str] = []
+    component_pairs: list[str] = []
     for pair in common.set:
-        ours = not cls.components or pair.partition("=")[0].strip().replace("-", "_") in own
-        pairs[ours].append(pair)
-    set_values = config.parse_pairs(cls, pairs[True])
+        key = pair.partition("=")[0].strip().replace("-", "_")
+        (own_pairs if not cls.components or key in own else component_pairs).append(pair)
+    set_values = config.parse_pairs(cls, own_pairs)
     _load_plugins(set_values)
     values.update(set_values)
     values.update({key: value for key, value in options.items() if key not in common_names})
-    return common, values, _settings(cls, values, tables, pairs[False])
+    return common, values, _settings(cls, values, tables, component_pairs)
 
 
 def _load_plugins(values: Mapping[str, Any]) -> None:
-    """Make known what the user's files register: templates, tuners, metrics."""
+    """Import the files of --plugin, which register components such as templates or tuners."""
     for path in values.get("plugin") or ():
         registry.load_plugin(Path(path))
 
@@ -251,47 +258,47 @@ def _load_plugins(values: Mapping[str, Any]) -> None:
 def _settings(
     cls: type[Command], values: dict[str, Any], tables: dict[str, Any], pairs: list[str]
 ) -> Settings:
-    """The options of the components that the values name: of the config file, then of --set.
+    """The options of the command's components; --set overrides the config file.
 
-    `--set KEY=VALUE` belongs to the first component that has the key, `metric.KEY=VALUE` to that
-    one.
+    `--set KEY=VALUE` applies to the first component that has the key; `--set metric.KEY=VALUE`
+    applies to the metric.
     """
-    given = {f.name: values.get(f.name, f.default) for f in config.fields_of(cls)}
-    if not all(isinstance(given[field], str) for field in cls.components):
-        return {}  # one is missing, which is said next
-    named = {field: registry.get(kind, given[field]) for field, kind in cls.components.items()}
-    settings: Settings = {field: dict(tables.get(given[field], {})) for field in named}
+    chosen = {f.name: values.get(f.name, f.default) for f in config.fields_of(cls)}
+    if not all(isinstance(chosen[field], str) for field in cls.components):
+        return {}  # a required component is missing; `from_mapping` reports it
+    named = {field: registry.get(kind, chosen[field]) for field, kind in cls.components.items()}
+    settings: Settings = {field: dict(tables.get(chosen[field], {})) for field in named}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals:
             raise OptionError(f"--set {pair}: expected key=value")
-        field, dot, rest = key.strip().partition(".")
+        field, dot, name = key.strip().partition(".")
         if not dot:
-            rest = field.replace("-", "_")
-            having = [f for f, c in named.items() if rest in {x.name for x in config.fields_of(c)}]
-            if not having:
+            name = field.replace("-", "_")
+            owners = [f for f, c in named.items() if name in {x.name for x in config.fields_of(c)}]
+            if not owners:
                 known = {x.name for c in (cls, *named.values()) for x in config.fields_of(c)}
-                raise OptionError(f"--set: unknown key {rest!r}; {suggestion(rest, known)}")
-            field = having[0]
+                raise OptionError(f"--set: unknown key {name!r}; {suggestion(name, known)}")
+            field = owners[0]
         elif field not in named:
             raise OptionError(
-                f"--set: unknown part {field!r} in {key!r}; {suggestion(field, named)}"
+                f"--set: unknown component {field!r} in {key!r}; {suggestion(field, named)}"
             )
-        settings[field].update(config.parse_pairs(named[field], [f"{rest}={text}"]))
+        settings[field].update(config.parse_pairs(named[field], [f"{name}={text}"]))
     return settings
 
 
 def _from_file(path: Any, name: str, cls: type[Command]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The table of this command in a config file: `[world]`, `[lm.estimate]`.
+    """The command's table in a config file (`[tune]`, `[lm.estimate]`).
 
-    And those in it that have the name of a component.
+    Returns the options of the command, and the tables of components in it (`[tune.mert]`).
     """
     mapping: Any = config.load_toml(path)
     place = f"{path}"
     for part in name.split(" "):
         mapping = mapping.get(part) if isinstance(mapping, dict) else None
     if not isinstance(mapping, dict):
-        raise OptionError(f"{place}: no table [{name.replace(' ', '.')}] in it; add one")
+        raise OptionError(f"{place}: has no table [{name.replace(' ', '.')}]; add one")
     fields = {field.name: field for field in config.fields_of(cls)}
     if "plugin" in mapping and "plugin" in fields:
         _load_plugins({"plugin": config.convert_value(fields["plugin"], mapping["plugin"], place)})
@@ -323,7 +330,7 @@ def _listing(prefix: str) -> str:
 
 
 def _table(names: Sequence[str], start: str) -> str:
-    """A line for each command with what it does, or more lines on a narrow terminal."""
+    """The names and summaries of commands, wrapped at the width of the terminal."""
     left = max(map(len, registry.names("command"))) + 2
     indent = " " * (len(start) + left)
     lines = (
@@ -342,8 +349,8 @@ def _overview() -> str:
     names = registry.names("command")
     parts = [
         _reflow(
-            "Hopefear learns to translate: statistical translation systems, and above all the "
-            "discriminative learning of their weights."
+            "Hopefear is a toolkit for statistical machine translation and the discriminative "
+            "learning of its weights."
         ),
         "\n\nusage: hopefear COMMAND [options]        hopefear COMMAND --help\n",
     ]
@@ -352,8 +359,9 @@ def _overview() -> str:
         if members:
             parts.append(f"\n{section}\n{_table(members, '  ')}")
     end = (
-        "Results go to stdout, everything else to stderr; '-' is stdin or stdout; .gz files are "
-        "read and written by their name. Exit codes: 0, 2 (you can mend it), 1 (our bug), 130."
+        "Results are written to stdout, everything else to stderr; '-' is stdin or stdout; files "
+        "named .gz are compressed. Exit codes: 0 (success), 2 (an error in the input or the "
+        "options), 1 (a bug in Hopefear), 130 (interrupted)."
     )
     parts.append(f"\n{_reflow(end)}\n")
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""`hopefear report`: tuning runs side by side, as one HTML file."""
+"""`hopefear report`: a comparison of tuning runs as one HTML file."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 @register("command", "report")
 @dataclass(kw_only=True)
 class Report(Command):
-    """Show tuning runs side by side, as one HTML file that needs no network.
+    """Compare tuning runs in one HTML file, which needs no network.
 
-    Learning curves, scores and their significance, the heaviest features, examples with their
-    derivations, the configuration. Examples are translations of --test, or of the set that the runs
-    were tuned on if it is still there, by each run's own model, settings and chosen weights. Runs
-    of another system's decoder need --translations; --no-translations shows what the run
-    directories have. A directory made by 'tune --runs N' is one system; --runs N takes N
-    directories in a row as one.
+    Shows learning curves, scores with significance tests, the features of largest weight, example
+    translations with their derivations, and the configurations. The examples are from --test, or
+    from the tuning set if its files still exist, translated with each run's model, settings and
+    best weights. Runs of an external decoder need --translations; --no-translations leaves scores
+    and examples out. A directory of 'tune --runs N' is one system; --runs N groups N directories
+    into one system.
     """
 
-    section = "Use and look"
+    section = "Apply and evaluate"
     examples = (
         "hopefear report run -o report.html",
         "hopefear report mert pro mira -o report.html --test test.zh --refs test.en.?",
@@ -40,27 +40,39 @@ class Report(Command):
     )
 
     run_directories: list[Path] = argument(metavar="RUN", help="directories of 'hopefear tune'")
-    output: Path = option(Path("report.html"), flags=("-o",), help="the HTML file")
-    test: Path | None = option(None, metavar="SRC", help="text to translate; else the tuning set")
-    refs: list[Path] = option([], metavar="REF", help="its references, one file each")
+    output: Path = option(Path("report.html"), flags=("-o",), help="HTML file to write")
+    test: Path | None = option(
+        None, metavar="SRC", help="source text of the comparison (default: the tuning set)"
+    )
+    refs: list[Path] = option([], metavar="REF", help="references of --test, one file each")
     model: list[Path] = option(
-        [], metavar="DIR", help="where models are now, one for all or one for each system"
+        [],
+        metavar="DIR",
+        help="model directory of all systems, or one for each (default: the path in each run)",
     )
     translations: list[Path] = option(
-        [], metavar="FILE", help="translations of --test, one file for each run; else made here"
-    )
-    no_translations: bool = option(False, help="leave scores and examples of a text out")
-    names: list[str] = option([], metavar="NAME", help="what the systems are called")
-    runs: int = option(1, min=1, help="so many directories in a row are runs of one system")
-    sentences: int = option(100, min=0, help="how many examples are shown")
-    top: int = option(20, min=0, help="how many of the heaviest features")
-    title: str = option("Tuning report", help="of the page")
-    plugin: list[Path] = option(
         [],
-        metavar="FILE.py",
-        help="Python files with components that the runs used",
+        metavar="FILE",
+        help="existing translations of --test, one file per run (default: translate now)",
     )
-    threads: int = option(0, min=0, max=256, help="threads; 0: all cores; changes no result")
+    no_translations: bool = option(
+        False, help="leave out the scores and examples that need translations"
+    )
+    names: list[str] = option(
+        [], metavar="NAME", help="names of the systems (default: from the directories)"
+    )
+    runs: int = option(
+        1, min=1, help="number of consecutive directories that are runs of one system"
+    )
+    sentences: int = option(100, min=0, help="number of examples")
+    top: int = option(20, min=0, help="number of features of largest weight")
+    title: str = option("Tuning report", help="title of the page")
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files that define components of the runs"
+    )
+    threads: int = option(
+        0, min=0, max=256, help="number of threads (0: all cores); does not change the result"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.analysis.report.runs import read_systems
@@ -69,7 +81,7 @@ class Report(Command):
 
         self._check()
         if str(self.output) == "-" and console.json:
-            raise OptionError("-o -: with --json, stdout has the JSON object; give a file")
+            raise OptionError("-o -: --json writes the report to stdout; give a file")
         check_writable(self.output)
         systems = read_systems(self.run_directories, names=self.names, group=self.runs)
         outputs, notes = self._outputs(systems, console)
@@ -88,16 +100,16 @@ class Report(Command):
         if (self.test is None) != (not self.refs):
             raise OptionError("--test and --refs belong together; give both")
         if self.translations and self.test is None:
-            raise OptionError("--translations: of what? give --test SRC --refs REF too")
+            raise OptionError("--translations: needs the source text; give --test SRC --refs REF")
         if self.translations and self.model:
-            raise OptionError("--model is for translating; --translations is done")
+            raise OptionError("--model: has no effect with --translations; remove one")
         if self.no_translations and (self.test or self.model):
-            raise OptionError("--no-translations: then --test and --model have no use")
+            raise OptionError("--no-translations: excludes --test and --model; remove them")
 
     def _outputs(
         self, systems: Sequence[ComparedSystem], console: Console
     ) -> tuple[Outputs | None, list[str]]:
-        """Translations; without --test only if they can be had, and else why not."""
+        """The translations and no notes, or without --test a note why there are none."""
         from hopefear.analysis.report import outputs
         from hopefear.base.threads import all_cores
 
@@ -107,7 +119,7 @@ class Report(Command):
             text = self._text(systems)
             if self.translations:
                 return outputs.read_translations(systems, text, self.translations), []
-            made = outputs.translate(
+            translated = outputs.translate(
                 systems,
                 text,
                 models=self.model,
@@ -115,7 +127,7 @@ class Report(Command):
                 display=console.display,
                 warn=console.warn,
             )
-            return made, []
+            return translated, []
         except InputError as error:
             if self.test is not None or self.model:
                 raise

@@ -1,4 +1,4 @@
-"""`hopefear rerank apply`: the best candidate of each n-best list, or the best path of lattices."""
+"""`hopefear rerank apply`: the best candidates of n-best lists, or the best paths of lattices."""
 
 from __future__ import annotations
 
@@ -21,34 +21,36 @@ if TYPE_CHECKING:
 @register("command", "rerank apply")
 @dataclass(kw_only=True)
 class RerankApply(Command):
-    """Write the best candidate of each n-best list, by weights of rerank tune.
+    """Write the best candidate of each n-best list under the weights of rerank tune.
 
-    One line for each list, in their order, while the file is read. Where ids are numbers the
-    line of a sentence is its number, from 0: lists that come before their turn wait, and a sentence
-    that has no list gets an empty line. With --ids every line begins with the list's id and a tab,
-    and none waits. Of candidates with equal scores the first is taken.
-    With --lattices the best translations of lattices are written, by weights of 'hopefear tune
-    --lattices'.
+    Writes one line per list, in the order of the lists, while the file is read. If ids are numbers,
+    they are line numbers from 0: translations are written in the order of ids, and an id without a
+    list gives an empty line. With --ids, each line is the id, a tab and the translation, written at
+    once. Among candidates of equal score, the first one is chosen. With --lattices, writes the best
+    translation of each lattice under the weights of 'hopefear tune --lattices'.
     """
 
-    section = "Use and look"
+    section = "Apply and evaluate"
     examples = (
         "hopefear rerank apply --nbest test.nbest --weights weights.tsv -o test.out",
         "decode | hopefear rerank apply --nbest - --format jsonl --weights w.tsv -o - --ids",
         "hopefear rerank apply --lattices test.plf --weights run/weights.tsv -o test.out",
     )
 
-    nbest: Path | None = option(None, help="n-best lists; .gz is unpacked")
+    nbest: Path | None = option(None, help="file of n-best lists (.gz: compressed)")
     lattices: list[Path] = option(
-        [], metavar="FILE", help="forests or lattices of any system, instead of lists"
+        [], metavar="FILE", help="forests or lattices of any system, instead of n-best lists"
     )
     lattice_format: str | None = option(
-        None, metavar="NAME", help="their format; if not given, by how the files begin"
+        None,
+        metavar="NAME",
+        help="format of the lattices (default: detected from the beginning of each file)",
     )
-    weights: Path = option(help="name<TAB>value lines, or a .bin file")
-    output: Path = option(flags=("-o",), metavar="OUT", help="where the translations go")
+    weights: Path = option(help="weights file: name<TAB>value lines, or binary (.bin)")
+    output: Path = option(flags=("-o",), metavar="OUT", help="file for the translations")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
-        None, help="of the lists; if not given, by the name: .jsonl and .json, else moses or cdec"
+        None,
+        help="format of the lists (default: jsonl for files named .jsonl or .json, else detected)",
     )
     ids: bool = option(False, help="write the id and a tab before each translation")
 
@@ -56,24 +58,29 @@ class RerankApply(Command):
         from hopefear.base.weights import Weights
 
         if (self.nbest is None) == (not self.lattices):
-            raise OptionError("give n-best lists (--nbest FILE) or lattices (--lattices FILE …)")
+            raise OptionError(
+                "give either n-best lists (--nbest FILE) or lattices (--lattices FILE …)"
+            )
         if self.lattice_format is not None and not self.lattices:
-            raise OptionError("--lattice-format: belongs to --lattices FILE; leave it out")
+            raise OptionError("--lattice-format: used only with --lattices FILE; remove it")
         if self.lattices and (self.ids or self.format):
-            raise OptionError("--ids and --format are for n-best lists; leave them out")
+            raise OptionError("--ids and --format: used only with --nbest; remove them")
         if console.json and str(self.output) == "-":
-            raise OptionError("-o -: stdout belongs to the report with --json; name a file")
+            raise OptionError("-o -: --json writes the report to stdout; give a file")
         lists = self.lattices if self.nbest is None else [self.nbest]
         check_one_stdin(self.weights, *lists)
         weights = Weights.load(self.weights)
         if weights.active == 0:
-            console.warn(f"{display_name(self.weights)}: all weights are 0: first candidates win")
+            console.warn(
+                f"{display_name(self.weights)}: all weights are 0, so the first candidates are "
+                "chosen"
+            )
         if self.nbest is None:
             return self._search(weights, console)
         return self._rerank(self.nbest, weights, console)
 
     def _search(self, weights: Weights, console: Console) -> Mapping[str, Any]:
-        """The best translation of each lattice."""
+        """Write the best translation of each lattice; return the report."""
         from hopefear.forest import viterbi
         from hopefear.forest.io.forests import read_forests
 
@@ -90,13 +97,14 @@ class RerankApply(Command):
         if lattices > missing and not known:
             console.warn(
                 f"no feature of the lattices has a weight in {display_name(self.weights)}; "
-                "are these its lattices?"
+                "check that the weights were tuned for them"
             )
         if missing:
-            console.warn(f"{missing:,} lattices without a path are empty lines")
+            console.warn(f"{missing:,} lattices have no path; their lines are empty")
         return {"lattices": lattices, "missing": missing}
 
     def _rerank(self, nbest: Path, weights: Weights, console: Console) -> Mapping[str, Any]:
+        """Write the best candidate of each list; return the report."""
         from hopefear.learn.rerank import Choice
 
         choice = Choice(nbest, weights, self.format, self.ids)
@@ -116,5 +124,6 @@ class RerankApply(Command):
             console.note(f"{report['lattices']:,} lattices")
             return
         console.note(
-            f"{report['lists']:,} lists, {report['changed']:,} times not the first candidate"
+            f"{report['lists']:,} lists; for {report['changed']:,} the best candidate is not the "
+            "first"
         )

@@ -1,4 +1,4 @@
-"""`hopefear rerank tune`: weights for the n-best lists of any system."""
+"""`hopefear rerank tune`: weights that rerank the n-best lists of any system."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from hopefear.learn.rerank_options import RerankOptions
 class RerankTune(RerankOptions, Command):
     """Learn weights that rerank the n-best lists of any system.
 
-    Lists are those of Moses (id ||| words ||| A= 1 2 B= 3 ||| score), of cdec and Joshua
-    (name=value), or JSON lines for everything else:
+    Reads lists in the formats of Moses (id ||| words ||| A= 1 2 B= 3 ||| score), of cdec and Joshua
+    (name=value), or as JSON lines for any other system:
 
         {"id": 0, "text": "a house", "features": {"nmt": -3.1}, "score": 0.8}
 
-    Ids are the numbers of the references' lines, from 0. With --metric given the mean of the
-    scores in the file is what rises, whatever they are (COMET, human judgements); then there are
-    no references, and an id may be any word.
+    Ids are line numbers of the references, from 0. With --metric given, the metric to optimise is
+    the mean of the scores in the file, for instance of COMET or human judgements; references are
+    then not needed, and ids may be any words.
 
-    The report compares with the first candidate of each list. On the lists that the weights were
-    tuned on the gain looks larger than it is: --folds 5 tunes five times and scores each list by
-    weights that have not seen it. The weights written are those of all lists.
+    The report compares the reranked translations with the first candidate of each list. On the
+    lists that the weights were tuned on, the gain is overestimated: --folds 5 tunes five times and
+    scores each list with weights tuned on the other folds. The written weights are tuned on all
+    lists.
     """
 
     section = "Learn"
@@ -44,14 +45,14 @@ class RerankTune(RerankOptions, Command):
     )
     components = {"tuner": "tuner"}  # noqa: RUF012
 
-    output: Path = option(flags=("-o",), metavar="WEIGHTS", help="where the weights go")
+    output: Path = option(flags=("-o",), metavar="WEIGHTS", help="file for the weights")
     metric_set: list[str] = option([], metavar="KEY=VALUE", help="options of the metric")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.learn.rerank import rerank
 
         if console.json and str(self.output) == "-":
-            raise OptionError("-o -: stdout belongs to the report with --json; name a file")
+            raise OptionError("-o -: --json writes the report to stdout; give a file")
         check_writable(self.output)
         self.reranker = rerank(
             RerankOptions(**part_of(RerankOptions, self)),
@@ -65,7 +66,7 @@ class RerankTune(RerankOptions, Command):
         return self.reranker.report
 
     def _metric_options(self) -> dict[str, Any]:
-        if self.metric == "given":  # has none
+        if self.metric == "given":  # it has no options: `rerank` refuses the keys
             return dict.fromkeys(self.metric_set)
         return parse_pairs(registry.get("metric", self.metric), self.metric_set)
 

@@ -1,4 +1,4 @@
-"""`hopefear score`: BLEU, chrF, TER and length of translations, and what a difference means."""
+"""`hopefear score`: BLEU, chrF, TER and length of translations, with significance tests."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from hopefear.metrics.score_options import ScoreOptions
 @register("command", "score")
 @dataclass(kw_only=True)
 class Score(ScoreOptions, Command):
-    """Score translations against references: BLEU, chrF, TER, length; compare systems.
+    """Score translations against references with BLEU, chrF, TER and length; compare systems.
 
     BLEU on the same tokens equals sacreBLEU's. --versus adds other systems, each
-    compared with the first one by a paired test. Systems that were tuned several
-    times: give all runs of the first, then with --versus all runs of the second,
-    and so on, and --runs N says how many there are of each; then the table has
-    means, deviations over runs and over resampled test sets, and the test is
-    stratified approximate randomisation.
+    compared with the first one by a paired significance test. For systems that
+    were tuned several times, give all N runs of the first system, then with
+    --versus all N runs of each other system, and --runs N. The table then shows
+    means and standard deviations over runs and over resampled test sets, and the
+    test is stratified approximate randomisation.
 
-    With --tokenize 13a, chrF and TER see the lines as they are, as in sacreBLEU;
-    TER sees the tokens of zh and char, since the lines have no words.
+    With --tokenize 13a, chrF and TER are computed on the untokenised lines, as in
+    sacreBLEU; with zh and char, TER is computed on the tokens.
     """
 
-    section = "Use and look"
+    section = "Apply and evaluate"
     examples = (
         "hopefear score test.out --refs test.en.0 test.en.1 test.en.2 test.en.3",
         "hopefear score mira.out --refs test.en --versus mert.out pro.out",

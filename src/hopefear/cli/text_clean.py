@@ -1,4 +1,4 @@
-"""`hopefear text clean`: leave out sentence pairs that would harm training."""
+"""`hopefear text clean`: remove sentence pairs that would harm training."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from hopefear.text.clean import CleanRules
 @register("command", "text clean")
 @dataclass(kw_only=True)
 class Clean(CleanRules, Command):
-    """Leave out sentence pairs that are empty, too long or too unequal, and say which.
+    """Remove sentence pairs that are empty, too long or of very different lengths.
 
-    The first two files are source and target, as words separated by blanks; further files
-    (documents, alignments, references) are parallel to them and lose the same lines.
+    The first two files are the tokenised source and target text. The same lines are removed from
+    further parallel files (document names, alignments, references). The report counts the removed
+    pairs by reason.
     """
 
     section = "Train"
@@ -30,15 +31,19 @@ class Clean(CleanRules, Command):
         "hopefear text clean a.fr a.en a.doc -o b.fr b.en b.doc --log dropped.tsv --json",
     )
 
-    files: list[Path] = argument(help="source, target and files parallel to them")
-    output: list[Path] = option(flags=("-o",), help="one file for each of them")
-    log: Path | None = option(None, help="line number, reason and value of each dropped pair")
+    files: list[Path] = argument(help="source text, target text and further parallel files")
+    output: list[Path] = option(flags=("-o",), help="output files, one for each input file")
+    log: Path | None = option(
+        None, help="file for the line number, reason and value of each removed pair"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.text.clean import clean_files
 
         if any(str(path) == "-" for path in [*self.output, self.log]):
-            raise OptionError("--output: '-' is taken by the report; give names of files")
+            raise OptionError(
+                "--output, --log: '-' is not valid; stdout has the report; give files"
+            )
         rules = CleanRules(**part_of(CleanRules, self))
         with console.step("clean", unit="pairs") as step:
             report = clean_files(self.files, self.output, rules, log=self.log, step=step)

@@ -1,4 +1,4 @@
-"""`hopefear text split`: train, dev and test of one corpus."""
+"""`hopefear text split`: training, development and test sets from one corpus."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from hopefear.text.split import SplitSizes
 @register("command", "text split")
 @dataclass(kw_only=True)
 class Split(SplitSizes, Command):
-    """Split parallel files into train, dev and test, at random or by whole documents.
+    """Split parallel files into train, dev and test sets, at random or by whole documents.
 
-    The first file is the source. DIR gets train.X, dev.X and test.X for each file that ends in .X.
+    The first file is the source text. Writes DIR/train.X, DIR/dev.X and DIR/test.X for each input
+    file with the extension .X.
     """
 
     section = "Train"
@@ -29,11 +30,15 @@ class Split(SplitSizes, Command):
         "hopefear text split all.zh all.en all.doc -o corpus --documents all.doc",
     )
 
-    files: list[Path] = argument(help="source, target and files parallel to them")
-    output: Path = option(flags=("-o",), metavar="DIR", help="directory for the parts")
-    documents: Path | None = option(None, help="name of the document of each line: keep them whole")
+    files: list[Path] = argument(help="source text, target text and further parallel files")
+    output: Path = option(flags=("-o",), metavar="DIR", help="output directory")
+    documents: Path | None = option(
+        None, help="file with the document name of each line; documents are kept whole"
+    )
     id_separator: str = option(
-        "", help="the last part after this is left out of the names in --documents"
+        "",
+        help="separator in the document names; the part after its last occurrence is ignored "
+        "(default: none)",
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
@@ -41,7 +46,7 @@ class Split(SplitSizes, Command):
         from hopefear.text.split import split_files
 
         if self.id_separator and self.documents is None:
-            raise OptionError("--id-separator: is for the names in --documents; give that, too")
+            raise OptionError("--id-separator: used only with --documents; give that too")
         sizes = SplitSizes(**part_of(SplitSizes, self))
         names = None
         if self.documents is not None:

@@ -1,4 +1,4 @@
-"""`hopefear text tokenize|detokenize|casing`: the steps between raw text and words, each alone."""
+"""`hopefear text tokenize|detokenize|casing`: the steps between raw and tokenised text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _STDIO = Path("-")
 @register("command", "text tokenize")
 @dataclass(kw_only=True)
 class Tokenize(TextOptions, Command):
-    """Cut raw text into words separated by blanks.
+    """Tokenise raw text into words separated by spaces.
 
-    'hopefear train' and 'hopefear translate' do this themselves; this command is for looking at
-    the words, and for other tools.
+    'hopefear train' and 'hopefear translate' tokenise raw text themselves; use this command to
+    inspect the tokens or to prepare text for other tools.
     """
 
     section = "Train"
@@ -35,10 +35,12 @@ class Tokenize(TextOptions, Command):
     )
     reports = False
 
-    text: Path = argument(_STDIO, help="raw text, one sentence per line")
-    output: Path = option(_STDIO, flags=("-o",), help="words separated by blanks")
-    casing: Case = option("none", help="how upper and lower case are treated")
-    casing_file: Path | None = option(None, help="usual forms, from 'hopefear text casing'")
+    text: Path = argument(_STDIO, help="raw text, one sentence per line ('-': stdin)")
+    output: Path = option(_STDIO, flags=("-o",), help="file for the tokenised text ('-': stdout)")
+    casing: Case = option("none", help="treatment of upper and lower case")
+    casing_file: Path | None = option(
+        None, help="file of usual word forms for truecasing, from 'hopefear text casing'"
+    )
 
     def run(self, console: Console) -> None:
         from hopefear.text.casing import Casing
@@ -47,7 +49,7 @@ class Tokenize(TextOptions, Command):
         pipeline = TextPipeline(**part_of(TextOptions, self))
         if self.casing_file is not None:
             if self.casing != "truecase":
-                raise OptionError("--casing-file: is for --casing truecase; give that, too")
+                raise OptionError("--casing-file: used only with --casing truecase; give that too")
             check_one_stdin(self.text, self.casing_file)
             pipeline.forms = Casing.load(self.casing_file)
         for note in pipeline.notes():
@@ -59,22 +61,26 @@ class Tokenize(TextOptions, Command):
 @register("command", "text detokenize")
 @dataclass(kw_only=True)
 class Detokenize(Command):
-    """Make running text of words separated by blanks.
+    """Detokenise words separated by spaces into running text.
 
-    'hopefear translate' does this itself.
+    'hopefear translate' detokenises its output itself.
     """
 
     section = "Train"
     examples = ("hopefear text detokenize out.tok.fr -o out.fr --language fr --like train.fr.gz",)
     reports = False
 
-    text: Path = argument(_STDIO, help="words separated by blanks")
-    output: Path = option(_STDIO, flags=("-o",), help="running text")
-    language: str = option("en", help="code of the language, such as fr, pt-BR, zh")
-    tokenizer: str = option("auto", help="what the words were made by; auto goes by the language")
-    casing: Case = option("none", help="what was done to upper and lower case")
-    casing_file: Path | None = option(None, help="usual forms, from 'hopefear text casing'")
-    like: Path | None = option(None, help="raw text whose blanks beside punctuation are copied")
+    text: Path = argument(_STDIO, help="tokenised text, one sentence per line ('-': stdin)")
+    output: Path = option(_STDIO, flags=("-o",), help="file for the running text ('-': stdout)")
+    language: str = option("en", help="language code, such as fr, pt-BR, zh")
+    tokenizer: str = option(
+        "auto", help="tokeniser that made the words; auto: the default of the language"
+    )
+    casing: Case = option("none", help="treatment of upper and lower case in the words")
+    casing_file: Path | None = option(
+        None, help="file of usual word forms, from 'hopefear text casing'"
+    )
+    like: Path | None = option(None, help="raw text whose spacing around punctuation is imitated")
 
     def run(self, console: Console) -> None:
         from hopefear.base.files import write_text
@@ -86,11 +92,11 @@ class Detokenize(Command):
 
         if (self.casing == "none") != (self.casing_file is None):
             raise OptionError(
-                "--casing and --casing-file belong together: what was done to the words, and what "
-                "they were; give both or neither"
+                "--casing and --casing-file belong together: the casing of the words, and their "
+                "usual forms; give both or neither"
             )
-        given = [path for path in (self.casing_file, self.like) if path is not None]
-        check_one_stdin(self.text, *given)
+        others = [path for path in (self.casing_file, self.like) if path is not None]
+        check_one_stdin(self.text, *others)
         pipeline = TextPipeline(
             language=self.language, tokenizer=self.tokenizer, casing=self.casing
         )
@@ -110,15 +116,17 @@ class Detokenize(Command):
 @register("command", "text casing")
 @dataclass(kw_only=True)
 class LearnCasing(Command):
-    """Learn from raw text the usual form of each word, in upper or lower case."""
+    """Learn the usual upper- or lower-case form of each word from raw text."""
 
     section = "Train"
     examples = ("hopefear text casing train.en.gz -o casing.tsv --language en",)
 
     text: Path = argument(help="raw text, one sentence per line")
-    output: Path = option(flags=("-o",), help="word, form, count and total, separated by tabs")
-    language: str = option("en", help="code of the language, such as fr, pt-BR, zh")
-    tokenizer: str = option("auto", help="how words are found; auto goes by the language")
+    output: Path = option(
+        flags=("-o",), help="file for the forms: word, form, count and total, separated by tabs"
+    )
+    language: str = option("en", help="language code, such as fr, pt-BR, zh")
+    tokenizer: str = option("auto", help="tokeniser; auto: the default of the language")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.files import check_writable

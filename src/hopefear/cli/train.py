@@ -1,4 +1,4 @@
-"""`hopefear train`: two texts become a model directory."""
+"""`hopefear train`: a model directory from a parallel text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from hopefear.model.train_options import TrainOptions
 @register("command", "train")
 @dataclass(kw_only=True)
 class Train(TrainOptions, Command):
-    """Train a translation model from two texts that correspond line by line.
+    """Train a translation model from a parallel text.
 
-    Prepares the text, aligns the words, estimates the language model and extracts the rules; the
-    model directory has all that translating needs. A run that was stopped goes on behind the last
-    finished step when the command is given again, and with other options only what depends on
-    them is done again. 'hopefear inspect DIR' describes the result.
+    SRC and TGT correspond line by line. Training preprocesses the text, aligns the words, estimates
+    the language model and extracts the rules; the model directory contains everything that
+    translation needs. If training is interrupted, the same command resumes after the last finished
+    step; with changed options, only the steps that depend on them are repeated. 'hopefear inspect
+    DIR' describes the model.
     """
 
     section = "Train"
@@ -35,9 +36,11 @@ class Train(TrainOptions, Command):
     )
 
     source: Path = argument(metavar="SRC", help="source text, one sentence per line")
-    target: Path = argument(metavar="TGT", help="its translation, line by line")
-    model: Path = option(metavar="DIR", help="the model directory to make")
-    plugin: list[Path] = option([], metavar="FILE.py", help="Python files with taggers of your own")
+    target: Path = argument(metavar="TGT", help="target text, its translation line by line")
+    model: Path = option(metavar="DIR", help="model directory to create")
+    plugin: list[Path] = option(
+        [], metavar="FILE.py", help="Python files that define your own taggers"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.model.train import train
@@ -60,5 +63,5 @@ class Train(TrainOptions, Command):
         console.print(table(rows))
         console.print(
             f"\n{report['model']} is ready after {duration(report['seconds'])}; "
-            f"look at it: hopefear inspect {report['model']}"
+            f"to describe it: hopefear inspect {report['model']}"
         )

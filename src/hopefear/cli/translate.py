@@ -1,4 +1,4 @@
-"""`hopefear translate`: text in, its translation out."""
+"""`hopefear translate`: the translation of a text by a model."""
 
 from __future__ import annotations
 
@@ -39,21 +39,22 @@ if TYPE_CHECKING:
 class Translate(DecoderOverrides, TranslateOptions, Command):
     """Translate text with a model.
 
-    Reads sentences, one per line, and writes their translations, each as soon as it is there. Raw
-    text in, raw text out, unless --tokenized says that it is words between blanks. N-best lists
-    (Moses's format) have words between blanks in any case.
+    Reads one sentence per line and writes each translation as soon as it is complete. Input and
+    output are raw text, or tokenised text with --tokenized. N-best lists are in the format of Moses
+    and always tokenised.
 
-    Translations that the input gives are taken with --markup exclusive (only they) or inclusive
-    (they compete with the model's): a <n translation="house||home" prob="0.8||0.2">maison</n>.
-    Write &lt; for < then. For hierarchical models a line may be <seg grammar="FILE" id="ID"> words
-    </seg>, and text after ||| is the only translation that is wanted.
+    With --markup, the input may suggest translations: a <n translation="house||home"
+    prob="0.8||0.2">maison</n>. With --markup exclusive, only the suggested translations are used;
+    with inclusive, they compete with those of the model. Write &lt; for < in such input. For
+    hierarchical models, a line may be <seg grammar="FILE" id="ID"> words </seg>, and text after |||
+    is the only translation allowed.
 
-    With --serve-learner it answers a learner instead (docs/guides/other-systems.md): lines
-    <seg delta="…"> words </seg> come in, with changes of the weights, and k-best lists with
-    features go out.
+    With --serve-learner, the command serves k-best lists to an external learner (docs/tuning.md):
+    it reads lines <seg delta="…"> words </seg>, where delta changes the weights, and writes a
+    k-best list with features for each.
     """
 
-    section = "Use and look"
+    section = "Apply and evaluate"
     examples = (
         "hopefear translate --model fr-en -i test.fr -o test.out",
         "echo 'la maison' | hopefear translate --model fr-en --tokenized",
@@ -62,15 +63,21 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     )
     reports = False
 
-    model: Path = option(metavar="DIR", help="the model directory")
-    weights: Path | None = option(None, help="weights; by default those of the model")
-    input: Path = option(Path("-"), flags=("-i",), help="text to translate")
-    output: Path = option(Path("-"), flags=("-o",), help="its translation")
-    nbest_out: Path | None = option(None, help="file for the n-best lists")
-    threads: int = option(1, min=0, max=256, help="threads; 0: all cores; changes no result")
-    stats: Path | None = option(None, help="file for sizes, time and score, as JSON")
+    model: Path = option(metavar="DIR", help="model directory")
+    weights: Path | None = option(None, help="weights file (default: the model's weights)")
+    input: Path = option(Path("-"), flags=("-i",), help="text to translate ('-': stdin)")
+    output: Path = option(Path("-"), flags=("-o",), help="file for the translation ('-': stdout)")
+    nbest_out: Path | None = option(None, help="file for the n-best lists; needs --nbest")
+    threads: int = option(
+        1, min=0, max=256, help="number of threads (0: all cores); does not change the result"
+    )
+    stats: Path | None = option(
+        None, help="file for numbers of sentences and words, time, memory and score, as JSON"
+    )
     serve_learner: bool = option(
-        False, help="answer a learner by Mr. MIRA's protocol; --nbest is the k, 500 if not given"
+        False,
+        help="serve k-best lists to a learner by Mr. MIRA's protocol; k is the value of --nbest "
+        "(default: 500)",
     )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
@@ -87,7 +94,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         if self.serve_learner and self.weights is not None:
             from hopefear.model.importing.cdec import load_weights
 
-            weights = load_weights(self.weights)  # learners may be cdec's
+            weights = load_weights(self.weights)  # also reads the format of cdec's learners
         translator = make_translator(
             model,
             self,
@@ -99,7 +106,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             self._serve(translator, console)
             return None
         if str(self.input) == "-" and sys.stdin is not None and sys.stdin.isatty():
-            console.note("type sentences, one per line; Ctrl-D ends")
+            console.note("type one sentence per line; Ctrl-D ends the input")
         threads = self.threads or all_cores()
         statistics = Statistics()
         with ExitStack() as stack:
@@ -109,13 +116,14 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             texts = stack.enter_context(_lines(self.output))
             step = stack.enter_context(self._progress(console))
             place = display_name(self.input)
-            for found in translator.translate(_input(self.input), place=place, threads=threads):
-                if found.warning:
-                    console.warn(found.warning)
-                if lists is not None and found.nbest:
-                    lists.write("".join(f"{line}\n" for line in found.nbest))
-                texts.write(found.text + "\n")
-                statistics.add(found.source_words, found.score)
+            sentences = _input(self.input)
+            for translated in translator.translate(sentences, place=place, threads=threads):
+                if translated.warning:
+                    console.warn(translated.warning)
+                if lists is not None and translated.nbest:
+                    lists.write("".join(f"{line}\n" for line in translated.nbest))
+                texts.write(translated.text + "\n")
+                statistics.add(translated.source_words, translated.score)
                 step.advance()
         if self.stats is not None:
             with write_text(self.stats) as file:
@@ -123,8 +131,8 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         return None
 
     def _prepare_serving(self) -> None:
-        """Words are taken and given as they are; what the protocol has no place for is refused."""
-        given = {
+        """Set the options that the protocol implies; refuse those that it does not support."""
+        unsupported = {
             "--nbest-out": self.nbest_out,
             "--stats": self.stats,
             "--markup": self.markup != "off",
@@ -134,9 +142,9 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             "--trace-alignment": self.trace_alignment,
             "--threads": self.threads != 1,
         }
-        for flag, is_given in given.items():
+        for flag, is_given in unsupported.items():
             if is_given:
-                raise OptionError(f"{flag}: a learner cannot be served with it; leave one out")
+                raise OptionError(f"{flag}: cannot be combined with --serve-learner; remove one")
         self.tokenized = True
         self.nbest = self.nbest or 500
 
@@ -150,7 +158,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
                 answers.write(server.answer(line, place))
 
     def _progress(self, console: Console) -> Any:
-        """A bar would be in the way of output on the same terminal."""
+        """The progress display; none if the translations go to the same terminal."""
         if str(self.output) == "-" and sys.stdout.isatty():
             from hopefear.base.progress import Display
 
@@ -159,9 +167,11 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
 
     def _check_outputs(self) -> None:
         if self.nbest_out is not None and not self.nbest:
-            raise OptionError("--nbest-out: give the length of the lists, --nbest N")
+            raise OptionError("--nbest-out: also give the length of the lists, --nbest N")
         if self.nbest and self.nbest_out is None and not self.serve_learner:
-            raise OptionError(f"--nbest {self.nbest}: give a file for the lists, --nbest-out FILE")
+            raise OptionError(
+                f"--nbest {self.nbest}: also give a file for the lists, --nbest-out FILE"
+            )
         outputs = {"-o": self.output, "--nbest-out": self.nbest_out, "--stats": self.stats}
         seen: dict[str, str] = {}
         for flag, path in outputs.items():
@@ -169,14 +179,14 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
                 continue
             real = "-" if str(path) == "-" else os.path.realpath(path)
             if real in seen:
-                raise OptionError(f"{seen[real]} and {flag} are both {path}; give two files")
+                raise OptionError(f"{seen[real]} and {flag} are both {path}; give different files")
             seen[real] = flag
             if real != "-":
                 check_writable(real)
 
 
 class Statistics:
-    """What was translated and what it took, loading not included."""
+    """Counts, time and score of the translated sentences; loading the model is not included."""
 
     def __init__(self) -> None:
         self.sentences = self.source_words = self.failed = 0
@@ -184,6 +194,7 @@ class Statistics:
         self._wall, self._cpu = time.monotonic(), time.process_time()
 
     def add(self, source_words: int, score: float | None) -> None:
+        """Count a sentence; `score` is None if it has no translation."""
         self.sentences += 1
         self.source_words += source_words
         if score is None:
@@ -192,6 +203,7 @@ class Statistics:
             self.total_score += score
 
     def to_mapping(self) -> dict[str, Any]:
+        """The content of the --stats file."""
         return {
             "sentences": self.sentences,
             "source_words": self.source_words,
@@ -204,7 +216,7 @@ class Statistics:
 
 
 class _Text:
-    """UTF-8 lines into a binary file, handed on at once where somebody may wait for them."""
+    """Writes UTF-8 text to a binary file; flushes each write if the reader may be waiting."""
 
     def __init__(self, file: BinaryIO, flush: bool) -> None:
         self._file, self._flush = file, flush
@@ -222,10 +234,10 @@ def _lines(path: Path) -> Iterator[_Text]:
 
 
 def _input(path: Path) -> Iterator[str]:
-    """Lines as they arrive.
+    """The lines of a file or of stdin, as they arrive.
 
-    The descriptor of stdin is copied: a thread that waits for input holds the lock of its file, and
-    Python would wait for that of its own stdin when it ends.
+    Stdin is read through a copy of its descriptor: a thread that waits for input holds the lock of
+    its file object, and Python waits for the lock of `sys.stdin` at exit.
     """
     from hopefear.text.lines import lines_of, read_lines
 

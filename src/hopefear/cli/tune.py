@@ -1,4 +1,4 @@
-"""`hopefear tune`: weights learned on a development set."""
+"""`hopefear tune`: the weights of a model, learned on a development set or a bitext."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from hopefear.model.tune_options import TuneOptions
 @register("command", "tune")
 @dataclass(kw_only=True)
 class Tune(TuneOptions, Command):
-    """Learn the weights of a model on a development set, or on a bitext.
+    """Learn the weights of a model on a development set or a bitext.
 
-    Decodes the set, optimises the weights on everything decoded so far, and repeats, until nothing
-    changes any more; online tuners (mira, rm, violation) learn from sentence after sentence
-    instead, decoded with the weights of that moment. With --train they learn from that bitext, and
-    the development set only says when to stop and which iteration is best; violation learns from
-    those of its sentence pairs that the decoder can derive. The run directory then has the best
-    weights (weights.tsv), those of every iteration, metrics.jsonl, and config.toml with all that is
-    needed to repeat it. A run that was killed goes on with --resume and ends with the same weights.
-    --set gives options of the tuner and of the metric (--set restarts=5
-    metric.reference_length=average). With --lattices nothing is decoded: any tuner learns from
-    forests or lattices of any system (docs/guides/other-systems.md).
+    Batch tuners decode the development set, optimise the weights on all translations decoded so
+    far, and repeat until the weights no longer change. Online tuners (mira, rm, violation) update
+    the weights after each sentence or minibatch, which they decode with the current weights. With
+    --train, online tuners learn from that bitext, and the development set decides only when to stop
+    and which iteration is best; violation uses the sentence pairs that the decoder can derive.
+    With --lattices, any tuner learns from forests or lattices of any system, without decoding
+    (docs/tuning.md).
+
+    The run directory has the best weights (weights.tsv), the weights of every iteration, the scores
+    (metrics.jsonl) and the complete configuration (config.toml). An interrupted run resumes with
+    --resume and ends with the same weights. --set gives options of the tuner and the metric (--set
+    restarts=5 metric.reference_length=average).
     """
 
     section = "Learn"

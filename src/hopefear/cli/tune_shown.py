@@ -1,4 +1,4 @@
-"""Tuning runs in words: the end of one, and a run directory for `hopefear inspect`."""
+"""Tuning runs as text: the outcome of a run, and a run directory for `hopefear inspect`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from hopefear.base.progress import duration
 
 
 def show_outcome(report: Mapping[str, Any], console: Console) -> None:
-    """The end of a run, and its iterations."""
+    """Print the outcome of a run: its weights, score and time, and a table of repeated runs."""
     from hopefear.learn.loop.base import name_of
 
     if "runs" in report:
         rows = [
             (
                 f"run {number}",
-                f"{one['dev_bleu']:.2f}",
-                str(one["best_iteration"]),
-                str(one["iterations"]),
-                duration(one["seconds"]),
+                f"{run['dev_bleu']:.2f}",
+                str(run["best_iteration"]),
+                str(run["iterations"]),
+                duration(run["seconds"]),
             )
-            for number, one in enumerate(report["runs"], 1)
+            for number, run in enumerate(report["runs"], 1)
         ]
         header = ("", "dev BLEU", "best iteration", "iterations", "time")
         console.print(table(rows, header) + "\n")
         console.print(
-            f"mean {report['dev_bleu_mean']:.2f}, deviation {report['dev_bleu_deviation']:.2f}"
+            f"mean {report['dev_bleu_mean']:.2f}, standard deviation "
+            f"{report['dev_bleu_deviation']:.2f}"
         )
     chosen = name_of({"iteration": report["best_iteration"], "mean_of": report.get("mean_of")})
     console.print(
@@ -39,12 +40,12 @@ def show_outcome(report: Mapping[str, Any], console: Console) -> None:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a directory is that of a run."""
+    """Whether `path` is a run directory."""
     return (path / "config.toml").is_file()
 
 
 def describe_run(path: Path) -> dict[str, Any]:
-    """A run directory for `hopefear inspect`."""
+    """The report of `hopefear inspect` on a run directory."""
     from hopefear.learn.loop.run import CONFIG_FILE, METRICS_FILE, read_config, read_metrics
 
     config = read_config(path / CONFIG_FILE)
@@ -61,7 +62,7 @@ def describe_run(path: Path) -> dict[str, Any]:
 
 
 def show_run(report: Mapping[str, Any], console: Console) -> None:
-    """The iterations of a run as a table."""
+    """Print the configuration of a run, a table of its iterations, and their warnings."""
     from hopefear.model.run import iteration_table
 
     tuner, metric = report["tuner"], report["metric"]

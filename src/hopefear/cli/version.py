@@ -1,4 +1,4 @@
-"""`hopefear version`: what is installed, for bug reports."""
+"""`hopefear version`: the versions of Hopefear and what it runs on, for bug reports."""
 
 from __future__ import annotations
 

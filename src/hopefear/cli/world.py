@@ -21,7 +21,7 @@ class WriteWorld(Command):
     """Write the built-in bilingual corpus: Mandarin in pinyin, and English.
 
     Writes {train,dev,test}.zh, train.en, {dev,test}.en.0 to .en.3 (four references) and
-    {train,dev,test}.doc (the document of each line; its name ends in the topic) into a directory.
+    {train,dev,test}.doc (the document name of each line, which ends in the topic) into a directory.
     The same seed gives the same bytes; dev and test do not depend on the size of train.
     """
 
@@ -32,12 +32,12 @@ class WriteWorld(Command):
     )
 
     output: Path = option(
-        flags=("-o",), metavar="DIR", help="directory to write into; made if it is not there"
+        flags=("-o",), metavar="DIR", help="output directory, created if it does not exist"
     )
-    train: int = option(8000, min=0, help="training pairs")
-    dev: int = option(300, min=0, help="development sentences, with four references")
-    test: int = option(500, min=0, help="test sentences, with four references")
-    seed: int = option(1, help="another seed, another world")
+    train: int = option(8000, min=0, help="number of training pairs")
+    dev: int = option(300, min=0, help="number of development sentences")
+    test: int = option(500, min=0, help="number of test sentences")
+    seed: int = option(1, help="random seed of the corpus")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.files import check_directory
@@ -53,7 +53,7 @@ class WriteWorld(Command):
                 seed=self.seed,
                 progress=step.advance,
             )
-        with console.step("write it"):
+        with console.step("write the world"):
             world.write(made, self.output)
         return {"directory": str(self.output), **world.statistics(made)}
 
@@ -63,15 +63,15 @@ class WriteWorld(Command):
 
 
 def describe(report: Mapping[str, Any]) -> str:
-    """The statistics of a world for a person: a table of the parts and two lines about them."""
+    """The statistics of a corpus as text: a table of its parts, its topics and its noise."""
     rows = [
         ("sentences", "sentences"),
         ("documents", "documents"),
         ("references each", "references"),
         ("source words", "source_words"),
         ("source types", "source_types"),
-        ("words a sentence", "mean_source_length"),
-        ("longest", "longest_source"),
+        ("words per sentence", "mean_source_length"),
+        ("longest sentence", "longest_source"),
         ("words not in train", "unseen_words"),
     ]
     lines = []

@@ -1,1 +1,1 @@
-"""A model as a server of other programs."""
+"""Servers that answer other programs with a model."""

@@ -1,11 +1,14 @@
-"""A decoder that serves a learner: a sentence and new weights in, a k-best list out.
+"""A decoder that serves k-best lists to an external learner.
+
+Takes lines with a sentence and a change of the weights, and returns a k-best list with features for
+each.
 
     server = LearnerServer(translator, k=100, distinct=True)
     for line in lines:
         print(server.answer(line, place), end="", flush=True)
 
-The lines are those of Mr. MIRA's protocol (`decode/remote/stream_wire.py`), words are taken and
-given as they are. [eidelman2013]
+The lines follow Mr. MIRA's protocol (`decode/remote/stream_wire.py`); input and output are
+tokenised. [eidelman2013]
 """
 
 from __future__ import annotations
@@ -23,11 +26,11 @@ from hopefear.forest.io.nbest_text import named_features
 from hopefear.model.translate import Translator
 from hopefear.text.tokenizers.plain import split_words
 
-_LARGEST = 3.4e38  # weights have single precision
+_LARGEST = 3.4e38  # the largest weight, which has single precision
 
 
 class LearnerServer:
-    """A translator whose weights a learner changes. One thread uses it."""
+    """A translator whose weights an external learner changes. Not thread-safe."""
 
     def __init__(
         self,
@@ -39,25 +42,25 @@ class LearnerServer:
     ) -> None:
         self.translator, self.k, self.distinct = translator, k, distinct
         self.weights = translator.weights.copy()
-        self._exact: dict[str, float] = {}  # weights that changed, before rounding
+        self._exact: dict[str, float] = {}  # changed weights in double precision
         self._warn, self._warned = warn, False
-        self._asked = 0
+        self._sentences = 0
 
     def answer(self, line: str, place: str) -> str:
-        """The lines that answer a line; `InputError` if it is none of the protocol."""
+        """Take a line of the learner and return the answer; `InputError` if it is malformed."""
         try:
             request = read_request(line, place)
             if request.delta is not None:
                 self._change(request.delta, place)
         except ValueError as error:
-            raise InputError(f"{place}: delta: {error}; check what the learner wrote") from None
+            raise InputError(f"{place}: delta: {error}; check the learner's output") from None
         words = tuple(split_words(request.words))
-        sentence = Sentence(words, str(self._asked) if request.id is None else request.id)
-        self._asked += 1
+        sentence = Sentence(words, str(self._sentences) if request.id is None else request.id)
+        self._sentences += 1
         if "|||" in sentence.id or not sentence.id.isprintable():
             raise InputError(
-                f"{place}: id {sentence.id[:40]!r} cannot stand in an answer; give one without "
-                "||| and ends of lines"
+                f"{place}: id {sentence.id[:40]!r} is not valid; give an id without ||| and "
+                "control characters"
             )
         if request.grammar is not None:
             sentence = self._with_grammar(sentence, request.grammar, place)
@@ -65,7 +68,7 @@ class LearnerServer:
         entries = self._entries(sentence, place) if words else []
         if not entries:
             return "0\n"
-        # As many lines as were asked for, always.
+        # The protocol requires exactly k lines.
         return (
             f"{self.k}\n"
             + "".join(f"{entry}\n" for entry in entries)
@@ -85,15 +88,16 @@ class LearnerServer:
         if delta.cut is not None and not self._warned:
             self._warned = True
             self._warn(
-                f"{place}: the last byte of the delta is cut, as kbest_mira does it; the change of "
-                f"{delta.cut.name!r} is left out, and those of later lines likewise"
+                f"{place}: the last byte of the delta is missing, as in the output of kbest_mira; "
+                f"the change of {delta.cut.name!r} is ignored, and so are incomplete changes in "
+                "later lines"
             )
 
     def _with_grammar(self, sentence: Sentence, name: str, place: str) -> Sentence:
         if not self.translator.model.rule_system.can("grammar"):
             raise InputError(
-                f"{place}: grammar {name!r}: a {self.translator.model.system} model takes none; "
-                "leave the attribute out of the learner's input"
+                f"{place}: grammar {name!r}: a {self.translator.model.system} model does not "
+                "accept a grammar; remove the attribute from the learner's input"
             )
         path = find_grammar(name, self.translator.folders, place)
         return Sentence(sentence.words, sentence.id, path)
@@ -105,7 +109,7 @@ class LearnerServer:
         except InputError as error:
             if sentence.grammar is not None:
                 raise InputError(f"{place}: {error}") from None
-            self._warn(f"{place}: {error}; this sentence is skipped")  # too long, for instance
+            self._warn(f"{place}: {error}; this sentence is skipped")  # for instance, too long
             return []
         note = decoder.note(sentence)
         if note:
@@ -114,27 +118,29 @@ class LearnerServer:
             entry_line(
                 sentence.id,
                 len(sentence.words),
-                found.words,
-                named_features(found, decoder.names),
-                found.score,
+                derivation.words,
+                named_features(derivation, decoder.names),
+                derivation.score,
             )
-            for found in kbest(forest, self.weights, self.k, distinct=self.distinct)
+            for derivation in kbest(forest, self.weights, self.k, distinct=self.distinct)
         ]
 
 
 def requests(file: BinaryIO, name: str) -> Iterator[tuple[str, str]]:
-    """The lines of a file as they come, and their places; none is waited for before its turn."""
+    """The lines of a file and their places, each read only when it is requested."""
     number = 0
     while line := file.readline(LONGEST_REQUEST):
         number += 1
         place = f"{name}:{number}"
         if len(line) == LONGEST_REQUEST:
-            raise InputError(f"{place}: a line of more than {LONGEST_REQUEST:,} bytes, expected a "
-                             "sentence; check what the learner wrote")  # fmt: skip
+            raise InputError(
+                f"{place}: a line of more than {LONGEST_REQUEST:,} bytes, expected a sentence; "
+                "check the learner's output"
+            )
         try:
             yield line.decode("utf-8"), place
         except UnicodeDecodeError as error:
             raise InputError(
                 f"{place}: byte 0x{line[error.start]:02x} at column {error.start + 1} is not "
-                "UTF-8; check what the learner wrote"
+                "UTF-8; check the learner's output"
             ) from None

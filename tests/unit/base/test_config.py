@@ -1,4 +1,4 @@
-"""Options are declared once: as dataclass fields."""
+"""Options declared as dataclass fields: command line, config files and help."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopefear.base.errors import OptionError
 
 @dataclass(kw_only=True)
 class Example:
-    """A bit of everything."""
+    """An option of each type."""
 
     text: Path = argument(help="input")
     order: int = option(3, min=1, max=6, help="longest n-gram")
@@ -46,7 +46,7 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-def test_a_list_that_is_given_twice_is_one_list() -> None:
+def test_a_repeated_list_option_adds_values() -> None:
     assert parse(*_words("a --prune 0 --order 5 --prune 0 1")).prune == [0, 0, 1]
 
 
@@ -69,7 +69,7 @@ def test_defaults_and_values() -> None:
     )
 
 
-def test_bounds_are_shown_as_people_write_them() -> None:
+def test_bounds_are_shown_without_exponents() -> None:
     @dataclass(kw_only=True)
     class Bounded:
         beam: int = option(1, min=1, max=1_000_000, help="")
@@ -131,7 +131,7 @@ def test_mapping_round_trip() -> None:
     assert config.from_mapping(Example, mapping) == value
 
 
-def test_whole_numbers_are_numbers() -> None:
+def test_integers_are_valid_floats() -> None:
     assert config.from_mapping(Example, {"text": "a", "C": 1}).C == 1.0
 
 
@@ -152,7 +152,7 @@ def test_pairs() -> None:
             config.parse_pairs(Example, [pair])
 
 
-def test_help_says_defaults_and_ranges() -> None:
+def test_help_shows_defaults_and_ranges() -> None:
     parser = argparse.ArgumentParser()
     config.add_arguments(parser, Example)
     text = " ".join(parser.format_help().split())

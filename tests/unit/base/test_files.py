@@ -1,4 +1,4 @@
-"""Nobody ever sees half a file."""
+"""Reading files, and writing them atomically."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_errors_come_before_the_work(tmp_path: Path) -> None:
         pytest.fail("the block ran")
 
 
-def test_only_what_appears_in_a_folder_needs_it_writable(
+def test_only_new_files_need_a_writable_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
@@ -89,10 +89,10 @@ def test_only_what_appears_in_a_folder_needs_it_writable(
         files.check_writable(tmp_path / "x")
 
 
-def test_a_directory_is_there_after_an_interrupt(
+def test_an_interrupted_replacement_keeps_the_old_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if it comes when the old one has gone and the new one is not there yet."""
+    """The interrupt comes between the two renames, when neither directory has the name."""
     target = tmp_path / "model"
     target.mkdir()
     (target / "old").write_text("")
@@ -126,7 +126,7 @@ def test_directories(tmp_path: Path) -> None:
         pytest.fail("the block ran")
 
 
-def test_odd_bytes_name_their_line(tmp_path: Path) -> None:
+def test_invalid_utf8_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"good\nb\xffd\n")
     with pytest.raises(InputError) as error, files.open_text(path) as lines:
@@ -144,9 +144,9 @@ def test_gz_faults(tmp_path: Path) -> None:
         file.read()
 
 
-def test_packed_and_compiled_files_are_no_text(tmp_path: Path) -> None:
+def test_compressed_and_binary_files_are_refused_as_text(tmp_path: Path) -> None:
     (tmp_path / "packed").write_bytes(gzip.compress(b"a b c"))
-    with pytest.raises(InputError, match="packed with gzip; give it a name"):
+    with pytest.raises(InputError, match="compressed with gzip; give it a name"):
         files.open_input(tmp_path / "packed").__enter__()
     Weights({"lm": 1.0}).save(tmp_path / "w.bin")
     with pytest.raises(InputError, match="a binary file of Hopefear, expected text"):
@@ -177,7 +177,7 @@ def test_a_full_disk_names_the_file() -> None:
 
 
 def test_long_names(tmp_path: Path) -> None:
-    path = tmp_path / ("ä" * 127)  # 254 bytes, of 255
+    path = tmp_path / ("ä" * 127)  # 254 bytes; the limit is 255
     with files.open_output(path) as file:
         file.write(b"x")
     assert path.read_bytes() == b"x"
@@ -197,7 +197,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
             files.check_directory(tmp_path / name)
 
 
-def test_gz_packs_as_hard_as_asked(tmp_path: Path) -> None:
+def test_gz_compression_levels(tmp_path: Path) -> None:
     text = b"".join(b"%d " % (i * i % 9973) for i in range(20_000))
     for level in (1, 9):
         with files.open_output(tmp_path / f"{level}.gz", level=level) as file:

@@ -1,4 +1,4 @@
-"""A bar on a terminal, one line per step otherwise."""
+"""Progress displays: a bar on a terminal, otherwise one line per step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clock:
         return self.now
 
 
-def test_lines_say_the_end_and_every_ten_seconds() -> None:
+def test_lines_at_the_end_and_every_ten_seconds() -> None:
     out, clock = io.StringIO(), Clock()
     with Lines(out, clock).step("align", total=100, unit="pairs") as step:
         for _ in range(100):
@@ -51,7 +51,7 @@ def test_the_bar_is_redrawn_in_place_and_fits(monkeypatch: pytest.MonkeyPatch) -
             clock.now += 0.01
             step.advance()
     drawn = out.getvalue().split("\r")
-    assert 50 < len(drawn) < 150  # ten times a second, not a thousand times
+    assert 50 < len(drawn) < 150  # about ten times a second
     assert all(len(text) < 40 for text in drawn[:-1])
     assert drawn[-1] == "decode with a long label: 100%, 1,000 sentences, 10 s\n"
 

@@ -1,4 +1,4 @@
-"""Components are found by name."""
+"""The registry of components, and plugins."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hopefear.base import registry
 from hopefear.base.errors import InputError, OptionError
 
 
-def test_unknown_names_say_what_was_meant() -> None:
+def test_unknown_names_suggest_known_ones() -> None:
     with pytest.raises(OptionError, match="unknown command 'verson'; did you mean 'version'"):
         registry.get("command", "verson")
 
@@ -44,14 +44,14 @@ def test_bad_plugins(tmp_path: Path, name: str, content: str | None, message: st
         registry.load_plugin(path)
 
 
-def test_a_name_is_given_once() -> None:
+def test_duplicate_names_are_refused() -> None:
     with pytest.raises(ValueError, match="registered twice"):
 
         @registry.register("command", "version")
         class Other:
             pass
 
-    with pytest.raises(ValueError, match="registered twice"):  # though it is called alike
+    with pytest.raises(ValueError, match="registered twice"):  # same class name
 
         @registry.register("command", "version")
         class Version:

@@ -1,4 +1,4 @@
-"""The cores that a process may use, and work in order."""
+"""The number of available cores, and parallel work with results in order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_bound_process_uses_only_its_cores(monkeypatch: pytest.MonkeyPatch) ->
     assert all_cores() == 3
 
 
-def test_where_binding_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cpu_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 12)
     assert all_cores() == 12
@@ -38,7 +38,7 @@ def test_results_come_in_order(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_what_is_raised_comes_in_its_turn(threads: int) -> None:
+def test_exceptions_come_in_order(threads: int) -> None:
     results = in_order(lambda n: 10 // (3 - n), range(9), threads)
     assert [next(results) for _ in range(3)] == [3, 5, 10]
     with pytest.raises(ZeroDivisionError):
@@ -81,13 +81,13 @@ def test_a_result_does_not_wait_for_the_next_item() -> None:
         yield 2
 
     results = in_order(str, items(), 2)
-    assert next(results) == "1"  # would never come if item 2 were waited for
+    assert next(results) == "1"  # would block if it waited for item 2
     more.set()
     assert list(results) == ["2"]
 
 
 def test_a_signal_that_another_thread_gets_is_noticed_while_waiting() -> None:
-    """The system may hand it to any thread, and only the main one runs the handler."""
+    """The system may deliver it to any thread, but only the main thread runs the handler."""
     noticed, seen = threading.Event(), []
 
     def handler(*_: object) -> None:

@@ -79,7 +79,7 @@ def test_duplicate_ids_are_summed() -> None:
 
 
 def test_views_are_not_copies_and_keep_their_owner() -> None:
-    ids = sparse_vector({"a": 1.0}).ids  # the vector itself is gone
+    ids = sparse_vector({"a": 1.0}).ids  # the vector itself is freed
     assert ids.tolist() == [hash64(b"a")]
     with pytest.raises(ValueError, match="read-only"):
         ids[0] = 1
@@ -91,7 +91,7 @@ def test_wrong_dtype_is_an_error(ids: type, numbers: type) -> None:
         SparseVector(np.array([1], ids), np.array([1], numbers))
 
 
-def test_lengths_must_agree_and_zero_is_no_id() -> None:
+def test_lengths_must_agree_and_ids_are_not_zero() -> None:
     with pytest.raises(ValueError, match="as many values"):
         SparseVector(np.array([1], np.uint64), np.array([], np.float32))
     with pytest.raises(ValueError, match="no feature id"):
@@ -109,7 +109,7 @@ def test_lengths_must_agree_and_zero_is_no_id() -> None:
     ],
 )
 def test_the_hash_never_changes(name: str, id: int) -> None:
-    """Ids are part of file formats."""
+    """File formats contain ids."""
     assert hash64(name.encode()) == id
 
 
@@ -120,7 +120,7 @@ def test_names() -> None:
     assert "lm" in weights
     assert "nobody" not in weights
     assert weights.names is not None
-    assert len(weights.names) == 2  # asking does not add a name
+    assert len(weights.names) == 2  # look-up does not add a name
     assert list(weights.items()) == [("lm", 0.5), ("words", -1.0)]
     assert weights.top(1) == [("words", -1.0)]
     weights.drop_names()
@@ -224,8 +224,8 @@ def test_nan_is_never_saved(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_odd_bytes(tmp_path: Path) -> None:
-    """Names and messages take whatever bytes a file has."""
+def test_invalid_utf8(tmp_path: Path) -> None:
+    """Bytes that are not UTF-8 are kept in names and shown in messages."""
     path = tmp_path / "w.tsv"
     path.write_bytes(b"caf\xe9\t1\ntiny\t1e-50\n")
     weights = Weights.load(path)
@@ -239,7 +239,7 @@ def test_odd_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["tsv", "bin"])
-def test_file_names_that_are_no_utf8(tmp_path: Path, suffix: str) -> None:
+def test_file_names_that_are_not_utf8(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / os.fsdecode(b"w\xff." + suffix.encode())
     Weights({"lm": 0.5}).save(path)
     assert Weights.load(path)["lm"] == 0.5
@@ -249,7 +249,7 @@ def test_file_names_that_are_no_utf8(tmp_path: Path, suffix: str) -> None:
 
 
 def test_a_pipe(tmp_path: Path) -> None:
-    """Looking what kind of file it is must not eat what is in it."""
+    """Detecting the format must not consume the input of a pipe."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(b"lm\t0.5\n",))

@@ -217,7 +217,7 @@ def test_a_model_without_sentence_marks(tmp_path: Path, mark: str) -> None:
         (b"x\n" * 20_000, "has no .data. line among the first"),
         (b"\x7fELF\0\0\0", "a binary file of another kind"),
         (b"mmap lm http://kheafield.com/code format version 5\n\0", "a KenLM binary file"),
-        (gzip.compress(SMALL.encode()), "packed with gzip; give it a name that ends in .gz"),
+        (gzip.compress(SMALL.encode()), "compressed with gzip; give it a name that ends in .gz"),
     ],
 )
 def test_foreign_files(tmp_path: Path, content: bytes, message: str) -> None:
