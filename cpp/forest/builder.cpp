@@ -274,7 +274,7 @@ void ForestBuilder::sort_edges(ForestStorage& out) const {
 }
 
 Forest ForestBuilder::finish(std::optional<uint32_t> goal, std::string id) {
-  if (goal.has_value() && *goal >= nodes()) throw invalid("the goal is no node");
+  if (goal.has_value() && *goal >= nodes()) throw invalid("the goal is not a node");
   sort_nodes();
   auto out = std::make_shared<ForestStorage>();
   out->node_edges.assign(nodes() + 1, 0);
