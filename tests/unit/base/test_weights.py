@@ -96,7 +96,7 @@ def test_lengths_must_agree_and_zero_is_no_id() -> None:
         SparseVector(np.array([1], np.uint64), np.array([], np.float32))
     with pytest.raises(ValueError, match="not a valid feature id"):
         SparseVector(np.array([0], np.uint64), np.array([1], np.float32))
-    with pytest.raises(ValueError, match="no feature id"):
+    with pytest.raises(ValueError, match="not a valid feature id"):
         Weights()[0] = 1.0
 
 
