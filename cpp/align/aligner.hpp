@@ -1,4 +1,4 @@
-// Alignments of a whole text, by a model that was trained on it or on another.
+// Aligns a text with a model that was trained on it or on another text.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace hopefear::align {
 
 struct AlignOptions {
   std::optional<Symmetrisation> symmetrise;
-  int direction;     // which one, if not symmetrised
-  double posterior;  // above 0: all links with a posterior of at least this, not the best path
+  int direction;     // 0: forward, 1: reverse; used without symmetrisation
+  double posterior;  // > 0: all links with at least this posterior; 0: the best path
   size_t threads;
 };
 
@@ -25,10 +25,10 @@ struct AlignReport {
   uint64_t unaligned_source = 0, unaligned_target = 0;
 };
 
-// Emissions of pair k; called by any thread.
+// Computes the emissions of pair k; called by any thread.
 using FillPair = std::function<void(size_t k, PairEmissions& out)>;
 
-// Writes one line per line of the bitext's files, empty ones for those that were skipped.
+// Writes one line per line of the bitext's files; a skipped line gives an empty line.
 AlignReport align_text(const Model& model, const Bitext& bitext, const FillPair& fill,
                        const AlignOptions& options, ByteSink& out,
                        const std::function<void(uint64_t)>& progress);

@@ -1,5 +1,5 @@
-// Sentence pairs as numbers. Words are separated by blanks and are bytes otherwise: nothing here
-// looks at an encoding, so that text that is not UTF-8 is aligned like any other.
+// A parallel text as word numbers. Words are byte sequences between blanks in any encoding, so text
+// that is not UTF-8 can be aligned.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ struct SkippedLine {
   Skip reason;
 };
 
-// What to do with lines that cannot be aligned.
+// How to treat lines that cannot be aligned.
 struct ReadOptions {
-  size_t max_length;  // words of a sentence
+  size_t max_length;  // longest sentence, in words
   bool refuse_empty;
   bool refuse_long;
 };
 
-// The pairs that were kept, in order. Word numbers go by falling frequency (then by first
-// occurrence): frequent words lie together in every table, which the caches like.
+// The kept pairs, in order. Words are numbered by descending frequency (then by first occurrence),
+// so that frequent words are neighbours in all tables, for the sake of the caches.
 struct Bitext {
   WordNumbers source, target;
   std::vector<uint32_t> source_words, target_words;
   std::vector<uint64_t> source_begin = {0}, target_begin = {0};  // size() + 1
-  std::vector<uint64_t> lines;                                   // of each pair, from 1
+  std::vector<uint64_t> lines;                                   // line number of each pair, from 1
   uint64_t total_lines = 0;
   std::vector<SkippedLine> skipped;  // the other lines
 
@@ -47,8 +47,7 @@ struct Bitext {
   }
 };
 
-// Reads two files line by line. Throws InputError if their numbers of lines differ or a line is
-// refused.
+// Reads two files line by line. InputError if their numbers of lines differ or a line is refused.
 Bitext read_bitext(ByteSource& source, ByteSource& target, const ReadOptions& options);
 
 }  // namespace hopefear::align

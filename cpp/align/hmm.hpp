@@ -1,16 +1,16 @@
 // Inference for one sentence pair in one direction: Model 1 [brown1993] and the HMM [vogel1996]
 // with the empty word of [och2003].
 //
-// The words that generate are the states, the words that are generated the observations. The
-// probability that an observation comes from the empty word is p0; the HMM then remembers the last
-// real position (Och and Ney's second set of states). Because leaving a remembered position is like
-// leaving the position itself, the sum of both is all the recursion needs: the empty word costs
-// nothing. A share of the jumps goes anywhere with equal probability, as in the smoothing of
-// [och2003]; without it the way back to a word that moved far costs too much.
+// The generating words are the states, the generated words the observations. An observation comes
+// from the empty word with probability p0; the HMM then keeps the last real position (Och and Ney's
+// second set of states). Since the transitions from a kept position equal those from the position
+// itself, the recursion needs only the sum of both, and the empty word adds no cost. A share of the
+// jumps is uniform over positions, as in the smoothing of [och2003]; without it long jumps back are
+// too improbable.
 //
-// Everything is scaled per observation, in floats: no probability is ever far from its row's sum
-// (lexical weights have a floor, jumps have one too), so nothing underflows in sentences of
-// thousands of words. The logarithm of the likelihood is a double.
+// Probabilities are floats, scaled per observation: lexical weights and jumps have floors, so
+// nothing underflows in sentences of thousands of words. Log-likelihoods are natural logs in
+// double.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ struct Emissions {
   size_t stride() const { return padded(states); }
 };
 
-// The expected jumps of one sentence: slots in a buffer of the caller's, so that they can be added
-// up in the order of the sentences whoever computed them. Floats, size(states) of them.
+// The expected jumps of one sentence: size(states) floats in a buffer of the caller, which are
+// added up in the order of the sentences, whichever thread computed them.
 struct SentenceJumps {
   size_t states;
   float* values;
@@ -41,11 +41,11 @@ struct SentenceJumps {
   float& right_tail() const { return values[2 * states + 1]; }
   float* start() const { return values + 2 * states + 2; }  // 0 to states, the end
   float* departures() const { return values + 3 * states + 3; }
-  // Jumps further than the window go to the tails.
+  // Adds the expected jumps to `counts`; those longer than the window go to the tails.
   void add_to(JumpCounts& counts, size_t window) const;
 };
 
-// What inference needs meanwhile; grows to the longest sentence seen. One per thread.
+// Scratch memory of inference, one per thread; grows to the longest sentence seen.
 struct Scratch {
   std::vector<float> reached, left, right, mass, beta, inverse, normaliser, first, end, product,
       counts;
@@ -56,7 +56,7 @@ struct Scratch {
 
 struct HmmParameters {
   double p0;       // of the empty word
-  double uniform;  // share of the jumps that go anywhere with equal probability
+  double uniform;  // share of the jumps that is uniform over positions
 };
 
 // The log-likelihood; writes posterior[observation * stride + state] and
@@ -68,9 +68,9 @@ double hmm_posteriors(const Jumps& jumps, const HmmParameters& parameters, const
                       Scratch& scratch, float* posterior, float* empty_posterior,
                       const SentenceJumps* expected);
 
-// The best state of each observation, -1 for the empty word. Of equals the one with the smallest
-// number; a real word before the empty one. A jump counts with the better of its two explanations
-// (by its distance, or as one that goes anywhere), not with their sum.
+// The best state of each observation, -1 for the empty word. Ties go to the smallest state, and to
+// a real word before the empty word. A jump is scored by the larger of its two probabilities (by
+// distance, uniform), not by their sum.
 void model1_best(double p0, const Emissions& pair, std::vector<int32_t>& best);
 void hmm_best(const Jumps& jumps, const HmmParameters& parameters, const Emissions& pair,
               Scratch& scratch, std::vector<int32_t>& best);

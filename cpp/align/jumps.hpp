@@ -1,11 +1,12 @@
-// How far the alignment moves from one word to the next: p(i | i', I), the HMM's transitions.
+// Transition probabilities of the alignment HMM: p(i | i', I), by jump distance.
 //
 // A jump d = i - i' has a weight w(d); p(i | i', I) = w(i - i') / sum over i'' in the sentence of
 // w(i'' - i'), so every sentence position has proper probabilities [och2003]. Jumps longer than the
-// window share one weight per side (each position beyond has that weight). The first word has
-// weights of its own, by position. Behind the last word stands an end mark, position I, which the
-// end mark of the other side must come from: it takes part in all normalisers, and the last jump
-// goes there. Without it sentence-final punctuation is drawn to the last word but one.
+// window share one weight per side (each position beyond the window has that weight). The first
+// word has separate weights, by position. The last word is followed by an end mark at position I,
+// which is aligned to the other side's end mark: it is part of all normalisers and the target of
+// the last jump. Without it sentence-final punctuation tends to be aligned to the last word but
+// one.
 //
 // Differs from [och2003]: they take w(d) proportional to the expected count of d, which need not
 // raise the likelihood because of the different normalisers. We take steps of the minorise-maximise
@@ -18,21 +19,21 @@
 
 namespace hopefear::align {
 
-// Expected numbers of jumps, and how often which range of jumps was possible.
+// Expected numbers of jumps, and of departures from each position, for the normalisers.
 struct JumpCounts {
   explicit JumpCounts(size_t window);
   std::vector<double> jumps;                    // laid out like Jumps::weights
   std::vector<double> start;                    // like Jumps::start
   std::vector<std::vector<double>> departures;  // [I][i']: jumps away from i' in length I
   std::vector<double> starts;                   // [I]
-  // Makes room for a sentence of I words.
+  // Allocates the arrays for sentences of I words.
   void reserve_length(size_t I);
 };
 
 class Jumps {
  public:
-  // Starts with weights that fall with the distance from a step forward, to the half at `width`;
-  // `prior` is the number of imagined jumps distributed that way. Window at least 1.
+  // Starts with weights that decrease with the distance from a jump of 1, by half at `width`;
+  // `prior` is the number of pseudo-jumps with that distribution. `window` >= 1.
   Jumps(size_t window, double prior, double width);
 
   size_t window() const { return window_; }
@@ -40,7 +41,7 @@ class Jumps {
   const std::vector<double>& weights() const { return weights_; }
   // Positions 0 .. window, tail; sums to 1.
   const std::vector<double>& start() const { return start_; }
-  // For a model from a file; sizes as above, all positive and finite.
+  // Sets the weights of a model read from a file; sizes as above, all positive and finite.
   void set(std::vector<double> weights, std::vector<double> start);
 
   // For a sentence of I words and its end: 1 / normaliser of each i' < I, and p(first = i), i <= I.
@@ -55,9 +56,9 @@ class Jumps {
   float left_tail() const { return static_cast<float>(weights_.front()); }
   float right_tail() const { return static_cast<float>(weights_.back()); }
 
-  // M-step: the weights that explain the counts, and the prior, better than before.
+  // M-step: improves the likelihood of the counts and the prior.
   void update(const JumpCounts& counts);
-  // log of the prior's density at these weights, up to a constant: part of the bound.
+  // Log of the prior density at these weights, up to a constant: a term of the bound.
   double log_prior() const;
 
  private:

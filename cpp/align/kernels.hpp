@@ -1,6 +1,7 @@
-// The two inner loops of the HMM, O(I^2) per target word: nine tenths of its time. Written with
-// vectors of eight floats; on x86 the AVX2 version is chosen at run time. Both versions do the same
-// operations in the same order (no fused multiply-add), so a model does not depend on the machine.
+// The inner loops of the HMM, O(I^2) per target word, which take nine tenths of its time. Written
+// with vectors of eight floats; on x86 the AVX2 version is chosen at run time. Both versions do the
+// same operations in the same order (no fused multiply-add), so a model does not depend on the
+// machine.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +19,16 @@ struct Kernels {
   // The same with the largest product instead of the sum.
   void (*convolve_max)(const float* w, const float* x, size_t n, size_t window, float* out);
   // count[i - k] += sum over j < rows of x[j * stride + k] * y[j * stride + i], for i, k < n and
-  // |i - k| <= window; count is writable from -padded(n) - 8 to padded(n) + 8 and what is written
-  // beyond the window is meaningless.
+  // |i - k| <= window; count is writable from -padded(n) - 8 to padded(n) + 8; values beyond the
+  // window are unspecified.
   void (*correlate)(const float* x, const float* y, size_t rows, size_t stride, size_t n,
                     size_t window, float* count);
 };
 
-// The best that this machine has.
+// The fastest kernels of this machine.
 const Kernels& kernels();
 
-// What every machine has; here so that a test can hold the two against each other.
+// The portable kernels, for tests that compare both.
 const Kernels& plain_kernels();
 
 }  // namespace hopefear::align

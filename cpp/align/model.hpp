@@ -1,7 +1,7 @@
 // A trained alignment model: lexical weights and jumps of both directions.
 //
 // Direction 0, "forward", generates target words from source words: t(target | source). Direction
-// 1, "reverse", the other way round. The lexical tables of both lie side by side
+// 1, "reverse", source words from target words. The lexical tables of both are interleaved
 // (cooccurrence.hpp).
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace hopefear::align {
 
-// Smallest lexical weight: what was never seen together is unlikely, not impossible.
+// The smallest lexical weight, so that no word pair is impossible.
 inline constexpr float kFloor = 1e-10F;
 
 struct Weight {
@@ -40,13 +40,13 @@ struct Model {
   // The weights of a pair, the floor if the pair has no entry. O(log row).
   Weight weight(uint32_t s, uint32_t t) const;
 
-  // Without the entries whose weights are both the floor. To a new file.
+  // Writes to a new file, without entries whose two weights are both the floor.
   void save(const std::string& path) const;
-  // Refuses what is damaged, InputError.
+  // InputError for a damaged file.
   static Model load(const std::string& path);
 };
 
-// The emissions of a sentence pair in both directions, in memory that grows to the largest pair.
+// The emissions of a sentence pair in both directions, in buffers that grow to the largest pair.
 struct PairEmissions {
   std::array<std::vector<float>, 2> word;   // [observation * stride + state]
   std::array<std::vector<float>, 2> empty;  // [observation]
@@ -55,9 +55,9 @@ struct PairEmissions {
   Emissions direction(int d) const;
 };
 
-// Maps the words of any text to a model's, and gives emissions also where a word is unknown:
-// an unknown word goes best with its like on the other side (best of all with the same string),
-// otherwise with whatever is left over.
+// Maps the words of any text to those of a model and computes emissions, including those of unknown
+// words: an unknown word prefers unknown words of the other side, most of all one with the same
+// string, and then words without another partner.
 class Lookup {
  public:
   Lookup(const Model& model, const Bitext& bitext);

@@ -1,4 +1,4 @@
-// The digamma and log-gamma functions together, fast enough to be taken of every entry of a lexical
+// The digamma and log-gamma functions, computed together, fast enough for every entry of a lexical
 // table in every iteration. Relative error below 1e-12 for x > 0.
 #pragma once
 

@@ -1,12 +1,12 @@
-// Learns an alignment model: Model 1, then the HMM, by expectation maximisation or, with a sparse
+// Trains an alignment model: Model 1, then the HMM, by expectation maximisation or, with a sparse
 // Dirichlet prior, by variational Bayes [riley2012]: t(f | e) = exp(digamma(count + alpha) -
-// digamma(sum + alpha K)), K the number of words that e occurs with. A rare word then cannot
-// explain a whole sentence ("garbage collector") because many small counts are worth less than
-// their sum.
+// digamma(sum + alpha K)), where K is the number of words that e occurs with. A rare word then
+// cannot explain a whole sentence ("garbage collector") because many small counts are worth less
+// than their sum.
 //
-// The result does not depend on the number of threads: sentences are worked on in blocks; first
-// every sentence's posteriors are computed (any thread), then added to the counts in the order of
-// the sentences, every thread owning some of the words.
+// The result does not depend on the number of threads: sentences are processed in blocks; first the
+// posteriors of every sentence are computed (by any thread), then they are added to the counts in
+// the order of the sentences, with each thread owning some of the words.
 #pragma once
 
 #include <array>
@@ -24,21 +24,21 @@ struct TrainOptions {
   int hmm_iterations;
   double alpha;  // 0: plain EM
   HmmParameters parameters;
-  double jump_prior;  // imagined jumps per word
-  double jump_width;  // how far they spread
+  double jump_prior;  // pseudo-jumps per word
+  double jump_width;  // distance at which their weight is halved
   size_t window;
   std::array<bool, 2> directions;
   size_t threads;
 };
 
-// Of the E-step of an iteration, hence of the weights that it began with.
+// Statistics of the E-step of an iteration, i.e. of the weights before its M-step.
 struct Iteration {
   bool hmm;
-  int number;  // from 1, in its model
+  int number;  // from 1 for each model
   std::array<double, 2> log_likelihood;
-  // What must never fall within a model: log-likelihood minus the divergence of the weights' from
-  // their prior, plus the log prior of the jumps. NaN in the first iteration of Model 1 with
-  // alpha > 0: the uniform start is no posterior.
+  // The variational bound, which never decreases within a model: log-likelihood minus the
+  // divergence of the weights from their prior, plus the log prior of the jumps. NaN in the first
+  // iteration of Model 1 with alpha > 0, since the uniform start is not a posterior.
   std::array<double, 2> bound;
 };
 
@@ -53,14 +53,14 @@ class Trainer {
 
   const Model& model() const { return model_; }
   const Bitext& bitext() const { return bitext_; }
-  // The emissions of a pair of the bitext, without any search. For any thread.
+  // Computes the emissions of a pair of the bitext, without look-ups. Thread-safe.
   void fill(size_t pair, PairEmissions& out) const;
 
  private:
   struct Counts {
     double forward, reverse;
   };
-  struct Slot;  // what an E-step knows of one sentence of the current block
+  struct Slot;  // the E-step's results for one sentence of the current block
 
   Iteration expect(bool hmm, int number);
   void gather(size_t pair, float* forward, float* reverse, float* empty_forward,

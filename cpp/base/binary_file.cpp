@@ -130,7 +130,7 @@ void BinaryWriter::fill_front(void* to, const char* bytes) const {
     std::memcpy(entry.name, entries_[i].name.data(), entries_[i].name.size());
     entry.offset = entries_[i].offset;
     entry.size = entries_[i].size;
-    if (file_ == nullptr) continue;  // nobody checks what never leaves the process
+    if (file_ == nullptr) continue;  // data in memory is never checked
     entry.checksum = entries_[i].checksum.digest();
     entry.sample_checksum = sample_of(bytes + entry.offset, entry.size);
   }
@@ -140,7 +140,7 @@ void BinaryWriter::fill_front(void* to, const char* bytes) const {
 
 void BinaryWriter::finish() {
   if (std::fflush(file_) != 0) throw FileError(errno, path_);
-  const MappedFile written(path_);  // the samples are taken from what is in the file
+  const MappedFile written(path_);  // the samples are read back from the file
   Front front;
   fill_front(&front, written.data());
   if (std::fseek(file_, 0, SEEK_SET) != 0) throw FileError(errno, path_);
@@ -194,7 +194,7 @@ BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Ver
   if (header.sections > kMaxSections) throw refuse("damaged: number of sections");
   for (size_t i = 0; i < header.sections; ++i) {
     const Entry& entry = front.entries[i];
-    // The checksum finds accidents; whoever made this file may have made the checksum, too.
+    // The checksum detects accidents only; a malicious file may have a valid one.
     if (entry.offset > size || entry.size > size - entry.offset || entry.offset % kAlign != 0) {
       throw refuse("damaged: place of a section");
     }
@@ -212,7 +212,8 @@ BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Ver
 
 BinaryFile BinaryFile::from_memory(std::vector<char> bytes, std::string name,
                                    const BinaryKind& kind) {
-  if (bytes.size() < kFrontSize) throw std::logic_error("from_memory takes what a writer made");
+  if (bytes.size() < kFrontSize)
+    throw std::logic_error("from_memory: not the bytes of a BinaryWriter");
   BinaryFile result;
   result.path_ = std::move(name);
   result.remedy_ = kind.remedy;

@@ -1,5 +1,5 @@
-// The one container of all our binary files (weights, language models, rule tables, forests): named
-// sections of flat arrays behind a checked header, made to be memory-mapped.
+// The container format of all binary files (weights, language models, rule tables, forests): named
+// sections of flat arrays after a checksummed header, laid out for memory-mapping.
 //
 //   0     Header (64 bytes): magic, kind, version, number of sections, file size, checksum
 //   64    24 section entries: name, offset, size, checksum
@@ -28,12 +28,12 @@ struct BinaryKind {
   std::string_view remedy;  // "re-create it with 'hopefear lm compile'"
 };
 
-// Writes to a new file; the caller renames it into place afterwards (hopefear.base.files does). Or
-// into memory, for what lives as long as one sentence.
+// Writes the container to a new file, which the caller renames into place (hopefear.base.files), or
+// to memory, for data that lives as long as one sentence.
 class BinaryWriter {
  public:
   BinaryWriter(const std::string& path, const BinaryKind& kind);
-  explicit BinaryWriter(const BinaryKind& kind);  // into memory
+  explicit BinaryWriter(const BinaryKind& kind);  // to memory
   ~BinaryWriter();  // without finish() the file stays unreadable: its header is zero
   BinaryWriter(const BinaryWriter&) = delete;
   BinaryWriter& operator=(const BinaryWriter&) = delete;
@@ -46,7 +46,7 @@ class BinaryWriter {
     append(values.data(), values.size_bytes());
   }
   void finish();  // writes the header, syncs to disk
-  // The same for a writer into memory: hands the bytes over, to BinaryFile::from_memory.
+  // For a writer to memory: returns the bytes, to be passed to BinaryFile::from_memory.
   std::vector<char> finish_in_memory();
 
  private:
@@ -56,28 +56,30 @@ class BinaryWriter {
     Checksum checksum;
   };
   void put(const void* data, size_t size);
-  // The front of the file, given all of its bytes (those behind the front are read).
+  // Fills the header and the section entries; `bytes` is the complete file, of which the part after
+  // them is read.
   void fill_front(void* front, const char* bytes) const;
   std::string path_;
   BinaryKind kind_;
-  std::FILE* file_ = nullptr;  // null: into memory_
+  std::FILE* file_ = nullptr;  // null: write to memory_
   std::vector<char> memory_;
   uint64_t offset_ = 0;
   std::vector<Written> entries_;
 };
 
-// How much of the content a reader checks. The header, the version and the file's size always are.
+// How much of the content is compared with the checksums. Header, version and file size always are.
 enum class Verify {
-  quick,  // all of it up to 32 MB, in a larger file only the first and last part of every section
+  quick,  // files up to 32 MB completely, of larger ones the first and last part of every section
   full,
 };
 
 class BinaryFile {
  public:
-  // Refuses what is foreign, of another kind or version, truncated or damaged: InputError.
+  // InputError for a file in another format, of another kind or version, truncated or damaged.
   static BinaryFile open(const std::string& path, const BinaryKind& kind,
                          Verify verify = Verify::quick);
-  // What a BinaryWriter of the same process made, hence nothing is checked. `name` is for messages.
+  // Takes the bytes of a BinaryWriter of the same process, which are not checked. `name` stands for
+  // the path in messages.
   static BinaryFile from_memory(std::vector<char> bytes, std::string name, const BinaryKind& kind);
 
   template <typename T>
@@ -86,7 +88,7 @@ class BinaryFile {
     if (bytes.size() % sizeof(T) != 0) throw damaged(std::string(name) + " has an odd size");
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  // The same, of exactly `count` elements.
+  // The section, which must have exactly `count` elements.
   template <typename T>
   std::span<const T> section(std::string_view name, size_t count) const {
     const std::span<const T> values = section<T>(name);
@@ -96,7 +98,8 @@ class BinaryFile {
   bool has(std::string_view name) const;
   const std::string& path() const { return path_; }
   size_t size() const { return memory_.empty() ? file_.size() : memory_.size(); }
-  InputError damaged(const std::string& why) const;  // for checks of the content by its owner
+  // The error to throw if the content is inconsistent.
+  InputError damaged(const std::string& why) const;
 
  private:
   std::span<const char> raw_section(std::string_view name) const;

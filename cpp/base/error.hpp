@@ -1,6 +1,6 @@
-// What the user can mend. The binding layer turns InputError into hopefear.base.errors.InputError,
-// which the command line prints in one line with exit code 2. Everything else that is thrown is a
-// bug.
+// Errors that the user can correct. The binding layer turns InputError into
+// hopefear.base.errors.InputError, which the command line prints in one line with exit code 2. Any
+// other exception is a bug.
 #pragma once
 
 #include <stdexcept>
@@ -24,7 +24,7 @@ class FileError : public std::runtime_error {
   std::string path;
 };
 
-// A word or line of a file as a message shows it: short, in quotes, without control characters.
+// Quotes a word or line of a file for a message: shortened, without control characters.
 std::string shown(std::string_view text);
 
 // Thrown by poll_interrupt(); the pending Python exception is already set.

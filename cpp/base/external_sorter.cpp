@@ -71,7 +71,7 @@ char* RecordSorter::Shard::allocate(size_t size) {
 
 void RecordSorter::Shard::add(std::string_view record) {
   const size_t size = sizeof(uint32_t) + record.size();
-  // What the next step could take: a block, and the vector twice while it grows.
+  // The memory that the next step may take: a block, and twice the vector while it grows.
   const bool grows = entries_.size() == entries_.capacity();
   const uint64_t vector = entries_.capacity() * sizeof(Entry) * (grows ? 3 : 1);
   const uint64_t block = size > block_left_ ? std::max(size, kBlock) : 0;
@@ -91,7 +91,7 @@ void RecordSorter::Shard::sort_entries(Entry* begin, Entry* end, size_t depth) {
   const auto go_deeper = [&depth](Entry* first, Entry* last) {
     for (Entry* e = first; e != last; ++e) e->prefix = prefix_at(record_at(e->data), depth + 8);
   };
-  // Records that are all equal so far: without recursion, however long that goes on.
+  // Records with a common prefix: a loop instead of recursion, for any length of the prefix.
   while (end - begin > 6) {
     std::sort(begin, end, by_prefix);
     if (begin->prefix != end[-1].prefix) break;
@@ -142,7 +142,7 @@ void RecordSorter::Shard::spill() {
   scratch_->append(out.data(), out.size());
   runs_.push_back({begin, scratch_->size()});
   entries_.clear();
-  // Large records had blocks of their own; those are not worth keeping.
+  // Blocks of single large records are not kept.
   if (held_ == blocks_.size() * kBlock) {
     for (auto& block : blocks_) free_blocks_.push_back(std::move(block));
   }
@@ -167,7 +167,7 @@ void RecordSorter::sort(size_t threads) {
   for (const auto& shard : shards_) runs += shard->runs_.size();
   parallel_for(shards_.size(), threads, [&](size_t i) {
     Shard& shard = *shards_[i];
-    // Where something was spilled the rest goes too: the merge needs the memory for its buffers.
+    // If anything was spilled, spills the rest too: merging needs the memory for its buffers.
     if (runs > 0 && !shard.entries_.empty()) {
       shard.spill();
     } else {
@@ -191,7 +191,7 @@ void RecordSorter::sort(size_t threads) {
 }
 
 bool RecordSorter::next(std::string_view& record) {
-  // The stream whose record was handed out last moves on only now: its bytes had to stay.
+  // Advances the stream of the last returned record only now, since its bytes had to stay valid.
   if (started_ && !heap_.empty()) heap_.advance();
   started_ = true;
   if (heap_.empty()) return false;

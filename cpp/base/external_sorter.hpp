@@ -1,12 +1,11 @@
 // Sorts more records than fit into memory: full buffers are sorted and spilled to scratch files as
-// runs, and all runs are merged at the end. Two sorters share what runs and merging are:
+// runs, and all runs are merged at the end. Two sorters share the run format and the merging:
 //
-// - KeySorter, of records of one size by integer keys: radix sort in an array that the caller
-// gives,
-//   not a byte of memory for each record beside it;
-// - RecordSorter, of byte records of any size by their bytes, with a part for each thread.
+// - KeySorter sorts records of a fixed size by integer keys: radix sort in the caller's array,
+//   with no further memory per record;
+// - RecordSorter sorts byte records of any size by their bytes, with one shard per thread.
 //
-// RunMerger alone is for those who have sorted runs already.
+// RunMerger by itself merges runs that are sorted already.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +27,7 @@
 
 namespace hopefear {
 
-// Scratch files of one job: where they are and how much went into them.
+// The scratch files of one job: their directory and the number of bytes written.
 class Disk {
  public:
   explicit Disk(std::string directory) : directory_(std::move(directory)) {}
@@ -45,13 +44,13 @@ class Disk {
   uint64_t spilled_ = 0;
 };
 
-// Bytes of a scratch file that are sorted records.
+// The byte range of a scratch file that holds sorted records.
 struct Run {
   uint64_t begin, end;
 };
 
-// What the bytes of a run are. size(): how many bytes the first record has, or how many have to be
-// there before that is known.
+// Record formats of a run. size() returns the size of the first record in bytes, or the number of
+// bytes needed to determine it.
 template <typename T>
 struct FixedRecords {  // T has before(a, b), the order
   using Record = const T&;
@@ -59,7 +58,7 @@ struct FixedRecords {  // T has before(a, b), the order
   static Record record(const char* bytes, size_t) { return *reinterpret_cast<const T*>(bytes); }
   static bool before(const T& a, const T& b) { return T::before(a, b); }
 };
-struct SizedRecords {  // 4 bytes of size, then the bytes, whose order it is
+struct SizedRecords {  // a 4-byte size, then the bytes; ordered by the bytes
   using Record = std::string_view;
   static size_t size(const char* bytes, size_t available) {
     uint32_t size = 0;
@@ -70,8 +69,8 @@ struct SizedRecords {  // 4 bytes of size, then the bytes, whose order it is
   static bool before(Record a, Record b) { return a < b; }
 };
 
-// Reads the records of a run in order. The buffer is the caller's; if it is of FixedRecords, it has
-// room for a whole number of them.
+// Reads the records of a run in order. The buffer belongs to the caller; with FixedRecords its size
+// is a multiple of the record size.
 template <typename Format>
 class RunReader {
  public:
@@ -108,19 +107,19 @@ class RunReader {
     end_ = at_ + kept + n;
   }
   const ScratchFile* file_;
-  Run rest_;  // what is not in the buffer yet
+  Run rest_;  // the part not yet in the buffer
   std::span<char> buffer_;
   std::vector<char> larger_;
   const char *at_, *end_;
   size_t size_ = 0;  // of the record at at_
 };
 
-// Streams of sorted records, the one with the smallest record on top. A Stream has next() and
-// before(other), as a RunReader. Which one of equal records comes first is chance.
+// A heap of sorted streams, the one with the smallest record on top. A Stream has next() and
+// before(other), like RunReader. The order of equal records is unspecified.
 template <typename Stream>
 class MergeHeap {
  public:
-  void start(std::vector<Stream>& streams) {  // which stay where they are
+  void start(std::vector<Stream>& streams) {  // borrowed: they must not move
     heap_.clear();
     for (Stream& stream : streams) {
       if (stream.next()) heap_.push_back(&stream);
@@ -152,8 +151,8 @@ class MergeHeap {
   std::vector<Stream*> heap_;
 };
 
-// Sorted runs of records of one size, and their merging. `Record` has before(a, b), the order, and
-// absorb(other): true if `other` is equal to this one and was added to it.
+// Writes sorted runs of fixed-size records and merges them. `Record` has before(a, b), the order,
+// and absorb(other), which adds an equal record to this one and returns whether it did.
 template <typename Record>
 class RunMerger {
  public:
@@ -169,8 +168,9 @@ class RunMerger {
     runs_.back().end = file_->size();
   }
 
-  // Starts to merge all runs; `space` belongs to the merger until the last record was read. If the
-  // runs are so many that their buffers would be tiny, groups of them are merged to new runs first.
+  // Starts to merge all runs; the merger uses `space` until the last record has been read. If there
+  // are too many runs for buffers of kLeastBuffer records, groups of runs are merged into new runs
+  // first.
   void begin_merge(std::span<Record> space) {
     const size_t fan_in = std::max<size_t>(3, space.size() / kLeastBuffer) - 1;
     while (runs_.size() > fan_in) {
@@ -222,9 +222,9 @@ class RunMerger {
   std::span<Record> output_;
 };
 
-// Sorts `data` by key(record) < 2^bits, with `spare` of the same size as the other place; the
-// result is in `data`, equal keys keep their order. One pass by the top digit makes buckets that
-// fit the cache; the threads take bucket after bucket. Linear in n * bits.
+// Sorts `data` stably by record.key() < 2^bits, with `spare`, of the same size, as scratch. One
+// pass by the top digit makes buckets that fit into the cache; each thread then sorts one bucket at
+// a time. O(n * bits).
 template <typename Record>
 void radix_sort(std::span<Record> data, std::span<Record> spare, unsigned bits, size_t threads) {
   const size_t n = data.size();
@@ -266,8 +266,8 @@ void radix_sort(std::span<Record> data, std::span<Record> spare, unsigned bits, 
   parallel_for(begin.size() - 1, n < 4 * kBucket ? 1 : threads, sort_bucket);
 }
 
-// Records in, records out in the order of their keys. Between its first push and its last next,
-// `data` belongs to the sorter; `spare` only during push and finish.
+// Takes records and returns them in the order of their keys. The sorter uses `data` from the first
+// push() to the last next(), `spare` only during push() and finish().
 template <typename Record>
 class KeySorter {
  public:
@@ -323,12 +323,12 @@ class KeySorter {
   const Record* end_ = nullptr;
 };
 
-// Records are ordered by their bytes, so what comes out depends on the records alone: not on the
-// memory, the number of shards, or which shard a record was added to. No record may be a proper
-// beginning of another (end each with a terminator or let it say its length); equal ones are fine.
+// Sorts records by their bytes, so the output depends on the records alone: not on the memory, the
+// number of shards, or the shard that a record was added to. No record may be a proper prefix of
+// another (end each with a terminator or begin it with its length); equal records are allowed.
 class RecordSorter {
  public:
-  // A part with a buffer of its own; each is used by one thread at a time.
+  // A part of the sorter with its own buffer, for one thread at a time.
   class Shard {
    public:
     Shard(uint64_t memory, std::string scratch_directory);
@@ -357,7 +357,8 @@ class RecordSorter {
     uint64_t records_ = 0;
   };
 
-  // `memory` bytes in all, shared evenly by the shards (at least one, and 256 KB for each).
+  // `memory`: bytes in total, divided evenly among the shards (at least one shard, at least 256 KB
+  // each).
   RecordSorter(uint64_t memory, size_t shards, const std::string& scratch_directory);
   ~RecordSorter();
   size_t shards() const { return shards_.size(); }
@@ -365,7 +366,7 @@ class RecordSorter {
 
   void sort(size_t threads);            // after the last add, before the first next
   bool next(std::string_view& record);  // in order; valid until the next call
-  void clear();  // gives all memory and disk space back; only the counts remain
+  void clear();                         // frees all memory and disk space; keeps the counts
 
   uint64_t records() const;
   uint64_t spilled() const;  // bytes
@@ -374,7 +375,8 @@ class RecordSorter {
   class Stream;
   uint64_t memory_;
   std::vector<std::unique_ptr<Shard>> shards_;
-  std::vector<std::vector<char>> buffers_;  // of the streams; small ones use what shards gave back
+  // Of the streams; small ones reuse memory that the shards freed.
+  std::vector<std::vector<char>> buffers_;
   std::vector<Stream> streams_;
   MergeHeap<Stream> heap_;
   bool started_ = false;

@@ -1,4 +1,4 @@
-// Hashes whose values are part of our file formats: never change them.
+// Hash functions whose values are part of the file formats: never change them.
 #pragma once
 
 #include <cstddef>

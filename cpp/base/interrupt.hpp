@@ -1,8 +1,8 @@
 // Ctrl-C inside long engine calls. Long loops call poll_interrupt() every few thousand steps on the
 // thread that entered the engine; it looks at the clock and asks Python at most 20 times a second.
 //
-// Python hears of signals on its main thread only. Other threads of Python that call the engine
-// heed a StopSign, which whoever started them sets when nobody wants their results any more.
+// Python receives signals on its main thread only. Its other threads that call the engine observe a
+// StopSign, set by the thread that started them when their results are no longer needed.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace hopefear {
 
 using InterruptHook = bool (*)();  // true: stop now
 
-// Set once by the binding layer; without it (C++ tests) nothing ever interrupts.
+// Set once by the binding layer; without a hook (C++ tests) there are no interrupts.
 void set_interrupt_hook(InterruptHook hook);
 
 class StopSign {
@@ -24,11 +24,11 @@ class StopSign {
   std::atomic<bool> set_{false};
 };
 
-// From now on the calling thread's engine calls stop when the sign is set; null: at none.
+// Makes engine calls of the calling thread stop once the sign is set; null removes the sign.
 void heed(std::shared_ptr<const StopSign> sign);
 
-// Throws Interrupted if the user asked to stop or the thread's sign is set. Only the thread that
-// entered the engine asks; on any other thread this does nothing.
+// Throws Interrupted if the user asked to stop or the thread's sign is set. Does nothing on threads
+// other than the one that entered the engine.
 void poll_interrupt();
 
 }  // namespace hopefear

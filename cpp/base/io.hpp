@@ -1,6 +1,6 @@
-// Bytes in and out. The engine never opens a user's text file: Python does (it knows .gz and "-"),
-// and hands a ByteSource or ByteSink; the engine opens only binary files of its own and scratch
-// files.
+// Byte streams, lines, mapped files and scratch files. The engine never opens a user's text file:
+// Python does (it handles .gz and "-") and passes a ByteSource or ByteSink. The engine opens only
+// its own binary files and scratch files.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class ByteSink {
   virtual void write(std::string_view bytes) = 0;  // all of them, or throws FileError
 };
 
-// For tests and for text that is already in memory.
+// Text in memory, and for tests.
 class MemorySource : public ByteSource {
  public:
   MemorySource(std::string source_name, std::string_view text)
@@ -72,7 +72,7 @@ class LineReader {
  public:
   explicit LineReader(ByteSource& source);
   bool next(std::string_view& line);
-  // The same of a text: without a byte-order mark; an InputError if it is not UTF-8.
+  // Like next(), for text: drops a byte-order mark; InputError if the line is not UTF-8.
   bool next_text(std::string_view& line);
   uint64_t line_number() const { return line_number_; }  // of the line last returned, from 1
   std::string place() const;                             // "name:line"
@@ -86,7 +86,7 @@ class LineReader {
   uint64_t line_number_ = 0;
 };
 
-// A whole file, read-only, mapped. Movable, not copyable.
+// A read-only memory mapping of a complete file. Movable, not copyable.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -124,9 +124,9 @@ class ScratchFile {
   uint64_t size_ = 0;
 };
 
-// Splits at runs of the given white space (bytes below 64); calls f(std::string_view) for each
-// word. A bit for each byte: find_first_of asked memchr for every byte, a quarter of reading a
-// grammar.
+// Splits a line at runs of the given white space (bytes below 64) and calls f(std::string_view) for
+// each word. A bit mask instead of find_first_of, whose memchr per byte took a quarter of the time
+// to read a grammar.
 template <typename F>
 void for_each_word(std::string_view line, std::string_view blanks, F&& f) {
   uint64_t mask = 0;

@@ -1,5 +1,6 @@
-// std::vector for big tables that are read at random: its memory asks for 2 MB pages, so that a
-// look-up costs one miss and not two (the page table of a 400 MB table does not fit the caches).
+// A std::vector for large tables with random access: it requests 2 MB pages, so that a look-up
+// costs one cache miss instead of two (the page table of a 400 MB table does not fit into the
+// caches).
 #pragma once
 
 #ifdef __linux__
@@ -27,7 +28,7 @@ struct LargeAllocator {
         large ? std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage) : std::malloc(bytes);
     if (p == nullptr) throw std::bad_alloc();
 #ifdef __linux__
-    if (large) ::madvise(p, bytes, MADV_HUGEPAGE);  // a wish: without it all is right, but slower
+    if (large) ::madvise(p, bytes, MADV_HUGEPAGE);  // advice: without it look-ups are slower
 #endif
     return static_cast<T*>(p);
   }

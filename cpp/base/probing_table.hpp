@@ -1,9 +1,9 @@
 // The engine's hash table: linear probing in one array of slots, whose number is a power of two.
 //
 // Three forms: ProbingTable for slots of any kind, ProbingMap for 64-bit keys and values,
-// NumberTable for things that are kept elsewhere and are numbered as they come. The caller gives
-// the hash; its low bits choose the slot, so they must be well mixed. The order of the slots
-// depends on the history of the table: nothing that is written may depend on it.
+// NumberTable for items that are stored elsewhere and numbered in order of insertion. The caller
+// gives the hash; its low bits choose the slot, so they must be well mixed. The order of the slots
+// depends on the history of the table: no output may depend on it.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace hopefear {
 
-// A Slot made by default is empty. It has `bool empty() const` and `uint64_t hash() const`. At most
-// kEighths eighths of the slots are in use. References are valid until the next insert.
+// A default-constructed Slot is empty. It has `bool empty() const` and `uint64_t hash() const`. At
+// most kEighths eighths of the slots are in use. References are valid until the next insert.
 template <typename Slot, size_t kEighths = 4>
 class ProbingTable {
  public:
@@ -24,29 +24,29 @@ class ProbingTable {
   bool empty() const { return size_ == 0; }
   size_t bytes() const { return slots_.capacity() * sizeof(Slot); }
 
-  // The slot that `same` is true of, null if there is none.
+  // The slot for which same(slot) is true, null if there is none.
   template <typename Same>
   const Slot* find(uint64_t hash, Same&& same) const {
     if (slots_.empty()) return nullptr;
     const Slot& slot = slots_[probe(hash, same)];
     return slot.empty() ? nullptr : &slot;
   }
-  // The slot that `same` is true of, or an empty one (then .second is true), which the caller has
-  // to fill before anything else happens to the table.
+  // The slot for which same(slot) is true, or an empty one (then .second is true), which the caller
+  // must fill before the next call.
   template <typename Same>
   std::pair<Slot&, bool> insert(uint64_t hash, Same&& same) {
     if (slots_.empty()) rebuild(kLeastSlots);
     size_t at = probe(hash, same);
     if (!slots_[at].empty()) return {slots_[at], false};
     if (8 * (size_ + 1) > kEighths * slots_.size()) {
-      // Small tables, of one sentence or node, are many: they get to their size in fewer steps.
+      // Small tables (of a sentence or a node) are frequent: they reach their size in fewer steps.
       rebuild((slots_.size() < kSmall ? 4 : 2) * slots_.size());
       at = probe(hash, [](const Slot&) { return false; });
     }
     ++size_;
     return {slots_[at], true};
   }
-  // The place of a slot in the array. It changes when the table grows.
+  // The index of a slot in the array. It changes when the table grows.
   size_t place(const Slot& slot) const { return static_cast<size_t>(&slot - slots_.data()); }
   size_t places() const { return slots_.size(); }
   Slot& at(size_t place) { return slots_[place]; }
@@ -62,8 +62,8 @@ class ProbingTable {
         std::max(kLeastSlots, std::bit_ceil((8 * entries + kEighths - 1) / kEighths));
     if (slots > slots_.size()) rebuild(slots);
   }
-  // O(entries), not of the most that there ever were: slots by far more than they needed go out of
-  // use. Keeps the memory.
+  // O(current entries), not O(most entries ever): a table with far more slots than needed uses
+  // fewer from now on. Keeps the memory.
   void clear() {
     const size_t slots = std::max(kLeastSlots, std::bit_ceil(32 * size_ / kEighths));
     slots_.resize(std::min(slots, slots_.size()));
@@ -93,8 +93,8 @@ class ProbingTable {
   size_t size_ = 0;
 };
 
-// Hashes of 64-bit keys: of keys that are hashes themselves, and of those that may come in the
-// order of their low bits.
+// Hash functions of 64-bit keys: AsItIs for keys that are hashes already, Multiplied for keys that
+// may come in the order of their low bits.
 struct AsItIs {
   uint64_t operator()(uint64_t key) const { return key; }
 };
@@ -102,7 +102,7 @@ struct Multiplied {
   uint64_t operator()(uint64_t key) const { return (key * 0x9e3779b97f4a7c15ULL) >> 32; }
 };
 
-// From keys that are not 0 to values.
+// A map from 64-bit keys other than 0 to values.
 template <typename Value, typename Hash = AsItIs, size_t kEighths = 4>
 class ProbingMap {
  public:
@@ -138,8 +138,8 @@ class ProbingMap {
   ProbingTable<Slot, kEighths> table_;
 };
 
-// A set of things by their hashes, 16 to 32 bytes for each. Among ten million two different ones
-// are taken for one with a probability of 3 in a million.
+// A set of items represented by 64-bit hashes, 16 to 32 bytes each. Among ten million items there
+// is a collision with a probability of 3 in a million.
 class KeySet {
  public:
   size_t size() const { return keys_.size(); }
@@ -153,8 +153,8 @@ class KeySet {
   ProbingMap<Nothing> keys_;
 };
 
-// Numbers 0, 1, 2, … in the order of insertion, of things that the caller keeps and compares. A
-// slot has 32 bits of the hash, so that few comparisons fail and growing asks for no hashes.
+// Numbers items 0, 1, 2, … in the order of insertion; the caller stores and compares the items. A
+// slot keeps 32 bits of the hash, so that few comparisons fail and growing computes no hashes.
 class NumberTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -169,7 +169,7 @@ class NumberTable {
     const Slot* slot = table_.find(hash, matches(hash, same));
     return slot == nullptr ? kNone : slot->number;
   }
-  // And with the next number for what is new; .second says so.
+  // Like find(), but gives a new item the next number; .second is true for a new item.
   template <typename Same>
   std::pair<uint32_t, bool> insert(uint64_t hash, Same&& same) {
     const auto [slot, is_new] = table_.insert(hash, matches(hash, same));

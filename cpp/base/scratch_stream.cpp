@@ -41,7 +41,7 @@ void ScratchStream::read(void* data, size_t size) {
   while (size > 0) {
     if (at_ == buffer_.size()) {
       const size_t n = std::min<uint64_t>(capacity_, written() - read_);
-      if (n == 0) throw std::logic_error("read behind the end of a scratch stream");
+      if (n == 0) throw std::logic_error("read past the end of a scratch stream");
       buffer_.resize(n);
       file_->read_at(read_, buffer_.data(), n);
       read_ += n;

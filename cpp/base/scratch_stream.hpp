@@ -9,8 +9,8 @@
 
 namespace hopefear {
 
-// A scratch file that is written from front to end and then read from front to end. What fits into
-// its buffer never gets to a disk.
+// A scratch file that is written sequentially, then read sequentially. Data that fits into the
+// buffer is never written to disk.
 class ScratchStream {
  public:
   explicit ScratchStream(const std::string& directory, size_t buffer = size_t{1} << 18);

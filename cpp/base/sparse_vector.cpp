@@ -8,7 +8,7 @@
 namespace hopefear {
 
 SparseVector::SparseVector(std::span<const FeatureId> ids, std::span<const float> values) {
-  if (ids.size() != values.size()) throw std::invalid_argument("as many values as ids");
+  if (ids.size() != values.size()) throw std::invalid_argument("expected as many values as ids");
   if (std::is_sorted(ids.begin(), ids.end(), std::less_equal<>())) {  // strictly ascending
     ids_.assign(ids.begin(), ids.end());
     values_.assign(values.begin(), values.end());
@@ -97,7 +97,8 @@ double SparseVector::max_norm() const {
 
 SparseVector weighted_sum(std::span<const SparseVector* const> vectors,
                           std::span<const double> factors) {
-  if (vectors.size() != factors.size()) throw std::invalid_argument("as many factors as vectors");
+  if (vectors.size() != factors.size())
+    throw std::invalid_argument("expected as many factors as vectors");
   // A heap of the vectors by their next ids; of equal ids the first vector comes first, so that the
   // sum does not depend on anything but the arguments. Takes no memory but the result's: vectors of
   // all weights have millions of entries.

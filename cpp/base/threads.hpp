@@ -1,5 +1,5 @@
-// Work on several threads whose result does not depend on their number: every index writes to a
-// place of its own, and what is summed is summed afterwards in index order.
+// Parallel loops whose result does not depend on the number of threads: every index writes to its
+// own place, and sums are taken afterwards in index order.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace hopefear {
 
 // Calls f(index) for all indices below n, on up to `threads` threads (the caller's is one of them),
-// in any order. If calls throw, the exception of the smallest index seen is thrown again after all
+// in any order. If calls throw, the exception of the smallest index seen is rethrown after all
 // threads have stopped.
 template <typename F>
 void parallel_for(size_t n, size_t threads, F&& f) {
@@ -42,7 +42,7 @@ void parallel_for(size_t n, size_t threads, F&& f) {
   std::vector<std::thread> pool;
   try {
     for (size_t t = 1; t < threads && t < n; ++t) pool.emplace_back([&] { work(false); });
-  } catch (const std::system_error&) {  // the system gives no more: those that run do all the work
+  } catch (const std::system_error&) {  // no more threads available: those started do all the work
   }
   work(true);
   for (std::thread& thread : pool) thread.join();

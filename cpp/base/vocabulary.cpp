@@ -31,7 +31,7 @@ int32_t Vocabulary::intern(std::string_view word) {
   const std::unique_lock lock(mutex_);
   if (size() == std::numeric_limits<int32_t>::max()) throw std::length_error("vocabulary full");
   const auto place = static_cast<int32_t>(words_.add(word));
-  // Whoever sees the new size sees the word and where it is, too.
+  // A thread that reads the new size also sees the word and its place.
   count_.store(static_cast<int32_t>(words_.size()), std::memory_order_release);
   return first_ + place;
 }
@@ -40,7 +40,7 @@ std::string_view Vocabulary::word(int32_t id) const {
   if (id < first_ && id >= 0) return base_->word(id);
   const int64_t own = int64_t{id} - first_;
   if (own < 0 || own >= count_.load(std::memory_order_acquire)) {
-    throw std::out_of_range("no word " + std::to_string(id));
+    throw std::out_of_range("no word with number " + std::to_string(id));
   }
   return words_.word(static_cast<uint32_t>(own));
 }

@@ -16,8 +16,8 @@ namespace {
 
 constexpr BinaryKind kKind{"weights", 1, "save the weights again"};
 constexpr std::string_view kIdPrefix = "id:";
-constexpr size_t kSpare = 64;  // slots behind the last home slot
-// In a table of 20 million every look-up misses the cache and the TLB. Asking for the slots this
+constexpr size_t kSpare = 64;  // slots after the last home slot
+// In a table of 20 million every look-up misses the cache and the TLB. Prefetching the slots this
 // many steps ahead overlaps the misses: a dot product then takes a third of the time.
 constexpr size_t kAhead = 12;
 
@@ -256,7 +256,7 @@ std::string display_name(FeatureId id, const FeatureNames* names) {
   return name.empty() ? id_text(id) : std::string(name);
 }
 
-// A weight that is no number is a fault upstream; it must not reach a file.
+// A weight that is not finite is an error elsewhere and must not be written to a file.
 void check_finite(const SparseVector& weights, const FeatureNames* names) {
   for (size_t i = 0; i < weights.size(); ++i) {
     if (std::isfinite(weights.values()[i])) continue;
@@ -337,7 +337,7 @@ void write_weights_text(ByteSink& sink, const SparseVector& weights, const Featu
 void read_weights_text(ByteSource& source, Weights& weights, FeatureNames* names) {
   LineReader reader(source);
   std::string_view line;
-  FeatureNames own;  // a duplicate is found by name also where names are not kept
+  FeatureNames own;  // detects duplicates by name even if names are not kept
   while (reader.next(line)) {
     if ((reader.line_number() & 0xffff) == 0) poll_interrupt();
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);

@@ -1,4 +1,4 @@
-// Feature -> weight for tens of millions of features, and the names of the features beside it.
+// Weights of tens of millions of features, and the names of the features.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace hopefear {
 
-// Names of features by id, each kept once. May be shared by many tables; one thread at a time
-// interns.
+// Names of features by id, each kept once. May be shared by many tables; only one thread at a time
+// may intern.
 class FeatureNames {
  public:
   FeatureId intern(std::string_view name);    // InputError for a bad name or a hash collision
@@ -31,11 +31,11 @@ class FeatureNames {
   std::string text_;                         // length (4 bytes) and bytes of every name
 };
 
-// A hash table with linear probing of its own kind (elsewhere: base/probing_table.hpp): ids and
-// values apart make 12 bytes of an entry, not 16; growing by half, not to the next power of two,
-// takes a third off what tens of millions hold; large pages and asking ahead hide most misses. An
-// id is a hash already, but ids often come in ascending order (a vector, a file), which would fill
-// the front of the table first; so it is multiplied once more.
+// A map from feature ids to weights. Not a ProbingTable, to save memory and time with tens of
+// millions of entries: ids and values in separate arrays take 12 bytes per entry instead of 16,
+// growing by half instead of doubling saves a third, and large pages and prefetching hide most
+// cache misses. Ids are hashes already but often come in ascending order (from a vector or a file),
+// which would fill the front of the table first, so home() multiplies them.
 class Weights {
  public:
   Weights() = default;
@@ -73,11 +73,12 @@ class Weights {
     __builtin_prefetch(&ids_[slot]);
     __builtin_prefetch(&values_[slot]);
   }
-  size_t find(FeatureId id) const;  // its slot, or the first empty one behind its home
+  size_t find(FeatureId id) const;  // its slot, or the first empty one after its home
   float& entry(FeatureId id);       // inserts 0
-  size_t claim(FeatureId id);       // the slot of an id, which it takes if it is new
+  size_t claim(FeatureId id);       // the slot of an id, inserted if it is new
   void rebuild(size_t capacity);
-  // Slots behind `capacity_` take what probing pushes over the end; the last one is always empty.
+  // Slots from `capacity_` on take entries that probing moves past the end; the last one is always
+  // empty.
   LargeVector<FeatureId> ids_;
   LargeVector<float> values_;
   size_t capacity_ = 0;

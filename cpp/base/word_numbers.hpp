@@ -1,5 +1,5 @@
-// Words and the numbers 0, 1, 2, … that they get in the order in which they come. A word is any
-// sequence of bytes. For one thread at a time; base/vocabulary.hpp has what threads share.
+// Numbers words 0, 1, 2, … in the order of insertion. A word is any sequence of bytes. For one
+// thread at a time; threads share a Vocabulary (base/vocabulary.hpp).
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ class WordNumbers {
   static constexpr uint32_t kMost =
       (uint32_t{1} << 31) - 1;  // words; the top bit is free for flags
 
-  // The word's number, a new one if it has none. InputError if there are kMost already.
+  // The word's number; a new word gets the next one. InputError beyond kMost words.
   uint32_t add(std::string_view word);
   void add(const WordNumbers& others) {
     for (uint32_t id = 0; id < others.size(); ++id) add(others.word(id));
   }
-  uint32_t find(std::string_view word) const;  // kNone if it has none
-  // Of a number that was given. The bytes stay where they are until clear(); while one thread adds,
-  // others may ask for the words of numbers that they know.
+  uint32_t find(std::string_view word) const;  // kNone if unknown
+  // The word of a number. Its bytes do not move until clear(); while one thread adds words, others
+  // may look up numbers they have.
   std::string_view word(uint32_t id) const {
     const size_t block = block_of(id);
     const Word& word = words_[block][id - begin_of(block)];
@@ -54,7 +54,8 @@ class WordNumbers {
   std::array<std::unique_ptr<Word[]>, 26> words_;
   std::vector<std::unique_ptr<char[]>> text_;  // the words' bytes; the last block is being filled
   char* free_ = nullptr;
-  size_t left_ = 0, last_size_ = 0, text_bytes_ = 0;  // of the last block, of all
+  size_t left_ = 0, last_size_ = 0;  // bytes of the last block: unused, in total
+  size_t text_bytes_ = 0;            // of all blocks
 };
 
 }  // namespace hopefear

@@ -22,7 +22,8 @@ namespace {
 
 using namespace hopefear::align;
 
-// A model, and while it lives the text that it was trained on (aligned without any look-up).
+// A model and, if it was trained in this process, its training text, which is aligned without
+// look-ups.
 class AlignModel {
  public:
   explicit AlignModel(Model model) : loaded_(std::move(model)) {}
@@ -31,7 +32,7 @@ class AlignModel {
   const Model& model() const { return trainer_ ? trainer_->model() : *loaded_; }
   Trainer& trainer() { return *trainer_; }
 
-  // Calls f(fill, source words unknown, target words unknown).
+  // Calls f(fill, unknown source words, unknown target words).
   template <typename F>
   auto with_emissions(const Bitext& bitext, F&& f) const {
     if (trainer_ && bitext_.get() == &bitext) {
@@ -87,7 +88,9 @@ std::shared_ptr<AlignModel> train(std::shared_ptr<Bitext> bitext, int model1, in
                                   double p0, double uniform, double jump_prior, double jump_width,
                                   size_t window, bool forward, bool reverse, size_t threads,
                                   nb::object on_iteration, nb::object progress) {
-  if (bitext->size() == 0) throw InputError("no sentence pair to train on; give more text");
+  if (bitext->size() == 0)
+    throw InputError(
+        "no sentence pairs to train on; provide a text with pairs that are not skipped");
   const auto report = [&](const Iteration& it) {
     const nb::gil_scoped_acquire gil;
     on_iteration(it.hmm ? "hmm" : "model1", it.number, it.log_likelihood[0], it.log_likelihood[1],
@@ -138,11 +141,11 @@ nb::typed<nb::dict, nb::str, nb::int_> align(const AlignModel& model, const Bite
   return result;
 }
 
-// posteriors[i][j] of each direction, the empty word as the last row or column.
+// Log-likelihood and posteriors[i][j] of each direction; the last row or column is the empty word.
 std::tuple<double, double, Array<float>, Array<float>> pair_posteriors(const AlignModel& model,
                                                                        const Bitext& bitext,
                                                                        size_t k) {
-  if (k >= bitext.size()) throw nb::index_error("no such sentence pair");
+  if (k >= bitext.size()) throw nb::index_error("sentence pair index out of range");
   double log_likelihood[2];
   std::vector<float> tables[2];
   size_t I = 0, J = 0;
@@ -202,9 +205,9 @@ Points to_points(const std::vector<std::pair<uint32_t, uint32_t>>& pairs) {
 }  // namespace
 
 void bind_align(nb::module_& m) {
-  nb::class_<Bitext>(m, "AlignBitext", "Sentence pairs as numbers.")
+  nb::class_<Bitext>(m, "AlignBitext", "A parallel text as word numbers.")
       .def_static("read", read, "source"_a, "source_name"_a, "target"_a, "target_name"_a,
-                  "max_length"_a, "refuse_empty"_a, "refuse_long"_a)
+                  "max_length"_a, "refuse_empty"_a, "refuse_long"_a, "Read two files line by line.")
       .def_prop_ro("pairs", &Bitext::size)
       .def_ro("lines", &Bitext::total_lines)
       .def_prop_ro("source_words", [](const Bitext& b) { return b.source_words.size(); })
@@ -214,7 +217,8 @@ void bind_align(nb::module_& m) {
         for (const SkippedLine& s : b.skipped) result.emplace_back(s.line, name_of(s.reason));
         return result;
       });
-  nb::class_<AlignModel>(m, "AlignModel", "Lexical weights and jumps of both directions.")
+  nb::class_<AlignModel>(m, "AlignModel",
+                         "A word alignment model: lexical weights and jumps of both directions.")
       .def_static("train", train, "bitext"_a, "model1_iterations"_a, "hmm_iterations"_a, "alpha"_a,
                   "p0"_a, "uniform"_a, "jump_prior"_a, "jump_width"_a, "window"_a, "forward"_a,
                   "reverse"_a, "threads"_a, "on_iteration"_a, "progress"_a.none())
@@ -224,19 +228,20 @@ void bind_align(nb::module_& m) {
             const nb::gil_scoped_release release;
             return std::make_shared<AlignModel>(Model::load(path.name));
           },
-          "path"_a)
+          "path"_a, "Read a model from a file.")
       .def(
           "save",
           [](const AlignModel& model, const FilePath& path) {
             const nb::gil_scoped_release release;
             model.model().save(path.name);
           },
-          "path"_a)
+          "path"_a, "Write the model to a new file.")
       .def("align", align, "bitext"_a, "out"_a, "symmetrise"_a, "direction"_a, "posterior"_a,
-           "threads"_a, "progress"_a.none())
+           "threads"_a, "progress"_a.none(),
+           "Write the alignments of a text to `out`; return counts as a dict.")
       .def("posteriors", pair_posteriors, "bitext"_a, "pair"_a,
-           "Log-likelihoods and posteriors (forward with a last row, reverse with a last column "
-           "for the empty word).")
+           "Return the two log-likelihoods and posteriors (forward with a last row, reverse with a "
+           "last column for the empty word).")
       .def_prop_ro("source_types", [](const AlignModel& a) { return a.model().source.size(); })
       .def_prop_ro("target_types", [](const AlignModel& a) { return a.model().target.size(); })
       .def_prop_ro("entries", [](const AlignModel& a) { return a.model().weights.size(); })
@@ -244,22 +249,24 @@ void bind_align(nb::module_& m) {
       .def_prop_ro("p0", [](const AlignModel& a) { return a.model().parameters.p0; })
       .def_prop_ro("has_forward", [](const AlignModel& a) { return a.model().trained[0]; })
       .def_prop_ro("has_reverse", [](const AlignModel& a) { return a.model().trained[1]; })
-      .def("row", entries, "source_word"_a, "(target word, t(target|source), t(source|target)).")
-      .def("empty", empty_weight, "word"_a, "reverse"_a, "t(word | empty word).")
+      .def(
+          "row", entries, "source_word"_a,
+          "Return the entries of a source word: (target word, t(target|source), t(source|target)).")
+      .def("empty", empty_weight, "word"_a, "reverse"_a, "Return t(word | empty word).")
       .def(
           "jumps",
           [](const AlignModel& a, bool reverse) {
             const std::vector<double>& w = a.model().jumps[reverse ? 1 : 0].weights();
             return to_array(w, {w.size()});
           },
-          "reverse"_a, "Weights: left tail, -window .. window, right tail.")
+          "reverse"_a, "Return the weights of jumps: left tail, -window .. window, right tail.")
       .def(
           "starts",
           [](const AlignModel& a, bool reverse) {
             const std::vector<double>& w = a.model().jumps[reverse ? 1 : 0].start();
             return to_array(w, {w.size()});
           },
-          "reverse"_a, "Weights of the first position: 0 .. window, tail.");
+          "reverse"_a, "Return the weights of the first position: 0 .. window, tail.");
   m.def(
       "align_symmetrise",
       [](const std::vector<std::pair<uint32_t, uint32_t>>& forward,
@@ -271,7 +278,8 @@ void bind_align(nb::module_& m) {
         }
         return result;
       },
-      "forward"_a, "reverse"_a, "method"_a);
+      "forward"_a, "reverse"_a, "method"_a,
+      "Return the symmetrised alignment of two lists of (source, target) points.");
   m.def(
       "align_symmetrise_files",
       [](nb::object forward, const std::string& forward_name, nb::object reverse,
@@ -281,7 +289,8 @@ void bind_align(nb::module_& m) {
         const nb::gil_scoped_release release;
         return symmetrise_files(a, b, symmetrisation(method), sink);
       },
-      "forward"_a, "forward_name"_a, "reverse"_a, "reverse_name"_a, "method"_a, "out"_a);
+      "forward"_a, "forward_name"_a, "reverse"_a, "reverse_name"_a, "method"_a, "out"_a,
+      "Symmetrise two alignment files line by line; return the number of lines.");
 }
 
 }  // namespace hopefear::bind

@@ -18,8 +18,8 @@ bool interrupted() {
   return PyErr_CheckSignals() != 0;
 }
 
-// What Python has of a sign. Threads hold the sign itself: the last reference may go when a thread
-// ends, too late to ask for the GIL.
+// The Python object of a sign. Threads hold the sign itself, since their reference may be dropped
+// at the end of a thread, when the GIL cannot be acquired.
 struct SharedSign {
   std::shared_ptr<StopSign> sign = std::make_shared<StopSign>();
 };
@@ -77,7 +77,7 @@ std::vector<std::string> strings_of(nb::handle texts) {
 std::vector<std::string> tags_of(nb::handle tags, size_t words) {
   std::vector<std::string> result = strings_of(tags);
   if (!result.empty() && result.size() != words) {
-    throw nb::value_error("a tag for each word, or none");
+    throw nb::value_error("expected one tag per word, or no tags");
   }
   return result;
 }
@@ -92,7 +92,7 @@ PythonSource::~PythonSource() {
 
 size_t PythonSource::read(char* buffer, size_t size) {
   const nb::gil_scoped_acquire gil;
-  // A signal that came while the engine worked does not wake a read that only now begins to wait.
+  // A signal that arrived during engine work does not interrupt a read that starts afterwards.
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
   const nb::object view =
       nb::steal(PyMemoryView_FromMemory(buffer, static_cast<Py_ssize_t>(size), PyBUF_WRITE));
@@ -114,7 +114,7 @@ void PythonSink::write(std::string_view bytes) {
     const nb::object view = nb::steal(PyMemoryView_FromMemory(
         const_cast<char*>(bytes.data()), static_cast<Py_ssize_t>(bytes.size()), PyBUF_READ));
     const nb::object count = write_(view);
-    // Raw files may write less than asked, buffered and compressed ones never do.
+    // Raw files may write fewer bytes than requested, buffered and compressed ones never do.
     bytes.remove_prefix(count.is_none() ? bytes.size()
                                         : std::min(bytes.size(), nb::cast<size_t>(count)));
   }
@@ -141,16 +141,17 @@ std::function<void(uint64_t)> progress_callback(nb::object callable) {
 void bind_base(nb::module_& m) {
   nb::register_exception_translator(translate);
   set_interrupt_hook(interrupted);
-  nb::class_<SharedSign>(m, "StopSign", "Tells engine calls on other threads to stop.")
+  nb::class_<SharedSign>(m, "StopSign", "A flag that stops engine calls on other threads.")
       .def(nb::init<>())
       .def(
           "set", [](SharedSign& self) { self.sign->set(); },
-          "What heeds it raises KeyboardInterrupt soon.")
+          "Stop the engine calls of threads that observe this flag: they raise KeyboardInterrupt.")
       .def(
           "heed", [](SharedSign& self) { heed(self.sign); },
-          "From now on the calling thread's engine calls stop when it is set.");
+          "Make engine calls of the calling thread observe this flag.");
   m.def("poll_interrupt", &poll_interrupt,
-        "For long waits in Python: KeyboardInterrupt if the thread's sign is set, or on Ctrl-C.");
+        "Raise KeyboardInterrupt if the thread's StopSign is set, or on Ctrl-C; for long waits in "
+        "Python.");
   m.def(
       "build_info",
       [] {
@@ -160,10 +161,10 @@ void bind_base(nb::module_& m) {
 #endif
         return info;
       },
-      "How the engine was built.");
+      "Return the compiler and build type of the engine.");
   m.def(
       "hash64", [](nb::bytes text) { return hash64({text.c_str(), text.size()}); }, "text"_a,
-      "The 64-bit hash that a feature's id is of its name (UTF-8).");
+      "Return the 64-bit hash of a text (UTF-8); that of a feature's name is its id.");
 }
 
 }  // namespace hopefear::bind

@@ -1,7 +1,8 @@
 // The binding layer: all of nanobind is in this folder, none of it in the engine.
 //
-// Rules: a long call releases the GIL; array arguments never convert (a wrong dtype is a TypeError:
-// write .noconvert() on every ndarray argument); text comes in as file objects that Python opened.
+// Rules: long calls release the GIL; array arguments are never converted (a wrong dtype is a
+// TypeError: write .noconvert() for every ndarray argument); text is read from file objects that
+// Python opened.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,8 +21,8 @@ using namespace nb::literals;
 
 namespace hopefear::bind {
 
-// The name of a file that the engine opens itself. Unlike std::string it takes any name that the
-// system has, also one that is no UTF-8.
+// The name of a file that the engine opens itself. Unlike std::string it accepts any file name,
+// including one that is not UTF-8.
 struct FilePath {
   std::string name;
 };
@@ -51,15 +52,15 @@ class PythonSink : public ByteSink {
 // A sink for a file object, or null for None.
 std::unique_ptr<PythonSink> optional_sink(nb::object file);
 
-// What an engine call reports while it runs: a Python callable taking the work done so far, or
-// None. The result may be called without the GIL.
+// The progress report of an engine call: takes a Python callable, to be called with the amount of
+// work done, or None. The result may be called without the GIL.
 std::function<void(uint64_t)> progress_callback(nb::object callable);
 
-// The UTF-8 of a str or bytes; `held` keeps what had to be converted. Bytes that were no UTF-8 and
-// came in by surrogateescape go back to what they were.
+// The UTF-8 text of a str or bytes; `held` keeps converted text alive. Surrogate escapes become the
+// original bytes.
 std::string_view text_of(nb::handle object, nb::object& held);
 std::vector<std::string> strings_of(nb::handle texts);
-// Those of a sentence's tokens: none, or one for each of its words.
+// The tags of a sentence: none, or one per word.
 std::vector<std::string> tags_of(nb::handle tags, size_t words);
 
 void bind_base(nb::module_& m);

@@ -15,7 +15,7 @@
 namespace hopefear::bind {
 namespace {
 
-// Row after row; the caller shapes it.
+// The statistics of all rows, flattened.
 std::vector<int32_t> statistics_of(const BinRows& found, const ReferenceSet& references,
                                    int32_t sentence) {
   std::vector<Hypothesis> lines(found.size());
@@ -29,10 +29,11 @@ std::vector<int32_t> statistics_of(const BinRows& found, const ReferenceSet& ref
 nb::tuple bin_rows(const Forest& forest, const Weights& weights, uint32_t first, uint32_t last,
                    const Spans* spans, bool potential, bool future, const ReferenceSet* references,
                    int32_t sentence, std::shared_ptr<FeatureNames> names) {
-  if ((potential || future) && spans == nullptr) throw nb::value_error("no spans were given");
+  if ((potential || future) && spans == nullptr)
+    throw nb::value_error("potential and future need spans");
   if (references != nullptr &&
       (sentence < 0 || static_cast<size_t>(sentence) >= references->sentences())) {
-    throw nb::index_error("no such sentence");
+    throw nb::index_error("sentence index out of range");
   }
   features::NameLog log(spans != nullptr ? spans->model->recent_names(names) : nullptr);
   BinRows found;
@@ -75,10 +76,10 @@ void bind_bins(nb::module_& m) {
                 "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint64], "
                 "numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float64], "
                 "numpy.typing.NDArray[numpy.int32], list[str] | None]"),
-        "Of the bins first .. last the best derivation of each node, best first: begin of the "
-        "bins, keys, begin, feature ids and values, scores, statistics (row after row) or, without "
-        "references, strings.");
-  nb::class_<KeySet>(m, "KeySet", "The candidates that a pool has, by their hashes.")
+        "Return the best derivation of each node of the bins first .. last, best first, as arrays: "
+        "begin of the bins, keys, begin, feature ids, feature values, scores, statistics "
+        "(flattened) and, without references, the strings.");
+  nb::class_<KeySet>(m, "KeySet", "The set of the candidates of a pool, as hashes.")
       .def(nb::init<>())
       .def("__len__", &KeySet::size)
       .def(
@@ -86,7 +87,7 @@ void bind_bins(nb::module_& m) {
           [](KeySet& set, InArray<uint64_t> keys, InArray<int32_t> sentences,
              InArray<int32_t> bins) {
             if (sentences.size() != keys.size() || bins.size() != keys.size()) {
-              throw nb::value_error("a sentence and a bin for each key");
+              throw nb::value_error("expected one sentence and one bin per key");
             }
             std::vector<uint8_t> is_new(keys.size());
             for (size_t i = 0; i < keys.size(); ++i) {
@@ -98,7 +99,8 @@ void bind_bins(nb::module_& m) {
             return own_array(std::move(is_new));
           },
           "keys"_a.noconvert(), "sentences"_a.noconvert(), "bins"_a.noconvert(),
-          nb::rv_policy::automatic, "Add keys of groups; of each 1 if it is new, else 0.");
+          nb::rv_policy::automatic,
+          "Add candidates by key, sentence and bin; return 1 for each new one, else 0.");
 }
 
 }  // namespace hopefear::bind

@@ -55,7 +55,8 @@ Answer tuple_of(ChartDecoder::Output&& output) {
                         output.edges, output.scored, dropped);
 }
 
-// Runs `f(input, names)` without the GIL, then hands new names over with it.
+// Runs f(input, names) without the GIL, then moves new feature names to the decoder's, with the
+// GIL.
 template <typename F>
 Answer run(const ChartDecoder& decoder, nb::handle words, nb::handle tags, nb::handle id,
            std::shared_ptr<rules::RuleTable> grammar, F&& f) {
@@ -65,7 +66,7 @@ Answer run(const ChartDecoder& decoder, nb::handle words, nb::handle tags, nb::h
   if (grammar != nullptr) intern_columns(*grammar, *decoder.model().names);
   features::NameLog names(decoder.model().recent_names);
   ChartDecoder::Output output;
-  std::vector<FeatureId> kept;  // templates fire for every rule, but search keeps few
+  std::vector<FeatureId> kept;  // templates fire for every rule, but few features are in the forest
   {
     const nb::gil_scoped_release release;
     output = f(ChartDecoder::Input{text, name, std::move(grammar), text_tags}, names);
@@ -114,7 +115,8 @@ void bind_chart(nb::module_& m) {
                          return self.parse(input, weights, target_features, names);
                        });
           },
-          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target_features"_a)
+          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target_features"_a,
+          "Return the forest before the language model, and statistics of the search.")
       .def(
           "decode",
           [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,
@@ -124,18 +126,20 @@ void bind_chart(nb::module_& m) {
                          return self.decode(input, weights, beam, names);
                        });
           },
-          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "beam"_a)
+          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "beam"_a,
+          "Return the forest of a sentence, and statistics of the search; beam 0: all derivations.")
       .def(
           "constrain",
           [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,
              const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, nb::handle target) {
-            const std::vector<std::string> wanted = strings_of(target);
+            const std::vector<std::string> target_words = strings_of(target);
             return run(self, words, tags, id, std::move(grammar),
                        [&](const auto& input, auto& names) {
-                         return self.constrain(input, weights, wanted, names);
+                         return self.constrain(input, weights, target_words, names);
                        });
           },
-          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target"_a);
+          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target"_a,
+          "Return the forest of all derivations of the target, and statistics of the search.");
 }
 
 }  // namespace hopefear::bind

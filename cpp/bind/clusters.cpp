@@ -1,4 +1,4 @@
-// hopefear.text.clusters' engine call.
+// The engine call of hopefear.text.clusters.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -21,22 +21,22 @@ nb::typed<nb::dict, nb::str, nb::any> brown_clusters(nb::typed<nb::list, nb::any
     owned.push_back(std::make_unique<PythonSource>(nb::borrow(files[i]), names[i]));
     sources.push_back(owned.back().get());
   }
-  const auto told = progress_callback(std::move(progress));
-  text::BrownResult found;
+  const auto report_progress = progress_callback(std::move(progress));
+  text::BrownResult clustering;
   {
     const nb::gil_scoped_release released;
-    found = text::brown_clusters(sources, {clusters, min_count}, told);
+    clustering = text::brown_clusters(sources, {clusters, min_count}, report_progress);
   }
   nb::list words;
-  for (const text::ClusteredWord& word : found.words)
+  for (const text::ClusteredWord& word : clustering.words)
     words.append(
         nb::make_tuple(nb::bytes(word.word.data(), word.word.size()), word.path, word.count));
   nb::typed<nb::dict, nb::str, nb::any> result;
   result["words"] = words;
-  result["sentences"] = found.sentences;
-  result["tokens"] = found.tokens;
-  result["clusters"] = found.clusters;
-  result["information"] = found.information;
+  result["sentences"] = clustering.sentences;
+  result["tokens"] = clustering.tokens;
+  result["clusters"] = clustering.clusters;
+  result["information"] = clustering.information;
   return result;
 }
 
@@ -45,8 +45,8 @@ nb::typed<nb::dict, nb::str, nb::any> brown_clusters(nb::typed<nb::list, nb::any
 void bind_clusters(nb::module_& m) {
   m.def("brown_clusters", brown_clusters, "files"_a, "names"_a, nb::kw_only(), "clusters"_a,
         "min_count"_a, "progress"_a.none(),
-        "Clusters of the words of binary files: words (bytes, path, count), sentences, tokens, "
-        "clusters, information.");
+        "Cluster the words of binary text files; return a dict of words (bytes, path, count), "
+        "sentences, tokens, clusters and information (nats per pair).");
 }
 
 }  // namespace hopefear::bind

@@ -18,14 +18,14 @@
 
 namespace hopefear::bind {
 
-using DenseFeature = std::pair<std::string, double>;        // its name in the model, and its unit
-using DenseFeatures = std::map<std::string, DenseFeature>;  // by our names
+using DenseFeature = std::pair<std::string, double>;        // its name in the model and its unit
+using DenseFeatures = std::map<std::string, DenseFeature>;  // by the engine's names
 using LmFeature = std::tuple<std::shared_ptr<lm::Model>, std::string, double>;
 
-// Without a name if the model lacks it.
+// The feature with a key; an empty name if the model lacks it.
 inline DenseFeature feature_called(const DenseFeatures& features, const std::string& key) {
-  const auto found = features.find(key);
-  return found == features.end() ? DenseFeature("", 0) : found->second;
+  const auto entry = features.find(key);
+  return entry == features.end() ? DenseFeature("", 0) : entry->second;
 }
 
 }  // namespace hopefear::bind

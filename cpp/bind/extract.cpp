@@ -22,14 +22,14 @@ using namespace rules;
 HieroOptions make_hiero(uint32_t max_span, uint32_t max_symbols, uint32_t max_nonterminals,
                         uint32_t min_hole, bool adjacent, bool aligned, bool tight, bool fractional,
                         double min_count) {
-  if (max_span < 1 || max_span > 100) throw nb::value_error("max_span: from 1 to 100");
-  if (max_nonterminals > 2) throw nb::value_error("max_nonterminals: from 0 to 2");
+  if (max_span < 1 || max_span > 100) throw nb::value_error("max_span must be from 1 to 100");
+  if (max_nonterminals > 2) throw nb::value_error("max_nonterminals must be from 0 to 2");
   return {max_span, max_symbols, max_nonterminals, min_hole, adjacent,
           aligned,  tight,       fractional,       min_count};
 }
 
 // The rules of one sentence pair: (source, target, links, count) for each occurrence. Nonterminals
-// are None on the source side and numbers on the target side. For tests and for looking at.
+// are None on the source side and numbers on the target side. For tests and inspection.
 nb::list hiero_rules(const HieroOptions& options, const std::vector<std::string>& source,
                      const std::vector<std::string>& target,
                      const std::vector<std::pair<uint32_t, uint32_t>>& points) {
@@ -37,34 +37,35 @@ nb::list hiero_rules(const HieroOptions& options, const std::vector<std::string>
   for (Word i = 0; i < source.size(); ++i) pair.source.push_back(i);
   for (Word i = 0; i < target.size(); ++i) pair.target.push_back(i);
   for (const auto& [f, e] : points) {
-    if (f >= source.size() || e >= target.size()) throw nb::value_error("a point lies outside");
+    if (f >= source.size() || e >= target.size())
+      throw nb::value_error("alignment point outside of the sentence pair");
     pair.points.push_back({f, e});
   }
   std::sort(pair.points.begin(), pair.points.end());
   pair.points.erase(std::unique(pair.points.begin(), pair.points.end()), pair.points.end());
   nb::list result;
   HieroExtractor extractor(options);
-  extractor(pair, [&](const HieroOccurrence& found) {
+  extractor(pair, [&](const HieroOccurrence& occurrence) {
     nb::list left, right, links;
-    for (const Symbol symbol : found.source) {
+    for (const Symbol symbol : occurrence.source) {
       if (is_nonterminal(symbol)) {
         left.append(nb::none());
       } else {
         left.append(nb::str(source[symbol].c_str()));
       }
     }
-    for (const Symbol symbol : found.target) {
+    for (const Symbol symbol : occurrence.target) {
       if (is_nonterminal(symbol)) {
         right.append(nb::int_(nonterminal(symbol)));
       } else {
         right.append(nb::str(target[symbol].c_str()));
       }
     }
-    for (const Link& link : found.links) {
+    for (const Link& link : occurrence.links) {
       links.append(nb::make_tuple(static_cast<int>(link.source), static_cast<int>(link.target)));
     }
-    result.append(
-        nb::make_tuple(nb::tuple(left), nb::tuple(right), nb::tuple(links), 1.0 / found.siblings));
+    result.append(nb::make_tuple(nb::tuple(left), nb::tuple(right), nb::tuple(links),
+                                 1.0 / occurrence.siblings));
   });
   return result;
 }
@@ -72,11 +73,11 @@ nb::list hiero_rules(const HieroOptions& options, const std::vector<std::string>
 ExtractOptions make_options(const HieroOptions* hiero, uint32_t max_length, uint32_t reordering,
                             uint32_t limit, double min_count, const std::string& significance,
                             uint64_t memory, size_t threads, const FilePath& scratch) {
-  if (max_length < 1 || max_length > 100) throw nb::value_error("max_length: from 1 to 100");
+  if (max_length < 1 || max_length > 100) throw nb::value_error("max_length must be from 1 to 100");
   if (reordering != 0 && reordering != 3 && reordering != 6) {
-    throw nb::value_error("reordering: 0, 3 or 6");
+    throw nb::value_error("reordering must be 0, 3 or 6");
   }
-  if (threads < 1) throw nb::value_error("threads: at least 1");
+  if (threads < 1) throw nb::value_error("threads must be at least 1");
   using Significance = ExtractOptions::Significance;
   ExtractOptions options{hiero != nullptr,
                          hiero != nullptr ? *hiero : HieroOptions{},
@@ -118,8 +119,8 @@ Numbers report_of(const ExtractReport& report) {
   return result;
 }
 
-// The text writer gets what `phrases` and `reordering` (Moses) or `grammar` (cdec) can be written
-// to.
+// Writes the table and, unless None, Moses text to `phrases` and `reordering` or cdec text to
+// `grammar`.
 Numbers write_table(RuleExtraction& extraction, const FilePath& path, const std::string& info,
                     nb::object phrases, nb::object reordering, nb::object grammar,
                     nb::object progress) {
@@ -161,7 +162,7 @@ CountedWords to_tuples(const std::vector<CountedWord>& list) {
   return result;
 }
 
-// By the name of the list.
+// Word lists by name.
 std::map<std::string, CountedWords> word_lists(nb::object source, const std::string& source_name,
                                                nb::object target, const std::string& target_name,
                                                nb::object alignment,
@@ -186,8 +187,9 @@ std::map<std::string, CountedWords> word_lists(nb::object source, const std::str
 void bind_extract(nb::module_& m) {
   m.def("word_lists", word_lists, "source"_a, "source_name"_a, "target"_a, "target_name"_a,
         "alignment"_a, "alignment_name"_a, "limit"_a, "scratch"_a, "progress"_a.none(),
-        "The most frequent words, pairs and unaligned words of an aligned text.");
-  nb::class_<HieroOptions>(m, "HieroOptions", "Which hierarchical rules are extracted.")
+        "Return the most frequent words, linked pairs and unaligned words of an aligned text, by "
+        "list name.");
+  nb::class_<HieroOptions>(m, "HieroOptions", "Options of the extraction of hierarchical rules.")
       .def(
           "__init__",
           [](HieroOptions* self, uint32_t max_span, uint32_t max_symbols, uint32_t max_nonterminals,
@@ -203,10 +205,12 @@ void bind_extract(nb::module_& m) {
                 "target: collections.abc.Sequence[str], "
                 "points: collections.abc.Sequence[tuple[int, int]]) -> "
                 "list[tuple[tuple[str | None, ...], tuple[str | int, ...], "
-                "tuple[tuple[int, int], ...], float]]"));
+                "tuple[tuple[int, int], ...], float]]"),
+        "Return the hierarchical rules of one sentence pair: (source, target, links, count) each.");
 
-  nb::class_<RuleExtraction>(
-      m, "RuleExtraction", "Phrase pairs or hierarchical rules of an aligned bitext, step by step.")
+  nb::class_<RuleExtraction>(m, "RuleExtraction",
+                             "Extraction of phrase pairs or hierarchical rules from an aligned "
+                             "bitext: read, extract, count, write.")
       .def(
           "__init__",
           [](RuleExtraction* self, const HieroOptions* hiero, uint32_t max_length,

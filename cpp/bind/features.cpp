@@ -1,4 +1,4 @@
-// Feature templates: those of the engine, and those written in Python.
+// Feature templates, written in C++ or in Python.
 #include "features/feature.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
@@ -22,11 +22,11 @@ using features::SourceSpan;
 using features::Template;
 
 // A stateless template whose fire() is a Python callable. Engine threads run without the GIL and
-// take it for the time of the call.
+// acquire it for the call.
 class PythonTemplate : public Template {
  public:
-  // fire(use) gives pairs of a name and a value; `use` is made by calling `make_use`.
-  // With `needs_gaps` uses of rules that have nonterminals come with what those cover.
+  // fire(use) returns pairs (name, value); `make_use` constructs the use. With `needs_gaps` the use
+  // of a rule with nonterminals includes the spans that they cover.
   PythonTemplate(std::string name, nb::object fire, nb::object make_use, bool needs_gaps,
                  bool needs_tags)
       : Template(std::move(name)),
@@ -63,13 +63,13 @@ class PythonTemplate : public Template {
     const nb::tuple counts = nb::make_tuple(static_cast<double>(use.counts.target),
                                             static_cast<double>(use.counts.source),
                                             static_cast<double>(use.counts.joint));
-    const nb::object seen = make_use_(
+    const nb::object python_use = make_use_(
         side(vocabulary, use.source->words), nb::make_tuple(use.span.begin, use.span.end),
         side(vocabulary, use.source_side), side(vocabulary, use.target_side), nb::tuple(links),
         nb::tuple(gaps), nb::tuple(scores), counts, use.rule, side(vocabulary, use.source->tags));
-    for (const nb::handle pair : fire_(seen)) {
+    for (const nb::handle pair : fire_(python_use)) {
       if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2) {
-        throw nb::type_error("fire() of a feature gives pairs (name, value)");
+        throw nb::type_error("fire() of a feature must return pairs (name, value)");
       }
       const double value = PyFloat_AsDouble(nb::object(nb::borrow(pair)[1]).ptr());
       if (PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -96,7 +96,7 @@ class PythonTemplate : public Template {
   bool needs_gaps_, needs_tags_;
 };
 
-// An option of a template, from Python; `place` is of messages.
+// Converts an option of a template from Python; `place` begins messages.
 features::OptionValue option_value(nb::handle given, const std::string& place) {
   if (given.is_none()) return {};
   if (PyBool_Check(given.ptr())) return {given.ptr() == Py_True};
@@ -115,8 +115,8 @@ features::OptionValue option_value(nb::handle given, const std::string& place) {
     return {std::move(list)};
   }
   throw InputError(place + ": found " + nb::cast<std::string>(nb::repr(given)) +
-                   ", expected None, bool, int, float, str, or a list or tuple of these; mend "
-                   "engine_options() of its Python half");
+                   ", expected None, bool, int, float, str, or a list or tuple of these; correct "
+                   "engine_options() of its Python class");
 }
 
 std::shared_ptr<Template> engine_template(const std::string& name, nb::dict options) {
@@ -131,7 +131,7 @@ std::shared_ptr<Template> engine_template(const std::string& name, nb::dict opti
 }  // namespace
 
 void bind_features(nb::module_& m) {
-  nb::class_<Template>(m, "FeatureTemplate", "A feature template of the engine; see features/.")
+  nb::class_<Template>(m, "FeatureTemplate", "A feature template; see hopefear.features.")
       .def_prop_ro("name", &Template::name)
       .def_prop_ro("stateful", [](const Template& t) { return t.state_size() > 0; })
       .def_prop_ro("left_to_right_only", &Template::left_to_right_only)
@@ -143,12 +143,16 @@ void bind_features(nb::module_& m) {
         return std::make_shared<PythonTemplate>(std::move(name), std::move(fire),
                                                 std::move(make_use), needs_gaps, needs_tags);
       },
-      "name"_a, "fire"_a, "make_use"_a, "needs_gaps"_a, "needs_tags"_a);
+      "name"_a, "fire"_a, "make_use"_a, "needs_gaps"_a, "needs_tags"_a,
+      "Return a stateless template whose fire() is a Python callable.");
   m.def("engine_template", &engine_template, "name"_a, "options"_a,
         nb::sig("def engine_template(name: str, options: dict[str, object]) -> FeatureTemplate"),
-        "The engine's template of that name; InputError for options that are not its own.");
-  m.def("engine_templates", &features::template_names, "The names of the engine's templates.");
-  m.def("word_type", &features::word_type, "word"_a);
+        "Return the engine's template with a name and options; InputError for unknown, missing or "
+        "wrong options.");
+  m.def("engine_templates", &features::template_names,
+        "Return the names of the engine's templates.");
+  m.def("word_type", &features::word_type, "word"_a,
+        "Return the type of a word: digits, letters, punctuation or other.");
 }
 
 }  // namespace hopefear::bind

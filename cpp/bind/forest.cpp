@@ -13,10 +13,10 @@
 namespace hopefear::bind {
 
 nb::str to_python(std::string_view text) {
-  PyObject* const made =
+  PyObject* const decoded =
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
-  if (made == nullptr) throw nb::python_error();
-  return nb::steal<nb::str>(made);
+  if (decoded == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(decoded);
 }
 
 std::string from_python(nb::str text) {
@@ -41,13 +41,14 @@ auto array_view(nb::handle self) {
 }
 
 uint32_t check_edge(const Forest& forest, int64_t edge) {
-  if (edge < 0 || edge >= forest.edges()) throw nb::index_error("no such edge");
+  if (edge < 0 || edge >= forest.edges()) throw nb::index_error("edge index out of range");
   return static_cast<uint32_t>(edge);
 }
 
 std::vector<FeatureEntry> entries_of(const InArray<uint32_t>& features,
                                      const InArray<float>& values) {
-  if (features.size() != values.size()) throw nb::value_error("as many values as features");
+  if (features.size() != values.size())
+    throw nb::value_error("expected as many values as features");
   std::vector<FeatureEntry> entries;
   for (size_t i = 0; i < features.size(); ++i) {
     entries.push_back({features.data()[i], values.data()[i]});
@@ -56,22 +57,24 @@ std::vector<FeatureEntry> entries_of(const InArray<uint32_t>& features,
 }
 
 void bind_vocabulary(nb::module_& m) {
-  nb::class_<Vocabulary>(m, "Vocabulary", "Words and their numbers; only grows.")
+  nb::class_<Vocabulary>(m, "Vocabulary",
+                         "Words and their numbers. Words can be added but not removed.")
       .def(nb::init<>())
       .def(
           "__init__",
           [](Vocabulary* self, std::shared_ptr<Vocabulary> base) {
             new (self) Vocabulary(std::move(base));
           },
-          "base"_a, "On top of another one, of which it sees the words that are there now.")
+          "base"_a, "Extend another vocabulary: contains the words that it has at this moment.")
       .def(
           "intern", [](Vocabulary& v, nb::str word) { return v.intern(from_python(word)); },
-          "word"_a, "The word's number; a new one if it is unknown.")
+          "word"_a, "Return the number of a word, adding it if it is new.")
       .def(
           "find", [](const Vocabulary& v, nb::str word) { return v.find(from_python(word)); },
-          "word"_a, "The word's number, -1 if it is unknown.")
+          "word"_a, "Return the number of a word, -1 if it is unknown.")
       .def(
-          "word", [](const Vocabulary& v, int32_t id) { return to_python(v.word(id)); }, "id"_a)
+          "word", [](const Vocabulary& v, int32_t id) { return to_python(v.word(id)); }, "id"_a,
+          "Return the word with a number.")
       .def("__len__", &Vocabulary::size);
 }
 
@@ -79,21 +82,23 @@ void bind_builder(nb::module_& m) {
   nb::class_<ForestBuilder>(m, "RawForestBuilder", "Use hopefear.forest.ForestBuilder.")
       .def(nb::init<std::shared_ptr<Vocabulary>, std::shared_ptr<FeatureNames>>(), "vocabulary"_a,
            "names"_a.none())
-      .def("feature", &ForestBuilder::feature, "id"_a, "The local number of a feature.")
+      .def("feature", &ForestBuilder::feature, "id"_a, "Return the local number of a feature id.")
       .def(
           "row",
           [](ForestBuilder& b, InArray<uint32_t> features, InArray<float> values, bool share) {
             const auto entries = entries_of(features, values);
             return share ? b.share_row(entries) : b.add_row(entries);
           },
-          "features"_a.noconvert(), "values"_a.noconvert(), "share"_a)
+          "features"_a.noconvert(), "values"_a.noconvert(), "share"_a,
+          "Add a row and return its number; share: reuse an equal row.")
       .def(
           "node",
           [](ForestBuilder& b, uint32_t covered, int32_t begin, int32_t end, int32_t symbol,
              InArray<uint64_t> coverage) {
             return b.add_node({covered, begin, end, symbol, span_of(coverage)});
           },
-          "covered"_a, "begin"_a, "end"_a, "symbol"_a, "coverage"_a.noconvert())
+          "covered"_a, "begin"_a, "end"_a, "symbol"_a, "coverage"_a.noconvert(),
+          "Add a node and return its number.")
       .def(
           "edge",
           [](ForestBuilder& b, uint32_t head, const std::vector<uint32_t>& tails,
@@ -103,25 +108,26 @@ void bind_builder(nb::module_& m) {
                               entries_of(features, values), rule);
           },
           "head"_a, "tails"_a, "target"_a, "row"_a.none(), "features"_a.noconvert(),
-          "values"_a.noconvert(), "rule"_a)
-      .def_prop_ro("nodes", &ForestBuilder::nodes)
-      .def_prop_ro("edges", &ForestBuilder::edges)
+          "values"_a.noconvert(), "rule"_a, "Add an edge and return its number in order of adding.")
+      .def_prop_ro("nodes", &ForestBuilder::nodes, "Number of nodes added.")
+      .def_prop_ro("edges", &ForestBuilder::edges, "Number of edges added.")
       .def(
           "finish",
           [](ForestBuilder& b, std::optional<uint32_t> goal, nb::str id) {
             return b.finish(goal, from_python(id));
           },
-          "goal"_a.none(), "id"_a)
+          "goal"_a.none(), "id"_a, "Return the forest and empty the builder.")
       .def_prop_ro(
           "edge_order",
           [](const ForestBuilder& b) { return own_array(std::vector(b.edge_order())); },
-          nb::rv_policy::automatic)
+          nb::rv_policy::automatic,
+          "After finish(): per edge of the forest its number in order of adding.")
       .def_prop_ro(
           "node_numbers",
           [](const ForestBuilder& b) { return own_array(std::vector(b.node_numbers())); },
-          nb::rv_policy::automatic);
+          nb::rv_policy::automatic, "After finish(): per added node its number in the forest.");
 
-  // For benchmarks and for whoever has arrays already: edges in CSR form, checked.
+  // For data that is in arrays already, e.g. in benchmarks: edges in CSR form, checked.
   m.def(
       "forest_from_arrays",
       [](std::shared_ptr<Vocabulary> vocabulary, std::shared_ptr<FeatureNames> names,
@@ -140,7 +146,7 @@ void bind_builder(nb::module_& m) {
             row_begin.size() == 0 ||
             !is_csr(row_begin, row_begin.size() - 1, row_features.size()) ||
             row_values.size() != row_features.size()) {
-          throw nb::value_error("arrays whose sizes or offsets do not fit together");
+          throw nb::value_error("sizes or offsets of the arrays are inconsistent");
         }
         const nb::gil_scoped_release release;
         ForestBuilder builder(std::move(vocabulary), std::move(names));
@@ -166,38 +172,39 @@ void bind_builder(nb::module_& m) {
       "vocabulary"_a, "names"_a.none(), "nodes"_a, "goal"_a.none(), "heads"_a.noconvert(),
       "tail_begin"_a.noconvert(), "tails"_a.noconvert(), "target_begin"_a.noconvert(),
       "target"_a.noconvert(), "rows"_a.noconvert(), "feature_ids"_a.noconvert(),
-      "row_begin"_a.noconvert(), "row_features"_a.noconvert(), "row_values"_a.noconvert());
+      "row_begin"_a.noconvert(), "row_features"_a.noconvert(), "row_values"_a.noconvert(),
+      "Build a forest from arrays: edges and rows in CSR form.");
 }
 
 void bind_derivation(nb::module_& m) {
-  nb::class_<Derivation>(m, "Derivation", "One hyperpath of a forest.")
+  nb::class_<Derivation>(m, "Derivation", "A derivation: one hyperpath of a forest.")
       .def(
           "__init__",
           [](Derivation* self, const Forest& forest, InArray<uint32_t> edges, double score) {
-            tree_of(forest, span_of(edges));  // refuses what is no derivation
+            tree_of(forest, span_of(edges));  // throws if it is not a derivation
             const auto s = span_of(edges);
             new (self) Derivation{forest, {s.begin(), s.end()}, score};
           },
           "forest"_a, "edges"_a.noconvert(), "score"_a,
-          "From its edges (uint32) in pre-order; the score is taken as given.")
+          "Take edges (uint32) in pre-order and the score, which is not checked.")
       .def_ro("forest", &Derivation::forest)
       .def_ro("score", &Derivation::score, "The sum of its edges' scores.")
-      .def_prop_ro("root", &Derivation::root, "The node that it derives.")
+      .def_prop_ro("root", &Derivation::root, "The root node.")
       .def_prop_ro(
           "edges",
           [](nb::handle self) {
             const Derivation& d = nb::cast<const Derivation&>(self);
             return view_array(std::span<const uint32_t>(d.edges), self);
           },
-          "Its edges in pre-order: an edge, then the derivation of its first tail, of its second "
-          "and so on. An edge used twice occurs twice.")
+          "Edges in pre-order: an edge, then the derivation of its first tail, of its second and "
+          "so on. An edge that is used twice occurs twice.")
       .def_prop_ro(
           "tokens", [](const Derivation& d) { return own_array(words_of(d)); },
-          nb::rv_policy::automatic, "Its target string as word numbers of the forest's vocabulary.")
+          nb::rv_policy::automatic, "The target string as word numbers of the forest's vocabulary.")
       .def_prop_ro(
           "words",
           [](const Derivation& d) { return words_to_python(*d.forest.vocabulary(), words_of(d)); },
-          nb::sig("def words(self) -> list[str]"), "Its target string.")
+          nb::sig("def words(self) -> list[str]"), "The target string as a list of words.")
       .def_prop_ro(
           "text",
           [](const Derivation& d) {
@@ -208,7 +215,7 @@ void bind_derivation(nb::module_& m) {
             }
             return to_python(text);
           },
-          "Its target string, words separated by blanks.")
+          "The target string, words separated by blanks.")
       .def_prop_ro("features", &features_of, "The sum of its edges' features; zeros are left out.")
       .def(
           "children",
@@ -221,7 +228,7 @@ void bind_derivation(nb::module_& m) {
             }
             return children;
           },
-          "For each edge of `edges` the positions of its tails' edges in `edges`.")
+          "Return for each position in `edges` the positions of the edges of its tails.")
       .def("__repr__", [](const Derivation& d) {
         std::string text = "Derivation(score=" + std::to_string(d.score) + ", ";
         return text + std::to_string(d.edges.size()) + " edges)";
@@ -233,24 +240,26 @@ void bind_derivation(nb::module_& m) {
 void bind_forest(nb::module_& m) {
   bind_vocabulary(m);
   using V = ForestView;
-  nb::class_<Forest>(m, "Forest", "A hypergraph of flat arrays. Immutable; see hopefear.forest.")
-      .def(nb::init<>(), "Without nodes.")
+  nb::class_<Forest>(m, "Forest",
+                     "A forest: a hypergraph of flat arrays. Immutable; see hopefear.forest.")
+      .def(nb::init<>(), "A forest without nodes.")
       .def_prop_ro("nodes", &Forest::nodes, "Number of nodes.")
       .def_prop_ro("edges", &Forest::edges, "Number of edges.")
       .def_prop_ro("rows", &Forest::rows, "Number of shared feature rows.")
       .def_prop_ro("goal", &Forest::goal, "The goal node, or None.")
       .def_prop_ro(
-          "id", [](const Forest& f) { return to_python(f.id()); }, "Of the sentence.")
-      .def_prop_ro("vocabulary", &Forest::vocabulary)
-      .def_prop_ro("names", &Forest::names, "Names of features, or None.")
-      .def_prop_ro("bytes", &Forest::bytes, "Memory of its arrays.")
+          "id", [](const Forest& f) { return to_python(f.id()); }, "Id of the sentence.")
+      .def_prop_ro("vocabulary", &Forest::vocabulary, "Vocabulary of target words and symbols.")
+      .def_prop_ro("names", &Forest::names, "Feature names, or None.")
+      .def_prop_ro("bytes", &Forest::bytes, "Size of the arrays in bytes.")
       .def_prop_ro("node_edges", &array_view<&V::node_edges>,
-                   "The edges of node n are node_edges[n] .. node_edges[n + 1].")
-      .def_prop_ro("covered", &array_view<&V::covered>, "Source words covered, per node.")
+                   "Node n has the incoming edges node_edges[n] .. node_edges[n + 1].")
+      .def_prop_ro("covered", &array_view<&V::covered>,
+                   "Number of covered source words of each node.")
       .def_prop_ro("spans", &array_view<&V::spans>,
-                   "Begin and end in the source, two per node; -1 for none.")
+                   "Source span of each node, flattened (begin, end); -1 for none.")
       .def_prop_ro("symbols", &array_view<&V::symbols>,
-                   "Label of each node, a word number; -1 for none.")
+                   "Label of each node as a word number; -1 for none.")
       .def_prop_ro("coverage_begin", &array_view<&V::coverage_begin>)
       .def_prop_ro("coverage", &array_view<&V::coverage>,
                    "Bits of covered source positions; those of node n are the 64-bit words "
@@ -295,11 +304,11 @@ void bind_forest(nb::module_& m) {
             return SparseVector(ids, values);
           },
           "edge"_a, "shared"_a = true, "own"_a = true,
-          "The features of an edge: its row's, its own, or both.")
+          "Return the features of an edge: those of its row (shared), its own, or both.")
       .def(
           "row_vector",
           [](const Forest& f, int64_t row) {
-            if (row < 0 || row >= f.rows()) throw nb::index_error("no such row");
+            if (row < 0 || row >= f.rows()) throw nb::index_error("row index out of range");
             std::vector<FeatureId> ids;
             std::vector<float> values;
             for_row_features(f.arrays(), static_cast<uint32_t>(row), [&](uint32_t i, float value) {
@@ -308,13 +317,13 @@ void bind_forest(nb::module_& m) {
             });
             return SparseVector(ids, values);
           },
-          "row"_a, "The features of a shared row.")
+          "row"_a, "Return the features of a shared row.")
       .def(
           "with_goal",
           [](const Forest& f, std::optional<uint32_t> goal) {
             return f.with_goal(goal.has_value() ? int64_t{*goal} : -1);
           },
-          "goal"_a.none(), "The same forest, whose arrays it shares, with another goal or none.")
+          "goal"_a.none(), "Return a forest that shares the arrays but has another goal, or none.")
       .def("__repr__", [](const Forest& f) {
         return "Forest(" + std::to_string(f.nodes()) + " nodes, " + std::to_string(f.edges()) +
                " edges)";

@@ -38,7 +38,8 @@ OutArray<T> own_array(std::vector<T>&& data) {
   return OutArray<T>(held->data(), {held->size()}, owner);
 }
 
-// Words may be any bytes: those that are no UTF-8 become surrogates and come back as they were.
+// Words may be any bytes: those that are not UTF-8 become surrogate escapes in Python and are
+// restored on the way back.
 nb::str to_python(std::string_view text);
 std::string from_python(nb::str text);
 

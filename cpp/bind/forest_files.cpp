@@ -10,7 +10,7 @@
 namespace hopefear::bind {
 namespace {
 
-// Pool::get wants the shared pointer that the forests will hold.
+// Pool::get needs the shared pointer that the forests will hold.
 struct PoolHandle {
   std::shared_ptr<const Pool> pool;
 };
@@ -28,7 +28,7 @@ struct NbestStream {
 }  // namespace
 
 void bind_forest_files(nb::module_& m) {
-  nb::class_<PoolWriter>(m, "PoolWriter")
+  nb::class_<PoolWriter>(m, "PoolWriter", "Writes forests to a pool file.")
       .def(
           "__init__",
           [](PoolWriter* self, const FilePath& path) { new (self) PoolWriter(path.name); },
@@ -40,11 +40,11 @@ void bind_forest_files(nb::module_& m) {
             const nb::gil_scoped_release release;
             writer.add(forest);
           },
-          "forest"_a)
+          "forest"_a, "Append a forest.")
       .def("__len__", &PoolWriter::size)
       .def("finish", &PoolWriter::finish, nb::call_guard<nb::gil_scoped_release>());
 
-  nb::class_<PoolHandle>(m, "PoolFile")
+  nb::class_<PoolHandle>(m, "PoolFile", "A memory-mapped file of forests.")
       .def(
           "__init__",
           [](PoolHandle* self, const FilePath& path, bool verify) {
@@ -62,9 +62,10 @@ void bind_forest_files(nb::module_& m) {
             const nb::gil_scoped_release release;
             return Pool::get(p.pool, index);
           },
-          "index"_a);
+          "index"_a, "Return a forest, as views into the file.");
 
-  nb::class_<NbestStream>(m, "NbestStream")
+  nb::class_<NbestStream>(m, "NbestStream",
+                          "Reads n-best lists from a binary file, one list at a time.")
       .def(nb::init<nb::object, std::string, std::shared_ptr<Vocabulary>,
                     std::shared_ptr<FeatureNames>>(),
            "file"_a, "name"_a, "vocabulary"_a, "names"_a)
@@ -81,7 +82,7 @@ void bind_forest_files(nb::module_& m) {
             return nb::make_tuple(list.forest, own_array(std::move(list.scores)));
           },
           nb::sig("def next(self) -> tuple[Forest, numpy.typing.NDArray[numpy.float64]] | None"),
-          "The next list and the scores of its entries, None at the end.");
+          "Return the next list as a forest, with the scores of its entries; None at the end.");
 }
 
 }  // namespace hopefear::bind

@@ -1,5 +1,5 @@
-// Inference over forests. Every function takes one score per edge and, where it asks about
-// derivations of certain nodes, roots in any order; hopefear.forest gives them their defaults.
+// Inference over forests. The functions take one score per edge and, if they consider derivations
+// of certain nodes, these roots in any order; hopefear.forest supplies the defaults.
 #include "forest/inference.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -20,9 +20,9 @@ namespace {
 using ScoreArray = InArray<double>;
 using RootArray = InArray<uint32_t>;
 
-// Checks what came from Python; holds the roots sorted.
-struct Question {
-  Question(const Forest& f, const ScoreArray& s, const RootArray& r)
+// Checks scores and roots from Python; owns the sorted roots.
+struct Query {
+  Query(const Forest& f, const ScoreArray& s, const RootArray& r)
       : scores(span_of(s)), roots(check_roots(f, span_of(r))) {
     check_scores(f, scores);
   }
@@ -31,9 +31,9 @@ struct Question {
 };
 
 void check_gains(const Forest& forest, const ScoreArray& gains) {
-  if (gains.size() != forest.edges()) throw nb::value_error("one gain per edge");
+  if (gains.size() != forest.edges()) throw nb::value_error("expected one gain per edge");
   for (const double gain : span_of(gains)) {
-    if (!std::isfinite(gain)) throw nb::value_error("a gain is not finite");
+    if (!std::isfinite(gain)) throw nb::value_error("gains must be finite");
   }
 }
 
@@ -60,15 +60,16 @@ void bind_best(nb::module_& m) {
         }
         return own_array(std::move(scores));
       },
-      "forest"_a, "weights"_a);
+      "forest"_a, "weights"_a, "Return the score of every edge under the weights.");
   m.def(
       "viterbi",
       [](const Forest& forest, ScoreArray scores, RootArray roots) {
         const nb::gil_scoped_release release;
-        const Question q(forest, scores, roots);
+        const Query q(forest, scores, roots);
         return viterbi(forest, q.scores, q.roots);
       },
-      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert());
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(),
+      "Return the best derivation of the roots, or None.");
   m.def(
       "viterbi_weights",
       [](const Forest& forest, const Weights& weights, RootArray roots) {
@@ -76,7 +77,8 @@ void bind_best(nb::module_& m) {
         const std::vector<uint32_t> sorted = check_roots(forest, span_of(roots));
         return viterbi(forest, edge_scores(forest, weights), sorted);
       },
-      "forest"_a, "weights"_a, "roots"_a.noconvert());
+      "forest"_a, "weights"_a, "roots"_a.noconvert(),
+      "Return the best derivation of the roots under the weights, or None.");
   m.def(
       "best_scores",
       [](const Forest& forest, ScoreArray scores) {
@@ -88,37 +90,42 @@ void bind_best(nb::module_& m) {
         }
         return own_array(std::move(best.scores));
       },
-      "forest"_a, "scores"_a.noconvert());
+      "forest"_a, "scores"_a.noconvert(),
+      "Return per node the score of its best derivation, -inf for none.");
   m.def(
       "viterbi_each",
       [](const Forest& forest, ScoreArray scores, RootArray nodes) {
         const nb::gil_scoped_release release;
-        const Question q(forest, scores, nodes);  // checks the nodes; theirs is the order asked for
+        const Query q(forest, scores,
+                      nodes);  // checks the nodes; the result has the order of `nodes`
         return viterbi_each(forest, q.scores, span_of(nodes));
       },
-      "forest"_a, "scores"_a.noconvert(), "nodes"_a.noconvert());
+      "forest"_a, "scores"_a.noconvert(), "nodes"_a.noconvert(),
+      "Return the best derivation of each of the nodes, None for a node without one.");
   m.def(
       "max_marginals",
       [](const Forest& forest, ScoreArray scores, RootArray roots) {
         std::vector<double> result;
         {
           const nb::gil_scoped_release release;
-          const Question q(forest, scores, roots);
+          const Query q(forest, scores, roots);
           result = max_marginals(forest, q.scores, q.roots);
         }
         return own_array(std::move(result));
       },
-      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert());
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(),
+      "Return per edge the score of the best derivation that uses it.");
   m.def(
       "kbest",
       [](const Forest& forest, ScoreArray scores, RootArray roots, size_t k, bool distinct,
          uint64_t limit) {
         const nb::gil_scoped_release release;
-        const Question q(forest, scores, roots);
+        const Query q(forest, scores, roots);
         KBestResult result = kbest(forest, q.scores, q.roots, k, distinct, limit);
         return std::pair(std::move(result.derivations), result.complete);
       },
-      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "k"_a, "distinct"_a, "limit"_a);
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "k"_a, "distinct"_a, "limit"_a,
+      "Return the k best derivations, and whether the list is complete (not cut short by limit).");
 }
 
 void bind_sums(nb::module_& m) {
@@ -133,28 +140,32 @@ void bind_sums(nb::module_& m) {
         }
         return own_array(std::move(result));
       },
-      "forest"_a, "scores"_a.noconvert());
+      "forest"_a, "scores"_a.noconvert(),
+      "Return per node the log of the sum of exp(score) over its derivations.");
   m.def(
       "outside",
       [](const Forest& forest, ScoreArray scores, ScoreArray inside_values, RootArray roots) {
-        if (inside_values.size() != forest.nodes()) throw nb::value_error("one inside per node");
+        if (inside_values.size() != forest.nodes())
+          throw nb::value_error("expected one inside value per node");
         std::vector<double> result;
         {
           const nb::gil_scoped_release release;
-          const Question q(forest, scores, roots);
+          const Query q(forest, scores, roots);
           result = outside(forest, q.scores, span_of(inside_values), q.roots);
         }
         return own_array(std::move(result));
       },
-      "forest"_a, "scores"_a.noconvert(), "inside"_a.noconvert(), "roots"_a.noconvert());
+      "forest"_a, "scores"_a.noconvert(), "inside"_a.noconvert(), "roots"_a.noconvert(),
+      "Return per node the log of dZ / d exp(inside).");
   m.def(
       "log_partition",
       [](const Forest& forest, ScoreArray scores, RootArray roots) {
         const nb::gil_scoped_release release;
-        const Question q(forest, scores, roots);
+        const Query q(forest, scores, roots);
         return log_partition(inside(forest, q.scores), q.roots);
       },
-      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert());
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(),
+      "Return log Z, the log of the sum of exp(score) over the derivations of the roots.");
   m.def(
       "posterior",
       [](const Forest& forest, ScoreArray scores, RootArray roots) {
@@ -162,7 +173,7 @@ void bind_sums(nb::module_& m) {
         double h = 0;
         {
           const nb::gil_scoped_release release;
-          const Question q(forest, scores, roots);
+          const Query q(forest, scores, roots);
           p = posterior(forest, q.scores, q.roots);
           h = entropy(forest, p);
         }
@@ -173,7 +184,7 @@ void bind_sums(nb::module_& m) {
       nb::sig("def posterior(forest: Forest, scores: numpy.typing.NDArray[numpy.float64], roots: "
               "numpy.typing.NDArray[numpy.uint32]) -> tuple[float, float, "
               "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"),
-      "Log partition, entropy, expected uses of nodes and of edges.");
+      "Return log Z and entropy (in nats), and the expected number of uses of each node and edge.");
   m.def(
       "feature_sum",
       [](const Forest& forest, ScoreArray factors) {
@@ -181,7 +192,7 @@ void bind_sums(nb::module_& m) {
         const nb::gil_scoped_release release;
         return feature_sum(forest, span_of(factors));
       },
-      "forest"_a, "factors"_a.noconvert(), "The sum over edges of factor * features.");
+      "forest"_a, "factors"_a.noconvert(), "Return the sum over edges of factor * features.");
   m.def(
       "expectation",
       [](const Forest& forest, ScoreArray scores, ScoreArray gains, RootArray roots) {
@@ -189,7 +200,7 @@ void bind_sums(nb::module_& m) {
         Expectation result;
         {
           const nb::gil_scoped_release release;
-          const Question q(forest, scores, roots);
+          const Query q(forest, scores, roots);
           result =
               expectation(forest, posterior(forest, q.scores, q.roots), span_of(gains), q.roots);
         }
@@ -199,15 +210,16 @@ void bind_sums(nb::module_& m) {
       nb::sig("def expectation(forest: Forest, scores: numpy.typing.NDArray[numpy.float64], gains: "
               "numpy.typing.NDArray[numpy.float64], roots: numpy.typing.NDArray[numpy.uint32]) -> "
               "tuple[float, numpy.typing.NDArray[numpy.float64]]"),
-      "The expected gain, and its derivatives for the scores of edges.");
+      "Return the expected gain and its derivatives with respect to the edge scores.");
   m.def(
       "sample",
       [](const Forest& forest, ScoreArray scores, RootArray roots, size_t count, uint64_t seed) {
         const nb::gil_scoped_release release;
-        const Question q(forest, scores, roots);
+        const Query q(forest, scores, roots);
         return sample(forest, q.scores, q.roots, count, seed);
       },
-      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "count"_a, "seed"_a);
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "count"_a, "seed"_a,
+      "Return derivations drawn with p(d) = exp(score) / Z.");
 }
 
 }  // namespace
@@ -215,21 +227,23 @@ void bind_sums(nb::module_& m) {
 void bind_inference(nb::module_& m) {
   bind_best(m);
   bind_sums(m);
-  nb::class_<Envelope>(m, "Envelope", "The best derivation for each x of w + x * direction.")
+  nb::class_<Envelope>(
+      m, "Envelope",
+      "The upper envelope: the best derivation for each x under the weights w + x * direction.")
       .def(
           "__init__",
           [](Envelope* self, const Forest& forest, ScoreArray scores, ScoreArray slopes,
              RootArray roots) {
             check_gains(forest, slopes);
             const nb::gil_scoped_release release;
-            const Question q(forest, scores, roots);
+            const Query q(forest, scores, roots);
             new (self) Envelope(forest, q.scores, span_of(slopes), q.roots);
           },
           "forest"_a, "scores"_a.noconvert(), "slopes"_a.noconvert(), "roots"_a.noconvert())
       .def("__len__", [](const Envelope& e) { return e.segments().size(); })
       .def_prop_ro(
           "starts", [](const Envelope& e) { return column(e, &Envelope::Segment::start); },
-          nb::rv_policy::automatic, "Where each segment begins; the first is -infinity.")
+          nb::rv_policy::automatic, "Begin of each segment in x; the first is -infinity.")
       .def_prop_ro(
           "slopes", [](const Envelope& e) { return column(e, &Envelope::Segment::slope); },
           nb::rv_policy::automatic)
@@ -237,17 +251,18 @@ void bind_inference(nb::module_& m) {
           "intercepts", [](const Envelope& e) { return column(e, &Envelope::Segment::intercept); },
           nb::rv_policy::automatic)
       .def("derivation", &Envelope::derivation, "segment"_a, "x"_a = 0.0,
-           "The derivation of a segment; its score is the one at x.");
+           "Return the derivation of a segment, with its score at x.");
   m.def(
       "best_on_lines",
       [](const Forest& forest, ScoreArray scores, const std::vector<const Weights*>& directions,
          double reach, RootArray roots) {
         const nb::gil_scoped_release release;
-        const Question q(forest, scores, roots);
+        const Query q(forest, scores, roots);
         return best_on_lines(forest, q.scores, directions, reach, q.roots);
       },
       "forest"_a, "scores"_a.noconvert(), "directions"_a, "reach"_a, "roots"_a.noconvert(),
-      "Derivations that are best at some score + x * direction with |x| <= reach.");
+      "Return the derivations that are best under scores + x * direction for some |x| <= reach and "
+      "direction.");
   m.def(
       "useful_edges",
       [](const Forest& forest, RootArray roots) {
@@ -258,20 +273,23 @@ void bind_inference(nb::module_& m) {
         }
         return mask_array(std::move(mask));
       },
-      "forest"_a, "roots"_a.noconvert());
+      "forest"_a, "roots"_a.noconvert(),
+      "Return a mask of the edges that some derivation of the roots uses.");
   m.def(
       "prune_mask",
       [](const Forest& forest, ScoreArray scores, RootArray roots, double value, bool margin) {
         EdgeMask mask;
         {
           const nb::gil_scoped_release release;
-          const Question q(forest, scores, roots);
+          const Query q(forest, scores, roots);
           mask = margin ? margin_mask(forest, q.scores, q.roots, value)
                         : posterior_mask(forest, q.scores, q.roots, value);
         }
         return mask_array(std::move(mask));
       },
-      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "value"_a, "margin"_a);
+      "forest"_a, "scores"_a.noconvert(), "roots"_a.noconvert(), "value"_a, "margin"_a,
+      "Return a mask of the edges to keep: by score margin to the best derivation, else by "
+      "expected number of uses.");
   m.def(
       "select_edges",
       [](const Forest& forest, InArray<bool> mask, bool keep_nodes) {
@@ -279,7 +297,8 @@ void bind_inference(nb::module_& m) {
         return select(forest, {reinterpret_cast<const uint8_t*>(mask.data()), mask.size()},
                       keep_nodes);
       },
-      "forest"_a, "mask"_a.noconvert(), "keep_nodes"_a);
+      "forest"_a, "mask"_a.noconvert(), "keep_nodes"_a,
+      "Return the forest of the edges in the mask; keep_nodes: also keep nodes without edges.");
 }
 
 }  // namespace hopefear::bind

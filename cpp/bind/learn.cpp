@@ -1,5 +1,5 @@
-// What batch tuners compute on candidates. hopefear.learn checks shapes and values once and hands
-// over contiguous arrays; here only what would read out of bounds is checked again.
+// Computations of batch tuners on candidates. hopefear.learn checks shapes and values and passes
+// contiguous arrays; only the conditions for memory safety are checked again here.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The arrays of a FeatureTable as Python hands them over; empty `begin`: no sparse part.
+// Views of the arrays of a Python FeatureTable; empty `begin`: no sparse part.
 FeatureRows feature_rows(const Matrix& dense, const InArray<int64_t>& begin,
                          const InArray<int32_t>& columns, const InArray<float>& values,
                          size_t sparse_features) {
@@ -41,7 +41,7 @@ FeatureRows feature_rows(const Matrix& dense, const InArray<int64_t>& begin,
     const int32_t c = rows.sparse_columns[i];
     good = c >= 0 && static_cast<size_t>(c) < sparse_features;
   }
-  if (!good) throw nb::value_error("the sparse features are no CSR matrix of these rows");
+  if (!good) throw nb::value_error("the sparse features are not a CSR matrix of these rows");
   return rows;
 }
 
@@ -58,11 +58,11 @@ LineSearch make_search(const InArray<int64_t>& begin, const Matrix& dense,
   if (b.empty() || b.front() != 0 || static_cast<size_t>(b.back()) != rows ||
       !std::is_sorted(b.begin(), b.end()) || statistics.shape(0) != rows ||
       rows >= std::numeric_limits<uint32_t>::max()) {
-    throw nb::value_error("begin, features and statistics are not those of the same rows");
+    throw nb::value_error("begin, features and statistics must have the same rows");
   }
   for (const int64_t column : span_of(moving)) {
     if (column < 0 || static_cast<size_t>(column) >= dense.shape(1)) {
-      throw nb::index_error("no such column");
+      throw nb::index_error("column index out of range");
     }
   }
   return LineSearch(b, {dense.data(), dense.size()}, dense.shape(1), span_of(moving),
@@ -78,15 +78,16 @@ void construct_search(LineSearch* self, InArray<int64_t> begin, Matrix dense,
 }
 
 void check_size(const InArray<double>& array, size_t size) {
-  if (array.size() != size) throw nb::value_error("an array has not the size of the search");
+  if (array.size() != size) throw nb::value_error("the size of an array does not match the search");
 }
 
-// The envelopes along a column, or (column < 0) along slopes.
+// The envelopes along a column, or along slopes if column < 0.
 LineSearch::Envelopes envelopes(const LineSearch& search, const InArray<double>& scores,
                                 int64_t column, const InArray<double>& slopes) {
   check_size(scores, search.rows());
   if (column >= 0) {
-    if (static_cast<size_t>(column) >= search.columns()) throw nb::index_error("no such column");
+    if (static_cast<size_t>(column) >= search.columns())
+      throw nb::index_error("column index out of range");
     return search.along_column(span_of(scores), static_cast<size_t>(column));
   }
   check_size(slopes, search.rows());
@@ -114,20 +115,20 @@ void bind_line_search(nb::module_& m) {
             return own_array(std::move(out));
           },
           "base"_a.noconvert(), "weights"_a.noconvert(), nb::rv_policy::automatic,
-          "base + w.f of every row.")
+          "Return base + w.f of every row.")
       .def(
           "step",
           [](const LineSearch& search, ChangedArray scores, size_t column, double x,
              double factor) {
             if (scores.size() != search.rows()) {
-              throw nb::value_error("an array has not the size of the search");
+              throw nb::value_error("the size of an array does not match the search");
             }
-            if (column >= search.columns()) throw nb::index_error("no such column");
+            if (column >= search.columns()) throw nb::index_error("column index out of range");
             const nb::gil_scoped_release release;
             search.step({scores.data(), scores.size()}, column, x, factor);
           },
           "scores"_a.noconvert(), "column"_a, "x"_a, "factor"_a,
-          "Change scores, in place, to those after a step x along a column, times a factor.")
+          "Update scores in place: those after a step x along a column, multiplied by a factor.")
       .def(
           "slopes",
           [](const LineSearch& search, InArray<double> direction) {
@@ -139,28 +140,29 @@ void bind_line_search(nb::module_& m) {
             }
             return own_array(std::move(out));
           },
-          "direction"_a.noconvert(), nb::rv_policy::automatic, "direction.f of every row.")
+          "direction"_a.noconvert(), nb::rv_policy::automatic, "Return direction.f of every row.")
       .def(
           "best_bleu",
           [](const LineSearch& search, InArray<double> scores, int64_t column,
              InArray<double> slopes, size_t order, double length_unit, double narrow,
              double margin) {
-            if (search.width() != 2 * order + 1) throw nb::value_error("not BLEU's statistics");
+            if (search.width() != 2 * order + 1)
+              throw nb::value_error("expected 2 * order + 1 BLEU statistics per row");
             LineOptimum best;
             {
               const nb::gil_scoped_release release;
               best = best_interval(search, envelopes(search, scores, column, slopes),
                                    {order, length_unit}, narrow, margin);
             }
-            return nb::make_tuple(best.x, best.score, best.here);
+            return nb::make_tuple(best.x, best.score, best.score_at_zero);
           },
           "scores"_a.noconvert(), "column"_a, "slopes"_a.noconvert(), "order"_a, "length_unit"_a,
           "narrow"_a, "margin"_a,
           nb::sig("def best_bleu(self, scores: numpy.typing.NDArray[numpy.float64], column: int, "
                   "slopes: numpy.typing.NDArray[numpy.float64], order: int, length_unit: float, "
                   "narrow: float, margin: float) -> tuple[float, float, float]"),
-          "The best place on the line, BLEU there, and BLEU at 0 (-inf: a corner is there). "
-          "Column -1: along slopes.")
+          "Return the best x on the line, BLEU there, and BLEU at 0 (-inf if there is a corner at "
+          "0). column -1: along slopes.")
       .def(
           "intervals",
           [](const LineSearch& search, InArray<double> scores, int64_t column,
@@ -169,9 +171,9 @@ void bind_line_search(nb::module_& m) {
             std::vector<int64_t> sums;
             {
               const nb::gil_scoped_release release;
-              const LineSearch::Envelopes found = envelopes(search, scores, column, slopes);
-              sums = interval_statistics(search, found);
-              for (const LineSearch::Corner& c : found.corners) corners.push_back(c.x);
+              const LineSearch::Envelopes envelope = envelopes(search, scores, column, slopes);
+              sums = interval_statistics(search, envelope);
+              for (const LineSearch::Corner& c : envelope.corners) corners.push_back(c.x);
             }
             return nb::make_tuple(own_array(std::move(corners)), own_array(std::move(sums)));
           },
@@ -179,11 +181,11 @@ void bind_line_search(nb::module_& m) {
           nb::sig("def intervals(self, scores: numpy.typing.NDArray[numpy.float64], column: int, "
                   "slopes: numpy.typing.NDArray[numpy.float64]) -> "
                   "tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.int64]]"),
-          "Corners, ascending, and the summed statistics of the intervals around them, row by "
-          "row.");
+          "Return the corners, ascending, and the summed statistics of the intervals between them "
+          "(flattened).");
 }
 
-// Owns, or holds on to, what the passes look at.
+// Owns the tuner and references to the arrays that its passes read.
 struct MiraHandle {
   Matrix dense;
   InArray<int64_t> sparse_begin, begin;
@@ -200,15 +202,15 @@ BatchMira make_mira(const MiraHandle& h, const InArray<double>& weights,
   const auto b = span_of(h.begin);
   const size_t rows = h.dense.shape(0), width = 2 * options.order + 1;
   if (weights.size() < h.dense.shape(1) || h.moves.size() != weights.size()) {
-    throw nb::value_error("one weight per feature");
+    throw nb::value_error("expected one weight per feature");
   }
   if (b.empty() || b.front() != 0 || static_cast<size_t>(b.back()) != rows ||
       !std::is_sorted(b.begin(), b.end()) || h.complete.size() + 1 != b.size()) {
-    throw nb::value_error("begin and complete are not those of the rows' groups");
+    throw nb::value_error("begin and complete do not match the groups of the rows");
   }
   if (options.order > 0 ? h.statistics.shape(0) != rows || h.statistics.shape(1) != width
                         : h.gains.size() != rows) {
-    throw nb::value_error("statistics or gains are not those of the rows");
+    throw nb::value_error("statistics or gains do not match the rows");
   }
   const FeatureRows features = feature_rows(h.dense, h.sparse_begin, h.sparse_columns,
                                             h.sparse_values, weights.size() - h.dense.shape(1));
@@ -218,7 +220,7 @@ BatchMira make_mira(const MiraHandle& h, const InArray<double>& weights,
 }
 
 void bind_batch_mira(nb::module_& m) {
-  nb::class_<MiraHandle>(m, "BatchMira", "Passes of batch MIRA over candidates.")
+  nb::class_<MiraHandle>(m, "BatchMira", "Batch MIRA over candidates.")
       .def(
           "__init__",
           [](MiraHandle* self, Matrix dense, InArray<int64_t> sparse_begin,
@@ -227,13 +229,13 @@ void bind_batch_mira(nb::module_& m) {
              InArray<uint8_t> moves, InArray<uint8_t> complete, double C, double decay,
              bool safe_hope, bool model_background, size_t order, double length_unit) {
             const MiraOptions options{C, decay, safe_hope, model_background, order, length_unit};
-            MiraHandle made{dense,         sparse_begin,
-                            begin,         sparse_columns,
-                            sparse_values, statistics,
-                            gains,         moves,
-                            complete,      BatchMira({}, {}, {}, {}, {}, {}, {}, options)};
-            made.mira = make_mira(made, weights, options);
-            new (self) MiraHandle(std::move(made));
+            MiraHandle handle{dense,         sparse_begin,
+                              begin,         sparse_columns,
+                              sparse_values, statistics,
+                              gains,         moves,
+                              complete,      BatchMira({}, {}, {}, {}, {}, {}, {}, options)};
+            handle.mira = make_mira(handle, weights, options);
+            new (self) MiraHandle(std::move(handle));
           },
           "dense"_a.noconvert(), "sparse_begin"_a.noconvert(), "sparse_columns"_a.noconvert(),
           "sparse_values"_a.noconvert(), "begin"_a.noconvert(), "statistics"_a.noconvert(),
@@ -245,7 +247,7 @@ void bind_batch_mira(nb::module_& m) {
           [](MiraHandle& h, InArray<int32_t> order) {
             const auto groups = static_cast<int64_t>(h.begin.size()) - 1;
             for (const int32_t group : span_of(order)) {
-              if (group < 0 || group >= groups) throw nb::index_error("no such group");
+              if (group < 0 || group >= groups) throw nb::index_error("group index out of range");
             }
             BatchMira::Pass done;
             {
@@ -256,7 +258,8 @@ void bind_batch_mira(nb::module_& m) {
           },
           "order"_a.noconvert(),
           nb::sig("def run(self, order: numpy.typing.NDArray[numpy.int32]) -> tuple[int, float]"),
-          "Visit the groups in this order; returns the number of steps and the summed loss.")
+          "Make a pass over the groups in the given order; return the number of steps and the "
+          "summed loss.")
       .def_prop_ro(
           "weights",
           [](const MiraHandle& h) { return own_array(std::vector<double>(h.mira.weights())); },
@@ -267,7 +270,8 @@ void bind_batch_mira(nb::module_& m) {
 }
 
 void bind_forest_gain(nb::module_& m) {
-  nb::class_<ForestGain>(m, "ForestGain", "Expected gain and entropy of forests, with gradients.")
+  nb::class_<ForestGain>(m, "ForestGain",
+                         "Expected gain and entropy (in nats) of forests, with gradients.")
       .def(nb::init<std::vector<Forest>, FeatureId>(), "forests"_a, "gain"_a)
       .def("__len__", &ForestGain::size)
       .def_prop_ro(
@@ -288,14 +292,15 @@ void bind_forest_gain(nb::module_& m) {
           nb::sig("def evaluate(self, vector: numpy.typing.NDArray[numpy.float64], gamma: float, "
                   "threads: int) -> tuple[float, numpy.typing.NDArray[numpy.float64], float, "
                   "numpy.typing.NDArray[numpy.float64]]"),
-          "Sums of the gain and of the entropy, each with its gradient.")
+          "Return the summed gain, its gradient, the summed entropy and its gradient.")
       .def(
           "variance",
           [](const ForestGain& self, InArray<double> vector, size_t threads) {
             const nb::gil_scoped_release release;
             return self.variance(span_of(vector), threads);
           },
-          "vector"_a.noconvert(), "threads"_a);
+          "vector"_a.noconvert(), "threads"_a,
+          "Return the summed variance of w.f under uniform distributions over derivations.");
 }
 
 }  // namespace
@@ -316,12 +321,14 @@ void bind_tune(nb::module_& m) {
       nb::sig("def collect_rows(derivations: collections.abc.Sequence[Derivation]) -> "
               "tuple[numpy.typing.NDArray[numpy.uint64], numpy.typing.NDArray[numpy.int64], "
               "numpy.typing.NDArray[numpy.uint64], numpy.typing.NDArray[numpy.float32]]"),
-      "Keys (hashes of string and features), begin, feature ids and values of derivations.");
+      "Return the keys (hashes of string and features), begin, feature ids and feature values of "
+      "derivations.");
   m.def(
       "row_scores",
       [](Matrix dense, InArray<int64_t> begin, InArray<int32_t> columns, InArray<float> values,
          InArray<double> weights, size_t threads) {
-        if (weights.size() < dense.shape(1)) throw nb::value_error("one weight per feature");
+        if (weights.size() < dense.shape(1))
+          throw nb::value_error("expected one weight per feature");
         std::vector<double> scores(dense.shape(0));
         {
           const nb::gil_scoped_release release;
@@ -343,7 +350,7 @@ void bind_tune(nb::module_& m) {
               "values: numpy.typing.NDArray[numpy.float32], "
               "weights: numpy.typing.NDArray[numpy.float64], threads: int) -> "
               "numpy.typing.NDArray[numpy.float64]"),
-      "w.f of every row; equal rows have equal scores.");
+      "Return w.f of every row; equal rows have equal scores.");
   m.def(
       "best_rows",
       [](InArray<double> scores, InArray<int64_t> begin) {
@@ -351,7 +358,7 @@ void bind_tune(nb::module_& m) {
         const auto b = span_of(begin);
         if (b.empty() || b.front() != 0 || static_cast<size_t>(b.back()) != s.size() ||
             !std::is_sorted(b.begin(), b.end())) {
-          throw nb::value_error("begin is not that of the scores");
+          throw nb::value_error("begin must be offsets of the scores");
         }
         std::vector<int64_t> best;
         best.reserve(b.size() - 1);
@@ -364,7 +371,7 @@ void bind_tune(nb::module_& m) {
       "scores"_a.noconvert(), "begin"_a.noconvert(),
       nb::sig("def best_rows(scores: numpy.typing.NDArray[numpy.float64], "
               "begin: numpy.typing.NDArray[numpy.int64]) -> numpy.typing.NDArray[numpy.int64]"),
-      "Per group the row with the largest score, the first of equal ones; -1 if it is empty.");
+      "Return per group the row with the largest score (ties: the first), -1 for an empty group.");
   m.def(
       "gather_weights",
       [](const Weights& weights, InArray<uint64_t> ids) {
@@ -376,18 +383,17 @@ void bind_tune(nb::module_& m) {
       "weights"_a, "ids"_a.noconvert(),
       nb::sig("def gather_weights(weights: WeightTable, ids: numpy.typing.NDArray[numpy.uint64]) "
               "-> numpy.typing.NDArray[numpy.float64]"),
-      "The weights of these features.");
+      "Return the weights of features as float64.");
   m.def(
       "assign_weights",
       [](Weights& weights, InArray<uint64_t> ids, InArray<double> values) {
-        if (ids.size() != values.size()) throw nb::value_error("as many values as ids");
+        if (ids.size() != values.size()) throw nb::value_error("expected as many values as ids");
         for (size_t i = 0; i < ids.size(); ++i) {
-          if (ids.data()[i] == 0) throw nb::value_error("0 is no feature id");
+          if (ids.data()[i] == 0) throw nb::value_error("0 is not a valid feature id");
           weights.set(ids.data()[i], static_cast<float>(values.data()[i]));
         }
       },
-      "weights"_a, "ids"_a.noconvert(), "values"_a.noconvert(),
-      "Set the weights of these features.");
+      "weights"_a, "ids"_a.noconvert(), "values"_a.noconvert(), "Set the weights of features.");
   bind_line_search(m);
   bind_batch_mira(m);
   bind_forest_gain(m);

@@ -50,7 +50,7 @@ Scores full_scores(const Model& model, nb::handle words, bool bos, bool eos) {
     texts = lm::split_words(text_of(words, held[0]));
   } else {
     for (const nb::handle word : words) {
-      held.push_back(nb::borrow(word));  // an iterator's items would be gone
+      held.push_back(nb::borrow(word));  // keeps the items of an iterator alive
       nb::object converted;
       texts.push_back(text_of(word, converted));
       if (converted.is_valid()) held.push_back(converted);
@@ -93,8 +93,9 @@ Counts ngram_counts(const uint64_t* counts, unsigned order) {
 }  // namespace
 
 void bind_lm(nb::module_& m) {
-  nb::class_<lm::State>(m, "LmState", "A right state; equal states recombine.")
-      .def_prop_ro("length", &lm::State::length, "Number of words that still matter.")
+  nb::class_<lm::State>(m, "LmState", "The right state of a hypothesis; equal states recombine.")
+      .def_prop_ro("length", &lm::State::length,
+                   "Number of context words that the state depends on.")
       .def("__eq__", [](lm::State a, lm::State b) { return a == b; })
       .def(
           "__eq__", [](lm::State, nb::handle) { return false; }, "other"_a.none())
@@ -104,18 +105,20 @@ void bind_lm(nb::module_& m) {
                std::to_string(state.context & lm::State::kIndexMask) + ">";
       });
 
-  nb::class_<Constituent>(m, "LmConstituent", "Left and right states of some words, and a score.")
+  nb::class_<Constituent>(m, "LmConstituent",
+                          "Left and right state of a word sequence, and its score.")
       .def_prop_ro(
-          "score", [](const Constituent& c) { return c.score / lm::kLn10; }, "log10, as estimated")
+          "score", [](const Constituent& c) { return c.score / lm::kLn10; },
+          "log10; an estimate for words whose left context is unknown.")
       .def_prop_ro("left_length", [](const Constituent& c) { return c.state.left_length; })
       .def_prop_ro("full", [](const Constituent& c) { return c.state.full; })
       .def_prop_ro("right", [](const Constituent& c) { return c.state.right; })
       .def(
           "same_state",
           [](const Constituent& a, const Constituent& b) { return a.state == b.state; }, "other"_a,
-          "Whether the two recombine.");
+          "Return whether the two have equal states, i.e. recombine.");
 
-  nb::class_<Model>(m, "LmModel")
+  nb::class_<Model>(m, "LmModel", "A back-off n-gram model; scores are log10.")
       .def_prop_ro("order", &Model::order)
       .def_prop_ro("vocabulary_size", &Model::vocabulary_size)
       .def_prop_ro("unknown_added", [](const Model& lm) { return lm.header().unknown_added != 0; })
@@ -123,11 +126,11 @@ void bind_lm(nb::module_& m) {
                    [](const Model& lm) { return ngram_counts(lm.header().ngrams, lm.order()); })
       .def_prop_ro("filled",
                    [](const Model& lm) { return ngram_counts(lm.header().filled, lm.order()); })
-      .def("index", &find, "word"_a, "The word's number; 0 is <unk>.")
+      .def("index", &find, "word"_a, "Return the number of a word, 0 (<unk>) if it is unknown.")
       .def(
           "word",
           [](const Model& lm, WordId id) {
-            if (id >= lm.vocabulary_size()) throw nb::index_error("no such word");
+            if (id >= lm.vocabulary_size()) throw nb::index_error("word number out of range");
             return to_python(lm.word(id));
           },
           "id"_a)
@@ -136,10 +139,11 @@ void bind_lm(nb::module_& m) {
           [](const Model& lm, nb::handle words, bool bos, bool eos) {
             return score(lm, words, bos, eos).log10;
           },
-          "words"_a, "bos"_a, "eos"_a)
-      .def("full_scores", &full_scores, "words"_a, "bos"_a, "eos"_a)
-      .def_prop_ro("begin_state", &Model::begin)
-      .def_prop_ro("empty_state", &Model::empty)
+          "words"_a, "bos"_a, "eos"_a, "Return the log10 probability of a sentence.")
+      .def("full_scores", &full_scores, "words"_a, "bos"_a, "eos"_a,
+           "Return (log10 probability, n-gram length, whether unknown) per word.")
+      .def_prop_ro("begin_state", &Model::begin, "The state after <s>.")
+      .def_prop_ro("empty_state", &Model::empty, "The state without context.")
       .def(
           "score_word",
           [](const Model& lm, lm::State state,
@@ -148,8 +152,10 @@ void bind_lm(nb::module_& m) {
             const float log10 = lm.look_up(state, find(lm, word), next).log10;
             return nb::make_tuple(log10, next);
           },
-          "state"_a, "word"_a)
-      .def("combine", &combine, "symbols"_a, "bos"_a)
+          "state"_a, "word"_a,
+          "Return the log10 probability of a word after a state, and the next state.")
+      .def("combine", &combine, "symbols"_a, "bos"_a,
+           "Return the constituent made of words and constituents from left to right.")
       .def(
           "score_text",
           [](const Model& lm, nb::object file, const std::string& name, bool bos, bool eos,
@@ -164,7 +170,8 @@ void bind_lm(nb::module_& m) {
             return nb::make_tuple(total.sentences, total.sum.tokens, total.sum.unknown,
                                   total.sum.log10, total.sum.log10_unknown);
           },
-          "file"_a, "name"_a, "bos"_a, "eos"_a, "threads"_a, "progress"_a.none())
+          "file"_a, "name"_a, "bos"_a, "eos"_a, "threads"_a, "progress"_a.none(),
+          "Return sentences, tokens, unknown tokens, log10 in total and log10 of unknown tokens.")
       .def(
           "query_text",
           [](const Model& lm, nb::object file, const std::string& name, nb::object output, bool bos,
@@ -174,17 +181,19 @@ void bind_lm(nb::module_& m) {
             const nb::gil_scoped_release released;
             lm::query_text(lm, source, sink, {bos, eos}, words);
           },
-          "file"_a, "name"_a, "output"_a, "bos"_a, "eos"_a, "words"_a)
+          "file"_a, "name"_a, "output"_a, "bos"_a, "eos"_a, "words"_a,
+          "Write the score of each sentence of a text; words: also of each word.")
       .def(
           "write", [](const Model& lm, const FilePath& path) { lm.write(path.name); }, "path"_a,
-          nb::call_guard<nb::gil_scoped_release>());
+          nb::call_guard<nb::gil_scoped_release>(), "Write the model to a new binary file.");
 
   m.def(
       "lm_open",
       [](const FilePath& path, bool verify) {
         return Model::open(path.name, verify ? Verify::full : Verify::quick);
       },
-      "path"_a, "verify"_a, nb::call_guard<nb::gil_scoped_release>());
+      "path"_a, "verify"_a, nb::call_guard<nb::gil_scoped_release>(),
+      "Open a binary model file; verify: check all checksums.");
   m.def(
       "lm_read_arpa",
       [](nb::object file, const std::string& name, nb::object progress) {
@@ -193,7 +202,7 @@ void bind_lm(nb::module_& m) {
         const nb::gil_scoped_release released;
         return lm::read_arpa(source, report);
       },
-      "file"_a, "name"_a, "progress"_a.none());
+      "file"_a, "name"_a, "progress"_a.none(), "Read a model from an ARPA file.");
 }
 
 }  // namespace hopefear::bind

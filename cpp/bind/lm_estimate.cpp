@@ -1,4 +1,4 @@
-// hopefear.lm.estimate's engine call.
+// The engine call of hopefear.lm.estimate.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -43,11 +43,11 @@ nb::typed<nb::dict, nb::str, nb::any> estimate_lm(nb::typed<nb::list, nb::any> f
   PythonSink sink(output);
   const lm::EstimateOptions options{order,   std::move(prune), std::move(fallback), memory,
                                     threads, scratch.name,     skip_symbols};
-  const auto told = progress_callback(std::move(progress));
+  const auto report_progress = progress_callback(std::move(progress));
   lm::EstimateReport report;
   {
     const nb::gil_scoped_release released;
-    report = lm::estimate(sources, sink, options, told);
+    report = lm::estimate(sources, sink, options, report_progress);
   }
   return report_of(report);
 }
@@ -59,8 +59,9 @@ void bind_lm_estimate(nb::module_& m) {
   m.def("estimate_lm", estimate_lm, "files"_a, "names"_a, "output"_a, nb::kw_only(), "order"_a,
         "prune"_a, "fallback"_a, "memory"_a, "threads"_a, "scratch"_a, "skip_symbols"_a,
         "progress"_a.none(),
-        "Estimates a language model from binary files and writes it as ARPA to `output`. Orders in "
-        "the report: (written, distinct, discounts, fell back).");
+        "Estimate a language model from binary text files and write it as ARPA to `output`; return "
+        "a report as a dict, per order (n-grams written, distinct n-grams, discounts, whether the "
+        "fallback discounts were used).");
 }
 
 }  // namespace hopefear::bind

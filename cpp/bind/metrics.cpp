@@ -25,14 +25,15 @@ std::string_view utf8(nb::handle text, size_t number) {
   if (data == nullptr) {
     PyErr_Clear();
     if (!PyUnicode_Check(text.ptr())) throw nb::type_error("expected str or a list of str");
-    throw InputError("sentence " + std::to_string(number + 1) +
-                     ": a half surrogate is no Unicode text; read the file as UTF-8");
+    throw InputError(
+        "sentence " + std::to_string(number + 1) +
+        ": found an unpaired surrogate, expected Unicode text; read the file as UTF-8");
   }
   return {data, static_cast<size_t>(size)};
 }
 
-// Calls f(std::string_view) for the units of a str, or for the tokens of a list of str as they are
-// (for characters: those of the tokens).
+// Calls f(std::string_view) for the units of a str, or for the tokens of a list of str, which are
+// not split further (for characters: for the characters of the tokens).
 template <typename F>
 void for_each_token(nb::handle text, TextUnit unit, size_t number, F&& f) {
   if (PyUnicode_Check(text.ptr())) {
@@ -51,7 +52,7 @@ void for_each_token(nb::handle text, TextUnit unit, size_t number, F&& f) {
   }
 }
 
-// A tuple of its own: nobody can take its items away while the GIL is released.
+// A new tuple, whose items stay alive while the GIL is released.
 nb::object own_items(nb::handle sequence) {
   nb::object items = nb::steal(PySequence_Tuple(sequence.ptr()));
   if (!items.is_valid()) throw nb::python_error();
@@ -59,7 +60,8 @@ nb::object own_items(nb::handle sequence) {
 }
 
 void check_sentences(Numbers sentences, size_t hypotheses, size_t count) {
-  if (sentences.size() != hypotheses) throw nb::value_error("a sentence number per hypothesis");
+  if (sentences.size() != hypotheses)
+    throw nb::value_error("expected one sentence number per hypothesis");
   for (size_t i = 0; i < hypotheses; ++i) {
     const int32_t sentence = sentences.data()[i];
     if (sentence < 0 || static_cast<size_t>(sentence) >= count) {
@@ -84,7 +86,7 @@ LengthChoice choice_named(std::string_view name) {
   if (name == "closest") return LengthChoice::closest;
   if (name == "shortest") return LengthChoice::shortest;
   if (name == "average") return LengthChoice::average;
-  throw nb::value_error("length is closest, shortest or average");
+  throw nb::value_error("length must be closest, shortest or average");
 }
 
 void add_references(ReferenceSet& set, nb::handle references) {
@@ -99,14 +101,15 @@ void add_references(ReferenceSet& set, nb::handle references) {
                      [&](std::string_view word) { words.back().push_back(set.intern(word)); });
     }
     if (words.empty()) {
-      throw InputError("sentence " + std::to_string(number + 1) + " has no reference; give one");
+      throw InputError("sentence " + std::to_string(number + 1) +
+                       " has no reference; provide at least one");
     }
     set.add_sentence(words);
     ++number;
   }
 }
 
-// Rows of the hypotheses; the GIL is held only while strings are looked at.
+// Rows of the hypotheses; the GIL is released while counting.
 Rows count(const ReferenceSet& set, std::span<const Hypothesis> hypotheses, Numbers sentences,
            size_t threads) {
   std::unique_ptr<int32_t[]> rows(new int32_t[hypotheses.size() * set.columns()]);
@@ -145,21 +148,21 @@ Rows count_hypotheses(const ReferenceSet& set, nb::handle hypotheses, Numbers se
 
 Rows count_words(const ReferenceSet& set, Words words, Offsets offsets, Numbers sentences,
                  size_t threads) {
-  if (offsets.size() == 0) throw nb::value_error("offsets begin with 0");
+  if (offsets.size() == 0) throw nb::value_error("offsets must begin with 0");
   const size_t n = offsets.size() - 1;
   check_sentences(sentences, n, set.sentences());
   std::vector<Hypothesis> texts(n);
   for (size_t i = 0; i < n; ++i) {
     const int64_t begin = offsets.data()[i], end = offsets.data()[i + 1];
     if (begin < 0 || end < begin || static_cast<size_t>(end) > words.size()) {
-      throw nb::value_error("offsets ascend from 0 to the number of words");
+      throw nb::value_error("offsets must ascend from 0 to the number of words");
     }
     texts[i] = {{}, {words.data() + begin, static_cast<size_t>(end - begin)}, false};
   }
   return count(set, texts, sentences, threads);
 }
 
-// After placement new the object is ours to destroy if its references are not what they should be.
+// Adds the references; destroys the set, which was made by placement new, if they are invalid.
 template <typename Set>
 void fill(Set& set, nb::handle references) {
   try {
@@ -178,18 +181,19 @@ void fill(Set& set, nb::handle references) {
 
 void bind_metrics(nb::module_& m) {
   m.attr("LENGTH_UNIT") = kLengthUnit;
-  nb::class_<ReferenceSet>(m, "ReferenceSet",
-                           "References prepared for counting hypotheses against them.")
+  nb::class_<ReferenceSet>(
+      m, "ReferenceSet",
+      "References of a test set, prepared for counting the statistics of hypotheses.")
       .def("__len__", &ReferenceSet::sentences)
-      .def_prop_ro("columns", &ReferenceSet::columns, "Numbers in a row of statistics.")
+      .def_prop_ro("columns", &ReferenceSet::columns, "Number of statistics per hypothesis.")
       .def(
           "lengths",
           [](const ReferenceSet& set, size_t sentence) {
-            if (sentence >= set.sentences()) throw nb::index_error("no such sentence");
+            if (sentence >= set.sentences()) throw nb::index_error("sentence index out of range");
             const auto lengths = set.lengths(sentence);
             return std::vector<uint32_t>(lengths.begin(), lengths.end());
           },
-          "sentence"_a, "Lengths of the sentence's references.")
+          "sentence"_a, "Return the lengths of a sentence's references.")
       .def(
           "word_ids",
           [](const ReferenceSet& set, nb::handle words) {
@@ -200,21 +204,23 @@ void bind_metrics(nb::module_& m) {
           },
           "words"_a,
           nb::sig("def word_ids(self, words: str | collections.abc.Sequence[str]) -> list[int]"),
-          "The set's numbers of words, 0 for a word that is in no reference.")
+          "Return the numbers of words, 0 for a word that is in no reference.")
       .def("statistics", &count_hypotheses, "hypotheses"_a, "sentences"_a.noconvert(), "threads"_a,
            nb::sig("def statistics(self, hypotheses: collections.abc.Sequence[str | collections."
                    "abc.Sequence[str]], sentences: numpy.typing.NDArray[numpy.int32], "
                    "threads: int) -> numpy.typing.NDArray[numpy.int32]"),
-           "A row per hypothesis, counted against the references of its sentence.")
+           "Return a row of statistics per hypothesis, counted against the references of its "
+           "sentence.")
       .def("word_statistics", &count_words, "words"_a.noconvert(), "offsets"_a.noconvert(),
            "sentences"_a.noconvert(), "threads"_a,
            nb::sig("def word_statistics(self, words: numpy.typing.NDArray[numpy.uint32], "
                    "offsets: numpy.typing.NDArray[numpy.int64], "
                    "sentences: numpy.typing.NDArray[numpy.int32], "
                    "threads: int) -> numpy.typing.NDArray[numpy.int32]"),
-           "The same for words[offsets[i]:offsets[i + 1]], numbered by word_ids.");
-  nb::class_<BleuReferences, ReferenceSet>(m, "BleuReferences",
-                                           "Counts match1, total1, …, reference length.")
+           "The same for hypotheses given as word numbers: words[offsets[i]:offsets[i + 1]], see "
+           "word_ids.");
+  nb::class_<BleuReferences, ReferenceSet>(
+      m, "BleuReferences", "Statistics of BLEU: match1, total1, …, reference length.")
       .def(
           "__init__",
           [](BleuReferences* self, nb::handle references, unsigned order, std::string_view unit,
@@ -226,7 +232,8 @@ void bind_metrics(nb::module_& m) {
           nb::sig("def __init__(self, " REFERENCES_TYPE
                   ", order: int, unit: str, length: str, clip: bool) -> None"));
   nb::class_<ChrfReferences, ReferenceSet>(
-      m, "ChrfReferences", "Counts n-grams of hypothesis, reference and both, per order.")
+      m, "ChrfReferences",
+      "Statistics of chrF: n-grams of the hypothesis, of the reference and common ones, per order.")
       .def(
           "__init__",
           [](ChrfReferences* self, nb::handle references, unsigned order, double beta) {
@@ -236,7 +243,7 @@ void bind_metrics(nb::module_& m) {
           "references"_a, "order"_a, "beta"_a,
           nb::sig("def __init__(self, " REFERENCES_TYPE ", order: int, beta: float) -> None"));
   nb::class_<TerReferences, ReferenceSet>(m, "TerReferences",
-                                          "Counts edits and the mean reference length.")
+                                          "Statistics of TER: edits and the mean reference length.")
       .def(
           "__init__",
           [](TerReferences* self, nb::handle references) {

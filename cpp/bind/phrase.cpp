@@ -18,8 +18,8 @@ namespace {
 
 using namespace decode;
 
-// options: (begin, end, target words, log probability) each. leave_out: None, or target words and a
-// number, -1 for none.
+// `options`: tuples (begin, end, target words, log probability). `leave_out`: None or (target
+// words, number of the pair or -1).
 void make_input(PhraseInput* self, nb::handle words, nb::handle after, nb::handle tags,
                 nb::handle id, nb::handle options, bool exclusive, nb::handle leave_out) {
   PhraseInput input;
@@ -66,8 +66,8 @@ std::pair<int32_t, int32_t> Spans::check(int64_t begin, int64_t end) const {
   if (begin < 0 || end > table.length() ||
       !table.has(static_cast<int32_t>(begin), static_cast<int32_t>(end))) {
     throw nb::index_error(("no span " + std::to_string(begin) + " .. " + std::to_string(end) +
-                           ": there are those of 1 to " + std::to_string(table.width()) +
-                           " words and those that end at " + std::to_string(table.length()))
+                           ": expected one of 1 to " + std::to_string(table.width()) +
+                           " words, or one that ends at " + std::to_string(table.length()))
                               .c_str());
   }
   return {static_cast<int32_t>(begin), static_cast<int32_t>(end)};
@@ -79,7 +79,8 @@ void bind_phrase(nb::module_& m) {
           "__init__",
           [](PhraseSettings* self, bool stack, uint32_t beam, uint32_t pop_limit, double threshold,
              int32_t distortion_limit, size_t table_limit, size_t long_sentence) {
-            if (beam < 1 || pop_limit < 1) throw nb::value_error("beam, pop_limit: at least 1");
+            if (beam < 1 || pop_limit < 1)
+              throw nb::value_error("beam and pop_limit must be at least 1");
             new (self) PhraseSettings{
                 {stack, beam, pop_limit, threshold, distortion_limit}, table_limit, long_sentence};
           },
@@ -91,20 +92,22 @@ void bind_phrase(nb::module_& m) {
             const SearchLimits limits = limits_for(s, words);
             return std::tuple(limits.beam, limits.pop_limit, limits.distortion);
           },
-          "words"_a, "Beam, pop limit and distortion limit for a sentence of so many words.");
+          "words"_a,
+          "Return the beam, pop limit and distortion limit for a sentence of this number of "
+          "words.");
 
   nb::class_<Spans>(m, "BestSpans", "The best monotone translation of each span, out of context.")
       .def_prop_ro("length", [](const Spans& s) { return s.result.table->length(); })
       .def_prop_ro(
           "width", [](const Spans& s) { return s.result.table->width(); },
-          "Spans of up to so many words are there, and those that end with the sentence.")
+          "Longest span in words; all spans that end with the sentence are included too.")
       .def(
           "score",
           [](const Spans& s, int64_t begin, int64_t end) {
             const auto [i, j] = s.check(begin, end);
             return s.result.table->score(i, j);
           },
-          "begin"_a, "end"_a, "Its future cost: a score, the higher the better.")
+          "begin"_a, "end"_a, "Return the future cost of a span: a score, higher is better.")
       .def(
           "words",
           [](const Spans& s, int64_t begin, int64_t end) {
@@ -115,13 +118,16 @@ void bind_phrase(nb::module_& m) {
             }
             return words;
           },
-          "begin"_a, "end"_a, nb::sig("def words(self, begin: int, end: int) -> list[str]"));
+          "begin"_a, "end"_a, nb::sig("def words(self, begin: int, end: int) -> list[str]"),
+          "Return the best translation of a span.");
 
   nb::class_<PhraseInput>(m, "PhraseInput", "A sentence for phrase search.")
       .def("__init__", make_input, "words"_a, "after"_a, "tags"_a, "id"_a, "options"_a,
            "exclusive"_a, "leave_out"_a.none());
 
-  nb::class_<PhraseModel>(m, "PhraseModel", "What phrase search needs of a model.")
+  nb::class_<PhraseModel>(
+      m, "PhraseModel",
+      "The model of phrase search: rule table, language models, templates and feature names.")
       .def("__init__", make_model, "table"_a, "lms"_a, "features"_a, "templates"_a)
       .def_prop_ro("dense",
                    [](const PhraseModel& model) {
@@ -141,27 +147,27 @@ void bind_phrase(nb::module_& m) {
               result = decode::decode(*self, weights, input, settings, names,
                                       named ? &log : nullptr, summed);
             }
-            // With the GIL: nobody else reads or adds names meanwhile.
+            // With the GIL, so that no other thread uses the names.
             log.move_to(*names);
             return std::pair(std::move(result.forest), Spans{self, std::move(result.spans)});
           },
           "input"_a, "weights"_a, "settings"_a, "names"_a, "named"_a, "summed"_a,
-          "The forest, and the best translation of each span. `summed`: the feature that has the "
-          "score of all templates in their place; 0: none.")
+          "Return the forest and the best translation of each span. summed: a feature that "
+          "replaces those of all templates by their score; 0: none.")
       .def(
           "name_features",
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Forest& forest,
              const nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig>& edges,
-             const SparseVector& wanted, std::shared_ptr<FeatureNames> names) {
+             const SparseVector& requested, std::shared_ptr<FeatureNames> names) {
             features::NameLog log(self->recent_names(names));
             {
               const nb::gil_scoped_release release;
               decode::name_features(*self, input, forest, {edges.data(), edges.size()}, log);
             }
-            log.move_to(*names, wanted.ids());
+            log.move_to(*names, requested.ids());
           },
           "input"_a, "forest"_a, nb::arg("edges").noconvert(), "wanted"_a, "names"_a,
-          "Names of the wanted features, those that a derivation of the forest has.")
+          "Add the names of those of the wanted features that a derivation of the forest has.")
       .def(
           "force",
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, nb::handle references,
@@ -184,8 +190,9 @@ void bind_phrase(nb::module_& m) {
           },
           "input"_a, "references"_a, "weights"_a, "settings"_a, "prefix"_a, "shortest_prefix"_a,
           "most_nodes"_a, "table_limit"_a, "names"_a, "named"_a,
-          "All derivations of the references: forest, whether it is of the whole sentence, source "
-          "and target words, nodes of the search, whether these were too many.")
+          "Return all derivations of the references: the forest, whether it covers the complete "
+          "sentence, source and target words, nodes made by the search, whether it reached the "
+          "limit on nodes.")
       .def(
           "best_spans",
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Weights& weights,
@@ -193,7 +200,8 @@ void bind_phrase(nb::module_& m) {
             const nb::gil_scoped_release release;
             return Spans{self, decode::best_spans(*self, weights, input, settings, width)};
           },
-          "input"_a, "weights"_a, "settings"_a, "width"_a)
+          "input"_a, "weights"_a, "settings"_a, "width"_a,
+          "Return the best translation of each span of up to width words; -1: the spans of search.")
       .def(
           "score_derivation",
           [](const PhraseModel& self, const PhraseInput& input, nb::handle phrases,
@@ -213,7 +221,9 @@ void bind_phrase(nb::module_& m) {
             log.move_to(names);
             return result;
           },
-          "input"_a, "phrases"_a, "names"_a);
+          "input"_a, "phrases"_a, "names"_a,
+          "Return the features of a derivation, given as (begin, end, target words) in target "
+          "order.");
 }
 
 }  // namespace hopefear::bind

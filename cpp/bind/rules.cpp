@@ -45,7 +45,7 @@ Sizes import_moses(const FilePath& path, nb::object phrases, const std::string& 
   return result;
 }
 
-// Sources of text, each with the name that messages use.
+// Text sources, each with a name for messages.
 using Named = std::vector<std::pair<nb::object, std::string>>;
 struct Sources {
   explicit Sources(Named files) {
@@ -76,7 +76,7 @@ Sizes import_cdec(const FilePath& path, Named grammars, uint64_t memory, size_t 
   return result;
 }
 
-// Text that is in memory already: no call of Python for each block.
+// For text in memory, without a Python call per block.
 RuleTable read_cdec_text(const std::vector<std::pair<nb::bytes, std::string>>& grammars,
                          const std::string& info) {
   std::vector<std::unique_ptr<MemorySource>> held;
@@ -139,7 +139,7 @@ Sizes statistics_of(const RuleTable& table) {
 }  // namespace
 
 void bind_rules(nb::module_& m) {
-  nb::class_<RuleTable>(m, "RuleTable", "Rules indexed by source side, memory-mapped.")
+  nb::class_<RuleTable>(m, "RuleTable", "A memory-mapped table of rules, indexed by source side.")
       .def_static(
           "open",
           [](const FilePath& path, bool verify) {
@@ -178,7 +178,8 @@ void bind_rules(nb::module_& m) {
           },
           "node"_a, "symbol"_a,
           nb::sig("def child(self, node: int, symbol: str | int) -> int | None"),
-          "The node behind a word or the label number of a nonterminal, None if there is none.")
+          "Return the child of a node by a word or a nonterminal's label number, None if there is "
+          "none.")
       .def(
           "edges",
           [](const RuleTable& table, RuleTable::Node node) {
@@ -198,18 +199,22 @@ void bind_rules(nb::module_& m) {
             return result;
           },
           "node"_a, nb::sig("def edges(self, node: int) -> list[tuple[str | int, int]]"),
-          "Symbols (a nonterminal as the number of its label) and the nodes behind them.")
+          "Return the symbols (a nonterminal as its label number) of a node's edges and their "
+          "nodes.")
       .def(
           "rules",
           [](const RuleTable& table, RuleTable::Node node) {
             const RuleTable::Range range = table.rules(node);
             return nb::make_tuple(range.begin, range.end);
           },
-          "node"_a, nb::sig("def rules(self, node: int) -> tuple[int, int]"))
+          "node"_a, nb::sig("def rules(self, node: int) -> tuple[int, int]"),
+          "Return the range of rule numbers of a node: begin, end.")
       .def("rule", rule_of, "number"_a,
            nb::sig("def rule(self, number: int) -> tuple[tuple[str | int, ...], "
                    "tuple[tuple[int, int], ...], tuple[float, ...], tuple[float, float, float], "
-                   "int | None, str | None, tuple[tuple[str, float], ...]]"))
+                   "int | None, str | None, tuple[tuple[str, float], ...]]"),
+           "Return target symbols, links, scores, counts (target, source, joint), sentence, label "
+           "and sparse scores of a rule.")
       .def(
           "label",
           [](const RuleTable& table, uint32_t number) {

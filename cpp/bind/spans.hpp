@@ -1,4 +1,4 @@
-// The best translations of spans, as Python holds them.
+// The best translations of spans, for Python.
 #pragma once
 
 #include <memory>
@@ -7,12 +7,12 @@
 
 namespace hopefear::bind {
 
-// Keeps the model, and with it the options' memory, alive.
+// Keeps the model alive, which owns memory of the options.
 struct Spans {
   std::shared_ptr<const decode::PhraseModel> model;
   decode::SpanResult result;
 
-  // IndexError for a span that is not there.
+  // Returns the span; IndexError if the table lacks it.
   std::pair<int32_t, int32_t> check(int64_t begin, int64_t end) const;
 };
 

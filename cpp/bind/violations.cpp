@@ -13,13 +13,13 @@
 namespace hopefear::bind {
 namespace {
 
-OutArray<double> column(const Violations& found, double Violations::Bin::* member) {
+OutArray<double> column(const Violations& violations, double Violations::Bin::* member) {
   std::vector<double> values;
-  for (const Violations::Bin& bin : found.bins()) values.push_back(bin.*member);
+  for (const Violations::Bin& bin : violations.bins()) values.push_back(bin.*member);
   return own_array(std::move(values));
 }
 
-SparseVector future_difference(const Violations& found, size_t bin, const Spans& spans,
+SparseVector future_difference(const Violations& violations, size_t bin, const Spans& spans,
                                const Weights& weights, std::shared_ptr<FeatureNames> names) {
   features::NameLog log(spans.model->recent_names(names));
   SparseVector difference;
@@ -31,7 +31,8 @@ SparseVector future_difference(const Violations& found, size_t bin, const Spans&
       future.options(coverage, options);
       return future.features(options);
     };
-    difference = features(found.good_coverage(bin)).plus(features(found.bad_coverage(bin)), -1);
+    difference =
+        features(violations.good_coverage(bin)).plus(features(violations.bad_coverage(bin)), -1);
   }
   log.move_to(*names);
   return difference;
@@ -40,8 +41,9 @@ SparseVector future_difference(const Violations& found, size_t bin, const Spans&
 }  // namespace
 
 void bind_violations(nb::module_& m) {
-  nb::class_<Violations>(m, "Violations",
-                         "Good and bad derivations of the bins of phrase search, by covered words.")
+  nb::class_<Violations>(
+      m, "Violations",
+      "The best good and bad derivations of the bins of phrase search, by number of covered words.")
       .def(
           "__init__",
           [](Violations* self, const Forest& beam, const Forest& gold, const Weights& weights,
@@ -57,26 +59,30 @@ void bind_violations(nb::module_& m) {
           "beam"_a, "gold"_a, "weights"_a, "complete"_a, "spans"_a.none() = nb::none())
       .def_prop_ro(
           "good", [](const Violations& v) { return column(v, &Violations::Bin::good); },
-          nb::rv_policy::automatic, "Score of the best good derivation of each bin, -inf for none.")
+          nb::rv_policy::automatic, "Per bin: score of the best good derivation, -inf for none.")
       .def_prop_ro(
           "bad", [](const Violations& v) { return column(v, &Violations::Bin::bad); },
-          nb::rv_policy::automatic, "Score of the best bad derivation in the beam.")
+          nb::rv_policy::automatic,
+          "Per bin: score of the best bad derivation in the beam, -inf for none.")
       .def_prop_ro(
           "survivor", [](const Violations& v) { return column(v, &Violations::Bin::survivor); },
-          nb::rv_policy::automatic, "Score of the best good derivation in the beam.")
+          nb::rv_policy::automatic,
+          "Per bin: score of the best good derivation in the beam, -inf for none.")
       .def_prop_ro("longest", &Violations::longest,
-                   "Source words of the longest phrase of a good derivation.")
+                   "Length in source words of the longest phrase in the gold forest.")
       .def_prop_ro(
           "last_nodes", [](const Violations& v) { return own_array(v.last_nodes()); },
-          nb::rv_policy::automatic, "The nodes of the beam that the last bin has.")
+          nb::rv_policy::automatic, "The beam's nodes in the last bin.")
       .def(
           "pair",
           [](const Violations& v, size_t bin) { return std::pair(v.good(bin), v.bad(bin)); },
-          "bin"_a, "The best good and the best bad derivation of a bin; IndexError for none.")
+          "bin"_a,
+          "Return the best good and the best bad derivation of a bin; IndexError if there is none.")
       .def("difference", &Violations::difference, "bin"_a, nb::call_guard<nb::gil_scoped_release>(),
-           "Features of good minus features of bad.")
+           "Return the features of the good minus those of the bad derivation of a bin.")
       .def("future_difference", &future_difference, "bin"_a, "spans"_a, "weights"_a, "names"_a,
-           "The same of the best translations of what each of them leaves open.");
+           "Return the same difference for the best translations of the spans that each of them "
+           "leaves uncovered.");
 }
 
 }  // namespace hopefear::bind

@@ -16,18 +16,18 @@ namespace hopefear::bind {
 namespace {
 
 FeatureId check_id(FeatureId id) {
-  if (id == 0) throw nb::value_error("0 is no feature id");
+  if (id == 0) throw nb::value_error("0 is not a valid feature id");
   return id;
 }
 
 SparseVector make_vector(InArray<FeatureId> ids, InArray<float> values) {
-  if (ids.size() != values.size()) throw nb::value_error("as many values as ids");
+  if (ids.size() != values.size()) throw nb::value_error("expected as many values as ids");
   for (size_t i = 0; i < ids.size(); ++i) check_id(ids.data()[i]);
   return SparseVector(span_of(ids), span_of(values));
 }
 
-// How many weights are not 0: of the features named in `dense` together, of others by the part of
-// their names before the first colon.
+// Counts non-zero weights: those of features in `dense` together, others by the part of the name
+// before the first colon.
 std::map<std::string, size_t> count_by_template(const Weights& table, const FeatureNames& names,
                                                 const std::vector<std::string>& dense) {
   std::set<FeatureId> own;
@@ -55,7 +55,7 @@ void bind_weights(nb::module_& m) {
             nb::object held;
             return names.intern(text_of(name, held));
           },
-          "name"_a, "The name's id; remembers the name.")
+          "name"_a, "Store a feature name and return its id.")
       .def(
           "name",
           [](const FeatureNames& names, FeatureId id) -> nb::object {
@@ -63,13 +63,15 @@ void bind_weights(nb::module_& m) {
             if (name.empty()) return nb::none();
             return to_python(name);
           },
-          "id"_a, nb::sig("def name(self, id: int) -> str | None"), "The name, None if unknown.")
-      .def("add", &FeatureNames::add, "others"_a, "Remember all names that others have.")
+          "id"_a, nb::sig("def name(self, id: int) -> str | None"),
+          "Return the name of a feature id, None if unknown.")
+      .def("add", &FeatureNames::add, "others"_a, "Store all names of another FeatureNames.")
       .def("__len__", &FeatureNames::size)
-      .def_prop_ro("bytes", &FeatureNames::bytes, "Memory held.");
+      .def_prop_ro("bytes", &FeatureNames::bytes, "Memory use in bytes.");
 
-  nb::class_<SparseVector>(m, "SparseVector",
-                           "Sorted 64-bit feature ids and float values. Immutable.")
+  nb::class_<SparseVector>(
+      m, "SparseVector",
+      "A sparse feature vector: sorted 64-bit feature ids and float32 values. Immutable.")
       .def(nb::init<>())
       .def(
           "__init__",
@@ -77,9 +79,9 @@ void bind_weights(nb::module_& m) {
             new (self) SparseVector(make_vector(ids, values));
           },
           "ids"_a.noconvert(), "values"_a.noconvert(),
-          "From uint64 ids in any order and float32 values; equal ids are summed.")
+          "Take uint64 ids in any order and float32 values; values of equal ids are summed.")
       .def("__len__", &SparseVector::size)
-      .def("get", &SparseVector::get, "id"_a, "The value of a feature, 0 if absent.")
+      .def("get", &SparseVector::get, "id"_a, "Return the value of a feature, 0 if absent.")
       .def_prop_ro(
           "ids",
           [](nb::handle self) {
@@ -92,15 +94,16 @@ void bind_weights(nb::module_& m) {
             return view_array(nb::cast<const SparseVector&>(self).values(), self);
           },
           "Values (a view, not a copy).")
-      .def("dot", &SparseVector::dot, "other"_a)
-      .def("plus", &SparseVector::plus, "other"_a, "factor"_a = 1.0, "self + factor * other.")
+      .def("dot", &SparseVector::dot, "other"_a, "Return the inner product with another vector.")
+      .def("plus", &SparseVector::plus, "other"_a, "factor"_a = 1.0,
+           "Return self + factor * other.")
       .def(
           "scaled",
           [](SparseVector v, double factor) {
             v.scale(factor);
             return v;
           },
-          "factor"_a)
+          "factor"_a, "Return factor * self.")
       .def(
           "__add__", [](const SparseVector& a, const SparseVector& b) { return a.plus(b); },
           nb::is_operator())
@@ -124,29 +127,33 @@ void bind_weights(nb::module_& m) {
   m.def(
       "weighted_sum",
       [](const std::vector<const SparseVector*>& vectors, const std::vector<double>& factors) {
-        if (vectors.size() != factors.size()) throw nb::value_error("as many factors as vectors");
+        if (vectors.size() != factors.size())
+          throw nb::value_error("expected as many factors as vectors");
         const nb::gil_scoped_release release;
         return weighted_sum(vectors, factors);
       },
-      "vectors"_a, "factors"_a, "The sum of factor * vector.");
+      "vectors"_a, "factors"_a, "Return the sum of factor * vector.");
 
   m.def("count_by_template", &count_by_template, "table"_a, "names"_a, "dense"_a,
         nb::call_guard<nb::gil_scoped_release>(),
-        "Weights that are not 0: of `dense` features, and by the part of the name before a colon.");
+        "Count non-zero weights by template: `dense` for the given features, else the part of the "
+        "name before the first colon (`id` without a name).");
 
-  nb::class_<Weights>(m, "WeightTable", "Feature id -> weight, a hash table.")
+  nb::class_<Weights>(m, "WeightTable", "A hash table of weights by feature id.")
       .def(nb::init<>())
       .def(nb::init<const SparseVector&>(), "vector"_a)
-      .def("copy", [](const Weights& w) { return w; })
-      .def("__len__", &Weights::size)
-      .def_prop_ro("active", &Weights::active, "Entries that are not 0.")
-      .def_prop_ro("bytes", &Weights::bytes, "Memory held.")
-      .def("get", &Weights::get, "id"_a)
       .def(
-          "has", [](const Weights& w, FeatureId id) { return w.has(check_id(id)); }, "id"_a)
+          "copy", [](const Weights& w) { return w; }, "Return a copy.")
+      .def("__len__", &Weights::size)
+      .def_prop_ro("active", &Weights::active, "Number of non-zero entries.")
+      .def_prop_ro("bytes", &Weights::bytes, "Memory use in bytes.")
+      .def("get", &Weights::get, "id"_a, "Return the weight of a feature, 0 if absent.")
+      .def(
+          "has", [](const Weights& w, FeatureId id) { return w.has(check_id(id)); }, "id"_a,
+          "Return whether a feature has an entry, possibly 0.")
       .def(
           "set", [](Weights& w, FeatureId id, float value) { w.set(check_id(id), value); }, "id"_a,
-          "value"_a)
+          "value"_a, "Set the weight of a feature.")
       .def(
           "gather",
           [](const Weights& w, InArray<FeatureId> ids) {
@@ -154,15 +161,17 @@ void bind_weights(nb::module_& m) {
             for (size_t i = 0; i < ids.size(); ++i) values[i] = w.get(check_id(ids.data()[i]));
             return own_array(std::move(values));
           },
-          "ids"_a.noconvert(), "The weights of many features, 0 of absent ones.")
-      .def("reserve", &Weights::reserve, "entries"_a)
-      .def("dot", nb::overload_cast<const SparseVector&>(&Weights::dot, nb::const_), "vector"_a)
+          "ids"_a.noconvert(), "Return the weights of features as float64, 0 for absent ones.")
+      .def("reserve", &Weights::reserve, "entries"_a, "Allocate memory for a number of entries.")
+      .def("dot", nb::overload_cast<const SparseVector&>(&Weights::dot, nb::const_), "vector"_a,
+           "Return the inner product with a vector.")
       .def("add_scaled", nb::overload_cast<const SparseVector&, double>(&Weights::add_scaled),
-           "vector"_a, "factor"_a)
-      .def("scale", &Weights::scale, "factor"_a)
-      .def("drop_zeros", &Weights::drop_zeros)
-      .def("to_vector", &Weights::to_vector)
-      .def("top", &Weights::top, "k"_a)
+           "vector"_a, "factor"_a, "Add factor * vector in place.")
+      .def("scale", &Weights::scale, "factor"_a, "Multiply all weights by a factor in place.")
+      .def("drop_zeros", &Weights::drop_zeros, "Remove the entries that are 0.")
+      .def("to_vector", &Weights::to_vector, "Return the entries as a SparseVector.")
+      .def("top", &Weights::top, "k"_a,
+           "Return the k (id, weight) of largest absolute weight, largest first.")
       .def_prop_ro("norm1", &Weights::norm1)
       .def_prop_ro("norm2", &Weights::norm2);
 
@@ -172,14 +181,16 @@ void bind_weights(nb::module_& m) {
         const nb::gil_scoped_release release;
         save_weights(path.name, weights.to_vector(), names);
       },
-      "path"_a, "weights"_a, "names"_a.none());
+      "path"_a, "weights"_a, "names"_a.none(),
+      "Write weights, and feature names if given, to a binary file.");
   m.def(
       "load_weights",
       [](const FilePath& path, Weights& weights, FeatureNames* names, bool verify) {
         const nb::gil_scoped_release release;
         load_weights(path.name, weights, names, verify ? Verify::full : Verify::quick);
       },
-      "path"_a, "weights"_a, "names"_a.none(), "verify"_a);
+      "path"_a, "weights"_a, "names"_a.none(), "verify"_a,
+      "Add the entries of a binary file to `weights` and `names`; verify: check all checksums.");
   m.def(
       "write_weights_text",
       [](nb::object file, const Weights& weights, const FeatureNames* names) {
@@ -187,7 +198,8 @@ void bind_weights(nb::module_& m) {
         const nb::gil_scoped_release release;
         write_weights_text(sink, weights.to_vector(), names);
       },
-      "file"_a, "weights"_a, "names"_a.none());
+      "file"_a, "weights"_a, "names"_a.none(),
+      "Write weights as text lines `name<TAB>value`, sorted by name.");
   m.def(
       "read_weights_text",
       [](nb::object file, const std::string& name, Weights& weights, FeatureNames* names) {
@@ -195,7 +207,8 @@ void bind_weights(nb::module_& m) {
         const nb::gil_scoped_release release;
         read_weights_text(source, weights, names);
       },
-      "file"_a, "name"_a, "weights"_a, "names"_a.none());
+      "file"_a, "name"_a, "weights"_a, "names"_a.none(),
+      "Add the entries of a weights text file to `weights` and `names`; `name` is for messages.");
 }
 
 }  // namespace hopefear::bind

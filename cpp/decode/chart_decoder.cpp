@@ -19,7 +19,7 @@ ChartDecoder::Output output_of(const ChartSentence& sentence, const ChartForest&
   return output;
 }
 
-// `place_scores`: what parse() left out of the edges' features; empty if nothing.
+// `place_scores`: scores of the features that parse() left out; empty if none.
 void expand_into(ChartDecoder::Output& output, const ChartSentence& sentence, const Forest& forest,
                  std::span<const double> place_scores, const Weights& weights, size_t beam,
                  features::Memo& memo, features::NameLog& names) {
@@ -28,8 +28,9 @@ void expand_into(ChartDecoder::Output& output, const ChartSentence& sentence, co
   // An edge with its states takes about 150 bytes, so ten million of them are 1.5 GB.
   const size_t limit = sentence.model.options.edge_limit;
   // Every edge is scored before it is queued, as in cdec, whose main cost that is. Here a score
-  // takes about 130 ns: with guesses instead (what the rule's words cost without a context) search
-  // takes 15 % less time, and its best score is below cdec's in 7 of 30 sentences instead of none.
+  // takes about 130 ns: with estimates instead (the score of the rule's words without context)
+  // search takes 15 % less time, and its best score is below cdec's in 7 of 30 sentences instead of
+  // none.
   ExpandOptions options{beam, limit, /*merge_goal=*/true, /*eager=*/true};
   while (true) {
     try {

@@ -1,4 +1,4 @@
-// The hierarchical decoder: parse, then expand by language models and stateful templates.
+// The hierarchical decoder: parses, then expands by language models and stateful templates.
 // [chiang2007, huang2007]; with a target sentence in two parses [dyer2010].
 #pragma once
 
@@ -14,8 +14,7 @@ namespace hopefear::decode {
 // Immutable; any number of threads may decode at once.
 class ChartDecoder {
  public:
-  // Features of `names` that the forests may have are interned there; only by the thread that
-  // constructs.
+  // Interns the features that the forests may have in `names`; only the constructor does.
   ChartDecoder(ChartOptions options, features::ChartFeatures dense,
                std::vector<std::shared_ptr<const rules::RuleTable>> tables,
                std::vector<std::shared_ptr<const lm::Model>> lms, features::Templates templates,
@@ -27,26 +26,26 @@ class ChartDecoder {
   struct Input {
     std::span<const std::string> words;
     std::string id;
-    std::shared_ptr<const rules::RuleTable> grammar;  // of its own, or null
+    std::shared_ptr<const rules::RuleTable> grammar;  // of this sentence, may be null
     std::span<const std::string> tags = {};           // of the words, or empty
   };
   struct Output {
     Forest forest;
-    int32_t span_limit = 0;  // of the chart; smaller than the option's if that made too many edges
-    size_t beam = 0;         // of cube pruning; smaller than asked for if that made too many edges
+    int32_t span_limit = 0;  // of the chart; smaller than the option's if that gave too many edges
+    size_t beam = 0;         // of cube pruning; smaller than requested if that gave too many edges
     uint32_t nodes = 0, edges = 0;     // of the forest before the language model
     size_t scored = 0;                 // edges that the language model scored
     std::vector<std::string> dropped;  // unary rules that would have closed a cycle, as "A -> B"
   };
 
-  // The forest before the language model, with all features that need no state. `target_features`:
-  // also the number of words and of unknown ones.
+  // The forest before the language model, with all features without state. `target_features`:
+  // include the numbers of words and of unknown words.
   Output parse(const Input& input, const Weights& weights, bool target_features,
                features::NameLog& names) const;
-  // `beam`: pops per node; 0 for all derivations.
+  // `beam`: pops per node; 0: all derivations.
   Output decode(const Input& input, const Weights& weights, size_t beam,
                 features::NameLog& names) const;
-  // All derivations of a target, whatever the limits of the search.
+  // All derivations of the target, without limits of the search.
   Output constrain(const Input& input, const Weights& weights, std::span<const std::string> target,
                    features::NameLog& names) const;
 

@@ -53,7 +53,7 @@ Label ChartTable::label(rules::Symbol nonterminal) const {
 
 UnaryOrder::UnaryOrder(std::span<const ChartTable* const> tables, std::span<const Label> glued,
                        Label glue) {
-  std::map<Label, std::set<Label>> parents;  // of what is kept
+  std::map<Label, std::set<Label>> parents;  // of the kept pairs
   const auto reaches = [&](Label from, Label to) {
     std::set<Label> seen = {from};
     std::vector<Label> open = {from};
@@ -84,7 +84,7 @@ UnaryOrder::UnaryOrder(std::span<const ChartTable* const> tables, std::span<cons
   std::sort(dropped_.begin(), dropped_.end());
   dropped_.erase(std::unique(dropped_.begin(), dropped_.end()), dropped_.end());
 
-  // The longest way up from a label: parents come after all of their children.
+  // The longest path up from a label: parents come after all of their children.
   std::map<Label, int> height;
   const auto climb = [&](const auto& self, Label label) -> int {
     const auto found = height.find(label);

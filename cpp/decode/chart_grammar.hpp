@@ -1,8 +1,9 @@
-// What a chart is made of: options, and rule tables as a chart sees them.
+// The grammar of a chart: options, rule tables in the chart's numbering, and the order of unary
+// rules.
 //
 // Nonterminals are labels. A label has the number that the vocabulary gives to its name, the same
-// in all tables, and that number is the symbol of the forest's nodes. Nothing here knows what "X"
-// is, except as the label that rules without one get.
+// in all tables, and that number is the symbol of the forest's nodes. No label is special; rules
+// without one get ChartOptions::label.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@ namespace hopefear::decode {
 using Label = int32_t;  // the number of its name in the vocabulary
 
 struct ChartOptions {   // the defaults are in decode/chart.py
-  int32_t span_limit;   // words that a rule covers at most; glue has no limit
-  uint32_t rule_limit;  // rules of one source side, the best by weights; 0: all
+  int32_t span_limit;   // longest span of a rule, in words; glue has no limit
+  uint32_t rule_limit;  // rules per source side, the best by weights; 0: all
   bool glue;
   bool pass_through_all;  // for every word, not only for those without a rule
   uint64_t edge_limit;    // of a forest before the language model
-  std::string label;      // of words that pass through and of rules without a label
+  std::string label;      // of untranslated words and of rules without a label
   std::string glue_label, goal_label;
 };
 
@@ -37,7 +38,7 @@ class ChartTable {
              const ChartOptions& options);
 
   const rules::RuleTable& rules() const { return *table_; }
-  // Features of the columns; reordering scores are left out.
+  // Features of the columns, without reordering scores.
   const std::vector<FeatureId>& columns() const { return columns_; }
   FeatureId sparse(uint32_t number) const {
     return sparse_[number];
@@ -46,7 +47,7 @@ class ChartTable {
   Label label(rules::Symbol nonterminal) const;  // of a source side; checked
   Label head(uint16_t label) const { return label == rules::kNoLabel ? label_ : labels_[label]; }
 
-  // Rules whose source side is one nonterminal, by its label.
+  // The rules whose source side is a single nonterminal with this label.
   struct Unary {
     Label child;
     rules::RuleTable::Node node;
@@ -65,8 +66,8 @@ class ChartTable {
   std::vector<Unary> unaries_;
 };
 
-// Unary rules of several tables in an order in which one pass applies all of them. A pair (child,
-// parent) that would close a cycle is dropped; pairs are tried in the order of the tables and their
+// The unary rules of several tables, ordered so that one pass applies all of them. A pair (child,
+// parent) that would close a cycle is dropped; pairs are added in the order of the tables and their
 // labels, those of glue first.
 class UnaryOrder {
  public:

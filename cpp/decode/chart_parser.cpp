@@ -102,15 +102,15 @@ class Parser {
   }
 
   // ---- dotted items ----
-  // An item at `node` of a trie that covers [begin_, end) and has read `depth` symbols, those
-  // nonterminals that are in tails_ among them.
+  // An item at `node` of a trie that covers [begin_, end) and has read `depth` symbols, including
+  // the nonterminals in tails_.
   void extend(uint32_t t, const RuleTable& table, RuleTable::Node node, int32_t end, size_t depth) {
-    // With many nonterminals in a rule there are more items than can ever be gone through.
+    // Rules with many nonterminals can have more items than can be enumerated.
     if ((++items_ & 0xfff) == 0) poll_interrupt();
     if (table.rules(node).size() > 0) {
       const ChartRules::Range range = rules_.at(t, node, depth, tails_.size());
       if (range.begin < range.end) {
-        // Each will be an edge at least.
+        // Each becomes at least one edge.
         if (builder_.edges() + ++waiting_ > model_.options.edge_limit) throw TooManyEdges();
         std::vector<uint32_t>& list = completed_[end - begin_];
         list.insert(list.end(), {range.begin, range.end});
@@ -222,14 +222,14 @@ class Parser {
     rules_.features(option, entries_scratch_);
     return builder_.add_row(entries_scratch_);
   }
-  // A rule with nonterminals is used at hundreds of spans, so what it is costs once only.
+  // A rule with nonterminals is used at hundreds of spans, so its properties are computed once.
   struct KnownUse {
     features::RuleUse use;
-    uint32_t stamp = 0;  // of the cell where it was used last; 0: nowhere yet
-    double at_span = 0;  // the score of what depends on that span
+    uint32_t stamp = 0;  // of the cell where it was last used; 0: none
+    double at_span = 0;  // the score of the features that depend on that span
   };
-  // Makes the row of a rule at its first use; then the features of this place, whose tails are in
-  // gaps_: into own_, or summed.
+  // Makes the row of a rule at its first use; then adds the features of this place, with gaps_, to
+  // own_ or their score to the sum.
   double fire_at(uint32_t number, int64_t rule, std::span<const int32_t> target) {
     if (known_.size() < rules_.options.size()) known_.resize(rules_.options.size());
     KnownUse& known = known_[number];
@@ -279,7 +279,7 @@ class Parser {
   void pass_through() {
     const int32_t word = sentence_.words[begin_];
     if (!model_.options.pass_through_all) {
-      // A word that a rule translates by itself does not need it.
+      // Not needed for a word that a rule translates by itself.
       for (uint32_t t = 0; t < sentence_.tables.size(); ++t) {
         const rules::Symbol symbol = sentence_.source[t][begin_];
         if (symbol == rules::kNoWord) continue;
@@ -305,7 +305,7 @@ class Parser {
     add_edge(head(sentence_.label), {}, side, builder_.share_row(entries_scratch_), kNoRule);
   }
 
-  // S(0, end): any constituent that begins the sentence, or an S and a constituent behind it.
+  // S(0, end): a constituent that begins the sentence, or an S and a following constituent.
   void glue(int32_t end) {
     static constexpr int32_t kBoth[] = {-1, -2};
     own_.clear();
@@ -314,7 +314,7 @@ class Parser {
       if (node != kNoNode) return node;
       begin_ = 0;
       end_ = end;
-      // A grammar may have rules for S too; then it is the node of the cell.
+      // If the grammar has rules for S too, this is the node of the cell.
       node = end <= limit_ ? head(sentence_.glue_label) : add_node(0, end, sentence_.glue_label);
       return node;
     };
@@ -345,7 +345,7 @@ class Parser {
     return row = builder_.add_row(entries_scratch_);
   }
 
-  // An empty sentence has one derivation, of nothing.
+  // An empty sentence has one derivation, of the empty string.
   std::optional<uint32_t> goal() {
     static constexpr int32_t kAll[] = {-1};
     own_.clear();
@@ -381,14 +381,14 @@ class Parser {
   std::vector<SourceSpan> spans_;                     // by node
   // By width: first and last option of a source side, then a node for each of its nonterminals.
   std::vector<std::vector<uint32_t>> completed_;
-  std::vector<uint32_t> tails_;             // of the item that grows
+  std::vector<uint32_t> tails_;             // of the current item
   std::vector<KnownUse> known_;             // by option
   std::deque<std::vector<int32_t>> sides_;  // source sides of these
-  std::vector<SourceSpan> gaps_;            // of the edges that are being made
+  std::vector<SourceSpan> gaps_;            // of the current edges
   std::vector<double> place_scores_;        // by edge
   std::vector<FeatureEntry> entries_scratch_, own_;
   int32_t begin_ = 0, end_ = 0, last_ = 0;
-  uint64_t items_ = 0, waiting_ = 0;  // all that were made; in completed_, not yet edges
+  uint64_t items_ = 0, waiting_ = 0;  // items made; items in completed_ that are not edges yet
   uint32_t stamp_ = 0, first_row_ = kNoRow, second_row_ = kNoRow;
 };
 

@@ -88,12 +88,12 @@ void ChartScorer::step_templates(uint32_t edge, std::span<const std::byte* const
   for (const Stateful& each : templates_) {
     for (size_t i = 0; i < tails.size(); ++i) tail_states_[i] = tails[i] + each.offset;
     step.tails = tail_states_;
-    const size_t size = each.made_of->state_size();
+    const size_t size = each.feature->state_size();
     std::byte* const to = state + each.offset;
     std::memset(to + size, 0, aligned(size) - size);
-    each.made_of->step(step, sink, to);
+    each.feature->step(step, sink, to);
     if (goal) {
-      each.made_of->finish(use_.source(), to, false, sink);
+      each.feature->finish(use_.source(), to, false, sink);
       std::memset(to, 0, size);
     }
   }
@@ -121,7 +121,7 @@ void ChartScorer::record(uint32_t edge, std::span<const std::byte* const> tails,
 void ChartScorer::record_place(uint32_t edge, FeatureNumbers& numbers,
                                std::vector<FeatureEntry>& own) {
   Place& place = places_[edge];
-  if (place.begin == kUnasked) {
+  if (place.begin == kUncached) {
     fired_.clear();
     templates_by_.fire_place(use_of(edge), recorder_);
     place.begin = static_cast<uint32_t>(place_entries_.size());

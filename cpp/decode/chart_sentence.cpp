@@ -56,10 +56,11 @@ void ChartSentence::number_lm_words() {
 }
 
 ChartRules::ChartRules(const ChartSentence& sentence, const Weights& weights,
-                       ForestBuilder& builder, const std::vector<int32_t>* target, bool whole)
+                       ForestBuilder& builder, const std::vector<int32_t>* target,
+                       bool target_features)
     : sentence_(sentence),
-      wanted_(target),
-      whole_(whole),
+      target_(target),
+      target_features_(target_features),
       weights_(weights),
       builder_(builder),
       dense_(sentence.model.dense) {
@@ -91,14 +92,14 @@ ChartRules::Range ChartRules::at(uint32_t table, RuleTable::Node node, size_t de
   for (uint32_t rule = range.begin; rule < range.end; ++rule) {
     const size_t targets = targets_.size();
     const Option option = option_of(table, rule, depth, arity);
-    if (wanted_ == nullptr || occurs(target(option))) {
+    if (target_ == nullptr || occurs(target(option))) {
       options.push_back(option);
     } else {
       targets_.resize(targets);
     }
   }
   const uint32_t limit = sentence_.model.options.rule_limit;
-  if (wanted_ == nullptr && limit > 0 && options.size() - begin > limit) {
+  if (target_ == nullptr && limit > 0 && options.size() - begin > limit) {
     ranked_.clear();
     for (uint32_t i = begin; i < options.size(); ++i) ranked_.emplace_back(score_of(options[i]), i);
     std::stable_sort(ranked_.begin(), ranked_.end(),
@@ -174,7 +175,7 @@ double ChartRules::score_of(const Option& option) const {
   return sum.score;
 }
 
-// Whether every run of words of a target side occurs in the wanted target.
+// Whether every run of words of a target side occurs in the target.
 bool ChartRules::occurs(std::span<const int32_t> side) const {
   for (size_t begin = 0; begin < side.size();) {
     if (side[begin] < 0) {
@@ -184,7 +185,7 @@ bool ChartRules::occurs(std::span<const int32_t> side) const {
     size_t end = begin;
     while (end < side.size() && side[end] >= 0) ++end;
     const auto run = side.subspan(begin, end - begin);
-    if (std::search(wanted_->begin(), wanted_->end(), run.begin(), run.end()) == wanted_->end()) {
+    if (std::search(target_->begin(), target_->end(), run.begin(), run.end()) == target_->end()) {
       return false;
     }
     begin = end;
@@ -206,7 +207,7 @@ void ChartRules::features(size_t arity, int32_t source_words, std::span<const in
                           const features::Count& own, std::vector<FeatureEntry>& entries) const {
   auto out = recorder(entries);
   dense_.source_side(arity, source_words, out);
-  if (whole_) {
+  if (target_features_) {
     const auto knows = [&](size_t k, int32_t s) { return sentence_.lm_word(k, s) != lm::kUnknown; };
     dense_.target_side(side, knows, out);
   }

@@ -1,4 +1,4 @@
-// A sentence on its way through the chart, and the rules that its source sides have.
+// A sentence in the chart's numbering, and the rules that match it.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@
 
 namespace hopefear::decode {
 
-// What all sentences share. Immutable while sentences are decoded.
+// The model that all sentences share. Immutable while sentences are decoded.
 struct ChartModel {
   ChartOptions options;
-  features::ChartFeatures dense;  // its language models are these
+  features::ChartFeatures dense;  // its language models are `lms`
   std::vector<std::shared_ptr<const lm::Model>> lms;
   features::Templates templates;
   std::shared_ptr<Vocabulary> vocabulary;
   std::shared_ptr<FeatureNames> names;
-  std::shared_ptr<features::RecentNames> recent_names;  // of these; null without templates
+  std::shared_ptr<features::RecentNames> recent_names;  // of `names`; null without templates
   std::vector<std::unique_ptr<const ChartTable>> tables;
-  // For each language model its numbers of the vocabulary's words.
+  // Per language model: its word number of each word of the vocabulary.
   std::vector<std::vector<lm::WordId>> lm_words;
 };
 
 struct ChartSentence {
-  // `text_tags`: of the words, or empty. `grammar`: the sentence's own, may be null. Its words and
-  // labels are numbered on top of the model's.
+  // `text_tags`: one per word, or empty. `grammar`: of this sentence only, may be null; its new
+  // words and labels are numbered after the model's.
   ChartSentence(const ChartModel& model, std::span<const std::string> text,
                 std::span<const std::string> text_tags, std::string id,
                 std::shared_ptr<const rules::RuleTable> grammar);
@@ -43,9 +43,9 @@ struct ChartSentence {
   std::shared_ptr<Vocabulary> vocabulary;
   std::vector<int32_t> words, tags;
   std::vector<const ChartTable*> tables;
-  std::vector<std::vector<rules::Symbol>> source;  // for each table: the words' numbers there
+  std::vector<std::vector<rules::Symbol>> source;  // per table: the words' numbers in it
   Label label, glue_label, goal_label;
-  std::vector<Label> glued;  // what S may be made of, ascending
+  std::vector<Label> glued;  // labels that glue rewrites, ascending
   UnaryOrder unaries;
   int32_t size() const { return static_cast<int32_t>(words.size()); }
 
@@ -54,22 +54,22 @@ struct ChartSentence {
     const auto w = static_cast<size_t>(word);
     return w < base.size() ? base[w] : own_lm_words_[model_number][w - base.size()];
   }
-  // Numbers the words that came into the vocabulary after the constructor.
+  // Numbers the words added to the vocabulary after construction.
   void number_lm_words();
 
  private:
   std::unique_ptr<const ChartTable> grammar_;
-  std::vector<std::vector<lm::WordId>> own_lm_words_;  // behind the model's
+  std::vector<std::vector<lm::WordId>> own_lm_words_;  // of words after the model's
 };
 
-// Rules as edges need them, for each node of a trie that the chart reaches: found, limited and
-// turned into rows once per sentence.
+// The rules at each trie node that the chart reaches: looked up, limited and turned into feature
+// rows once per sentence.
 class ChartRules {
  public:
   struct Option {
     uint32_t table, rule;
     Label head;
-    uint32_t target;  // where in targets
+    uint32_t target;  // offset in targets_
     uint8_t target_size, arity;
     uint32_t row;  // kNoRow until it is made
   };
@@ -77,19 +77,19 @@ class ChartRules {
     uint32_t begin, end;
   };
 
-  // Nothing is owned. `target`: only rules whose words occur in it, without limit. `whole`: with
-  // the features of target words.
+  // Owns nothing. `target`: if not null, only rules whose words occur in it, without limit.
+  // `target_features`: as in ParseOptions.
   ChartRules(const ChartSentence& sentence, const Weights& weights, ForestBuilder& builder,
-             const std::vector<int32_t>* target, bool whole);
+             const std::vector<int32_t>* target, bool target_features);
 
-  // The rules at a node that was reached by so many symbols, so many of them nonterminals.
+  // The rules at a node that was reached by `depth` symbols, `arity` of them nonterminals.
   Range at(uint32_t table, rules::RuleTable::Node node, size_t depth, size_t arity);
-  // The dense features of a rule, in local numbers.
+  // Appends the dense features of a rule, by local number.
   void features(const Option& option, std::vector<FeatureEntry>& entries) const;
-  // Of a rule that is in no table, with a feature of its own.
+  // The same for a rule that is in no table, with the feature `own`.
   void features(size_t arity, int32_t source_words, std::span<const int32_t> target,
                 const features::Count& own, std::vector<FeatureEntry>& entries) const;
-  const features::ChartFeatures& dense() const { return dense_; }  // but for language models
+  const features::ChartFeatures& dense() const { return dense_; }  // without language models
 
   std::vector<Option> options;
   std::span<const int32_t> target(const Option& option) const {
@@ -106,13 +106,13 @@ class ChartRules {
   bool occurs(std::span<const int32_t> side) const;
 
   const ChartSentence& sentence_;
-  const std::vector<int32_t>* wanted_;
-  bool whole_;
+  const std::vector<int32_t>* target_;
+  bool target_features_;
   const Weights& weights_;
   ForestBuilder& builder_;
-  features::ChartFeatures dense_;           // with the builder's numbers
-  std::vector<features::Columns> columns_;  // of each table, likewise
-  std::vector<double> dense_weights_;  // by these numbers, those of language models behind them
+  features::ChartFeatures dense_;           // with the builder's feature numbers
+  std::vector<features::Columns> columns_;  // per table, likewise
+  std::vector<double> dense_weights_;  // by these numbers, followed by those of language models
   std::vector<int32_t> targets_;
   std::unordered_map<uint64_t, Range> known_;  // by table and node
   std::vector<std::pair<double, uint32_t>> ranked_;

@@ -8,12 +8,12 @@
 
 namespace hopefear::decode {
 
-// The derivations of the goal that yield `target` (numbers of the forest's vocabulary) and nothing
-// else: a forest whose nodes are those of `forest`, split by what they cover of the target. Without
-// any derivation it has no goal.
+// The derivations of the goal that yield exactly `target` (numbers of the forest's vocabulary): a
+// forest whose nodes are those of `forest` split by the target span that they cover. It has no goal
+// if there is no such derivation.
 //
-// A node's spans are found from the left to the right of each edge's target side, so the work grows
-// with what matches and not with the product of the tails' spans.
+// The spans of a node are found from left to right through each edge's target side, so the work
+// grows with the number of matches and not with the product of the tails' spans.
 Forest derivations_of(const Forest& forest, std::span<const int32_t> target);
 
 }  // namespace hopefear::decode

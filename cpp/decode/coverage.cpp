@@ -23,7 +23,7 @@ CoverageTable::CoverageTable(int32_t length, const SpanTable* spans)
 
 uint32_t CoverageTable::extend(uint32_t set, int32_t begin, int32_t end) {
   Info made = info_[set];
-  // The sum of its words' hashes, so that it is the same along every way to the set.
+  // The sum of its words' hashes, so that it does not depend on the order of covering.
   for (int32_t w = begin; w < end; ++w) made.hash += hash_of_word(w);
   made.count += end - begin;
   made.end = std::max(made.end, end);

@@ -1,6 +1,6 @@
-// Sets of covered source words, each kept once per sentence and known by its number. What depends
-// on the set alone (its first gap, the future cost of what is left) is computed when a set is first
-// seen; hypotheses carry four bytes however long the sentence is.
+// Sets of covered source words, each stored once per sentence and identified by a number.
+// Properties of a set (its first gap, the future cost of the uncovered words) are computed when it
+// is first seen; a hypothesis stores four bytes, regardless of the sentence length.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace hopefear::decode {
 
 class CoverageTable {
  public:
-  static constexpr uint32_t kNothing = 0;  // the number of the empty set
+  static constexpr uint32_t kNothing = 0;  // the empty set
 
-  // Spans must outlive it; null: the future cost is 0.
+  // `spans` must outlive the table; null: future costs are 0.
   CoverageTable(int32_t length, const SpanTable* spans);
 
   uint32_t extend(uint32_t set, int32_t begin, int32_t end);  // [begin, end) must be uncovered
@@ -27,9 +27,9 @@ class CoverageTable {
   }
   int32_t count(uint32_t set) const { return info_[set].count; }
   int32_t first_gap(uint32_t set) const { return info_[set].first_gap; }
-  int32_t end(uint32_t set) const { return info_[set].end; }   // nothing from there on is covered
-  double rest(uint32_t set) const { return info_[set].rest; }  // future cost of what is left
-  // The end of the gap that the uncovered `word` is in.
+  int32_t end(uint32_t set) const { return info_[set].end; }   // no word from here on is covered
+  double rest(uint32_t set) const { return info_[set].rest; }  // future cost of the uncovered words
+  // The end of the gap that contains the uncovered `word`.
   int32_t gap_end(uint32_t set, int32_t word) const {
     if (word >= info_[set].end) return length_;
     while (!covered(set, word)) ++word;  // ends before info.end, whose last word is covered

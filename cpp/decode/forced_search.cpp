@@ -14,7 +14,7 @@ namespace {
 
 using Node = ReferenceTrie::Node;
 
-// A bin as it is, best first meaning first made first: all scores are 0.
+// Closes a bin without pruning: all scores are 0, so the order is that of insertion.
 constexpr SearchLimits kNoLimits = {true, std::numeric_limits<uint32_t>::max(), 1, 0, -1};
 
 }  // namespace
@@ -97,8 +97,9 @@ int32_t ForcedSearch::target_words() const {
   return static_cast<int32_t>(longest);
 }
 
-// Which options lead from each place to which other, as far as phrases can be put side by side from
-// the beginning to there and (unless prefixes will do) from there to the end, whatever they cover.
+// Finds the options that lead from each position to another, for positions that sequences of
+// phrases reach from the beginning and, unless prefixes are allowed, from which they reach the end,
+// regardless of coverage.
 void ForcedSearch::match_options() {
   std::vector<std::pair<int32_t, uint32_t>> by_word;  // first word and option
   for (uint32_t o = 0; o < options_.size(); ++o) {
@@ -121,7 +122,7 @@ void ForcedSearch::match_options() {
   reached[ReferenceTrie::kRoot] = 1;
   for (Node place = 0; place < trie_.size(); ++place) {
     if (reached[place] != 0) {
-      match(place, -1);  // phrases that say nothing
+      match(place, -1);  // phrases with an empty target side
       for (Node next = place + 1; next < trie_.end(place); next = trie_.end(next)) {
         match(place, trie_.word(next));
       }
@@ -146,7 +147,7 @@ void ForcedSearch::match_options() {
 
 void ForcedSearch::find_needed() {
   const size_t width = coverage_.words(0).size();
-  // First the words that some phrase translates at a place or behind it, then all others.
+  // First the words that some phrase translates from a position on, then their complement.
   needed_.assign(trie_.size() * width, 0);
   for (Node place = trie_.size(); place-- > 0;) {
     uint64_t* const own = needed_.data() + place * width;
@@ -224,11 +225,11 @@ bool ForcedSearch::can_cover(uint32_t coverage, const PhraseOption& o) const {
   return true;
 }
 
-// Whether phrases are left for all that must still be covered once the option is.
+// Whether phrases remain for all words that must be covered after the option.
 bool ForcedSearch::can_complete(uint32_t coverage, const PhraseOption& o, Node to) const {
   const std::span<const uint64_t> bits = coverage_.words(coverage);
   const uint64_t* const needed = needed_.data() + to * bits.size();
-  // Of a prefix only what is in a gap need be covered.
+  // For a prefix only words in gaps must be covered.
   const int32_t end = prefix_ ? std::max(coverage_.end(coverage), o.end) : length_;
   for (size_t i = 0; i < bits.size() && static_cast<int32_t>(i) * 64 < end; ++i) {
     uint64_t missing = needed[i] & ~bits[i];
@@ -255,8 +256,8 @@ void ForcedSearch::evaluate(const SearchBin& from, uint32_t index, const Match& 
   if (!model_.stateful().empty()) {
     sink_.reset();
     options_.step_templates(o, tail, sink_, state_.data());
-    if (!std::isfinite(sink_.score())) {  // 0 times infinity is no number
-      throw InputError("a feature template gave a value that is not finite; mend the template");
+    if (!std::isfinite(sink_.score())) {  // 0 times infinity is NaN
+      throw InputError("a feature template fired a value that is not finite; correct the template");
     }
   }
   std::memcpy(state_.data() + place_at_, &match.to, sizeof match.to);
@@ -278,7 +279,7 @@ bool ForcedSearch::is_end(const SearchBin& bin, uint32_t index) const {
   return prefix_ || trie_.complete(place_of(bin, index));
 }
 
-// Drops all nodes that lead to no end in the last bin, and numbers the others anew.
+// Drops all nodes that do not lead to an end in the last bin, and renumbers the others.
 void ForcedSearch::keep_complete() {
   std::vector<char> good(bins_.back().first + bins_.back().nodes.size(), 0);
   for (uint32_t i = 0; i < bins_.back().nodes.size(); ++i) {

@@ -7,7 +7,7 @@ namespace hopefear::decode {
 
 namespace {
 
-// f(begin, end) for the uncovered spans, from left to right.
+// Calls f(begin, end) for the uncovered spans, from left to right.
 template <typename F>
 void for_gaps(const SpanTable& table, std::span<const uint64_t> coverage, F&& f) {
   const auto covered = [&](int32_t i) {
@@ -40,17 +40,18 @@ double PhraseFuture::score(std::span<const uint64_t> coverage) const {
   return sum;
 }
 
-void PhraseFuture::options(std::span<const uint64_t> coverage, std::vector<uint32_t>& found) const {
-  found.clear();
+void PhraseFuture::options(std::span<const uint64_t> coverage,
+                           std::vector<uint32_t>& result) const {
+  result.clear();
   for_gaps(*spans_->table, coverage, [&](int32_t begin, int32_t end) {
-    spans_->table->for_options(begin, end, [&](uint32_t option) { found.push_back(option); });
+    spans_->table->for_options(begin, end, [&](uint32_t option) { result.push_back(option); });
   });
 }
 
-void PhraseFuture::words(std::span<const uint32_t> options, std::vector<int32_t>& found) const {
+void PhraseFuture::words(std::span<const uint32_t> options, std::vector<int32_t>& result) const {
   for (const uint32_t option : options) {
     const auto target = spans_->options->target(spans_->options->option(option));
-    found.insert(found.end(), target.begin(), target.end());
+    result.insert(result.end(), target.begin(), target.end());
   }
 }
 

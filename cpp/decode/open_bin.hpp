@@ -1,4 +1,5 @@
-// A bin while search fills it: nodes found by what recombination compares, edges as they come.
+// A bin while search fills it: nodes by their signature for recombination, edges in order of
+// insertion.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace hopefear::decode {
 
-// All that recombination compares. `begin` is -1 where nothing depends on where the last phrase
-// began. The state's bytes belong to the caller.
+// The signature that recombination compares. `begin` is -1 if no feature depends on where the last
+// phrase began. The caller owns the bytes of the state.
 struct NodeKey {
   uint32_t coverage, forward;
   int32_t begin, end;
@@ -21,27 +22,29 @@ struct NodeKey {
 
 class OpenBin {
  public:
-  // Bytes of a state, values of an edge.
+  // `state_size`: bytes per state; `width`: values per edge.
   OpenBin(size_t state_size, size_t width) : state_size_(state_size), width_(width) {}
 
-  // One more edge; the node of that key is made if it is new. `begin`, `values` as in SearchNode
+  // Adds an edge, and the node with this key if it is new. `begin` and `values` as in SearchNode
   // and SearchBin. O(1).
   void add(const NodeKey& key, int32_t begin, double score, double total, const SearchEdge& edge,
            const float* values);
   size_t size() const { return nodes_.size(); }
 
-  // Drops all but the `beam` best nodes, in the order of making. For search that would otherwise
-  // hold a bin's every node until its end; a node dropped and found again has lost its old edges.
+  // Drops all but the `beam` best nodes and keeps the order of insertion. For search that would
+  // otherwise hold all nodes of a bin until it is closed; a node that is dropped and made again has
+  // lost its old edges.
   void shrink(uint32_t beam);
 
-  // What survives, best first (of equals the older), with its edges. Empty afterwards.
+  // Returns the surviving nodes, best first (ties: the older one), with their edges; the bin is
+  // empty afterwards.
   SearchBin close(const SearchLimits& limits);
 
  private:
   struct Made {
     SearchNode node;
     uint64_t hash;
-    int32_t begin;  // as compared
+    int32_t begin;  // as in NodeKey
   };
   struct MadeEdge {
     SearchEdge edge;

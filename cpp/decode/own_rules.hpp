@@ -1,6 +1,6 @@
-// The rules that a model has from one training pair only, to be left out when that pair itself is
-// translated: learning from it would otherwise trust rules that no other sentence can use.
-// [yu2013, section 4.2; wuebker2010]
+// Leave-one-out: the rules that were extracted from a single training pair, to be excluded when
+// that pair itself is translated. Learning would otherwise trust rules that no other sentence can
+// use. [yu2013, section 4.2; wuebker2010]
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,18 @@ namespace hopefear::decode {
 
 struct TrainingPair {
   std::vector<std::string> target;
-  int64_t number = -1;  // among the pairs that the table was extracted from; -1: not known
+  int64_t number = -1;  // its index among the pairs that the table was extracted from; -1: unknown
 };
 
 class OwnRules {
  public:
-  // No pair: it has none. The vocabulary is the sentence's; the target's words are added to it.
+  // Without a pair there are no such rules. `vocabulary`: of the sentence; the target's words are
+  // added to it.
   OwnRules(const std::optional<TrainingPair>& pair, Vocabulary& vocabulary);
 
-  // Of rules whose source side is in the sentence. One that was extracted from a single pair
-  // belongs to that pair if both numbers are known; if one is not, it does if the target has it.
+  // Whether a rule, whose source side occurs in the sentence, was extracted from this pair only:
+  // compares the numbers of the pairs; if one is unknown, whether the rule's target side occurs in
+  // the target.
   bool has(const rules::RuleView& rule) const;
 
  private:

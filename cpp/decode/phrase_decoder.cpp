@@ -74,8 +74,8 @@ ForcedResult force(const PhraseModel& model, const Weights& weights, const Phras
     for (const std::string& word : reference) words.push_back(vocabulary->intern(word));
   }
   const ReferenceTrie trie(std::move(numbers));
-  const WantedTarget wanted{vocabulary, &trie};
-  const auto options = collect_options(model, dense, input, forced.table_limit, nullptr, &wanted);
+  const TargetFilter filter{vocabulary, &trie};
+  const auto options = collect_options(model, dense, input, forced.table_limit, nullptr, &filter);
   ForcedSearch search(model, *options, trie, {limits.distortion}, forced.most_nodes);
   ForcedResult result;
   ForcedSearch::Outcome outcome = search.run();

@@ -1,13 +1,12 @@
-// What search kept as a forest: every node of every bin, every edge of such a node.
+// Writes the nodes that search kept, with all their edges, as a forest.
 //
-// Numbers: the nodes as search numbers them (bin after bin, the start first), the goal last; edges
-// by head. All of that is sorted already and the sizes are known, so the arrays are written
-// directly: ForestBuilder would copy and sort them once more, which was a third of the time of a
-// fast search.
+// Numbers: nodes in the order of search (bin after bin, the start first), the goal last; edges by
+// head. All of this is sorted already and the sizes are known, so the arrays are written directly:
+// ForestBuilder would copy and sort them again, a third of the time of a fast search.
 //
-// With a `summed` feature what templates fire is not there, only its score under the weights, as
-// the value of that feature: for who does not learn them. Writing all that fires took a third of
-// the time of decoding with MAXFORCE's templates (Bible zh-en, beam 100).
+// With a `summed` feature the features of templates are replaced by their score under the weights,
+// the value of that feature, for decoding without learning their weights. Writing all features
+// takes a third of the time of decoding with MAXFORCE's templates (Bible zh-en, beam 100).
 #include <algorithm>
 #include <stdexcept>
 
@@ -104,13 +103,13 @@ class ForestWriter {
     f.coverage_begin.push_back(offset(f.coverage.size()));
   }
 
-  // Offsets are 32 bits wide; this many would take tens of gigabytes first.
+  // Offsets are 32 bits wide; a forest of that size would take tens of gigabytes.
   static uint32_t offset(size_t size) {
     if (size >= 0xffffffffu) throw std::length_error("forest with 2^32 entries or more");
     return static_cast<uint32_t>(size);
   }
 
-  // Not inlined, so that the compiler inlines what it pushes instead.
+  // Not inlined, so that the compiler inlines the callers' pushes instead.
   [[gnu::noinline]] void add_node(const SearchBin& bin, uint32_t i) {
     ForestStorage& f = *out_;
     const SearchNode& node = bin.nodes[i];
@@ -118,7 +117,7 @@ class ForestWriter {
     const CoverageTable& sets = graph_.coverage;
     label(static_cast<uint32_t>(sets.count(node.coverage)), node.begin, node.end,
           sets.words(node.coverage));
-    if (head == 0) {  // the start: an edge without anything
+    if (head == 0) {  // the start: an edge without target words and features
       f.spans = {-1, -1};
       add_edge(head, {}, {}, kNoRow, kNoRule);
       fill_columns();
@@ -145,7 +144,7 @@ class ForestWriter {
     f.node_edges.push_back(offset(f.heads.size()));
   }
 
-  // The bin and place of a node that is the tail of an edge into `head` by this option.
+  // The bin and index of the tail of an edge to `head` by this option.
   std::pair<const SearchBin*, uint32_t> find(uint32_t number, const SearchBin& head,
                                              const PhraseOption& o) const {
     const size_t bin =
@@ -255,7 +254,7 @@ class ForestWriter {
     return rows_[option] = static_cast<uint32_t>(f.row_begin.size() - 2);
   }
 
-  // What templates without a state fired, to scratch_; what is new is named.
+  // Writes the features of stateless templates to scratch_, and logs new names.
   void add_fired_by(uint32_t option) {
     const std::vector<FeatureId>& ids = out_->feature_ids;
     bool named = true;
@@ -267,7 +266,7 @@ class ForestWriter {
     if (!named) name_fired(model_, options_, option, memo_, *log_);
   }
 
-  // What stateful templates fired, behind the edge's own features.
+  // Writes the features of stateful templates after the edge's own features.
   void add_fired() {
     if (fired_.empty()) return;
     scratch_.clear();
@@ -313,9 +312,9 @@ class ForestWriter {
   std::vector<uint32_t> rows_;     // by option
   IdNumbers numbers_;              // filled when a template first fires
   std::vector<features::Fired> fired_;
-  features::NameLog* log_;  // null: nothing is named
+  features::NameLog* log_;  // null: log no names
   features::Memo& memo_;
-  const FeatureId summed_;  // 0: all are there
+  const FeatureId summed_;  // 0: none, write all features
   features::Sink sink_;     // into fired_
   std::vector<FeatureEntry> scratch_;
   std::vector<std::byte> after_;

@@ -1,6 +1,6 @@
-// What phrase search needs of a model: the table, language models, templates, and what the
-// features are called. Made once, shared by all threads, never changed (but for what the cache of
-// rankings remembers, which shows in no result).
+// The model of phrase search: table, language models, templates and feature names. Constructed
+// once, shared by all threads, immutable (except for the cache of rankings, which does not affect
+// results).
 //
 // Dense features have numbers: language models, translation columns of the table, the four counts,
 // reordering columns, in this order. A forest's local feature numbers begin with them.
@@ -27,10 +27,10 @@ namespace hopefear::decode {
 struct PhraseLm {
   std::shared_ptr<const lm::Model> model;
   std::string name;
-  double unit = lm::kLn10;  // the feature's value for a log10 of 1: ln 10 makes natural logs of it
+  double unit = lm::kLn10;  // the feature's value per unit of log10: ln 10 makes it a natural log
 };
 
-// A feature that counts something; its value is `unit` for each. No name: there is no such feature.
+// A feature whose value is `unit` times a count. An empty name: the model has no such feature.
 struct CountSpec {
   std::string name;
   float unit = 1;
@@ -52,15 +52,15 @@ class PhraseModel {
   std::span<const features::LanguageModel> lms() const { return dense_.lms; }
   const features::Templates& templates() const { return spec_.templates; }
 
-  // The table's target words, with the numbers that they have there.
+  // The table's target words, with the table's numbers.
   const std::shared_ptr<const Vocabulary>& vocabulary() const { return vocabulary_; }
-  // A target word of the table in a language model.
+  // The number in a language model of a target word of the table.
   lm::WordId lm_word(size_t lm, rules::Symbol word) const { return lm_words_[lm][word]; }
 
   // Dense features, by number.
   const std::vector<std::string>& names() const { return names_; }
   std::span<const FeatureId> ids() const { return ids_; }
-  // Of the scores of a rule those of the translation columns, and those of the reordering columns.
+  // The parts of a rule's scores: translation columns and reordering columns.
   std::span<const float> translation(std::span<const float> scores) const {
     return scores.first(dense_.translation.numbers.size());
   }
@@ -68,19 +68,20 @@ class PhraseModel {
     return scores.last(dense_.reordering.columns);
   }
 
-  // What a hypothesis remembers: the context in each language model (4 bytes), then the states of
-  // templates. Where each stateful template has its bytes, and how many bytes there are in all.
+  // The state of a hypothesis: the context in each language model (4 bytes each), then the states
+  // of templates. `offset`: where a template's state begins; state_size(): total number of bytes.
   struct Stateful {
     const features::Template* feature;  // owned by the model
     size_t offset;
   };
   std::span<const Stateful> stateful() const { return stateful_; }
   size_t state_size() const { return state_size_; }
-  bool steps_need_use() const { return steps_need_use_; }  // any of them
-  void begin(std::byte* state) const;                      // of a sentence
+  bool steps_need_use() const { return steps_need_use_; }  // whether any template does
+  void begin(std::byte* state) const;  // writes the state at the beginning of a sentence
 
   RankingCache& rankings() const { return rankings_; }
-  // What `names` surely has; begins anew if another object is given. One thread at a time.
+  // A cache of names known to be in `names`; replaced if another object is passed. For one thread
+  // at a time.
   std::shared_ptr<features::RecentNames> recent_names(
       const std::shared_ptr<FeatureNames>& names) const;
 
@@ -95,8 +96,8 @@ class PhraseModel {
   std::vector<std::string> names_;
   std::vector<FeatureId> ids_;
   bool steps_need_use_ = false;
-  // Owned: Python hands over another pointer to the same object each time, so a weak one would not
-  // outlive the call, and all names would be new to every sentence.
+  // Owned: Python passes another shared_ptr to the same object in each call, so a weak_ptr would
+  // expire with the call and every sentence would start with an empty cache.
   mutable std::shared_ptr<FeatureNames> names_of_recent_;
   mutable std::shared_ptr<features::RecentNames> recent_names_;
   std::vector<Stateful> stateful_;
@@ -104,14 +105,14 @@ class PhraseModel {
   mutable RankingCache rankings_;
 };
 
-// The weights of the dense features, gathered once per sentence; templates ask the table, and
-// remember its answers.
+// The weights of a sentence: those of dense features, gathered once, and the table with a cache
+// (memo) for templates.
 class PhraseWeights {
  public:
-  // Neither is owned. InputError for a weight that is not finite.
+  // Owns neither argument. InputError for a weight that is not finite.
   PhraseWeights(const PhraseModel& model, const Weights& table);
   const Weights& table() const { return *table_; }
-  features::Memo& memo() const { return memo_; }            // what the sinks of the sentence share
+  features::Memo& memo() const { return memo_; }            // shared by the sinks of the sentence
   std::span<const double> dense() const { return dense_; }  // by number
 
  private:

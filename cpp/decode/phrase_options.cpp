@@ -44,17 +44,17 @@ void OptionTable::step_templates(const PhraseOption& o, const std::byte* tail, f
 class OptionCollector {
  public:
   OptionCollector(const PhraseModel& model, const PhraseWeights& weights, const PhraseInput& input,
-                  size_t table_limit, features::NameLog* names, const WantedTarget* wanted)
+                  size_t table_limit, features::NameLog* names, const TargetFilter* filter)
       : model_(model),
         weights_(weights),
         input_(input),
         limit_(table_limit == 0 ? std::numeric_limits<size_t>::max() : table_limit),
         names_(names),
-        wanted_(wanted),
+        filter_(filter),
         length_(static_cast<int32_t>(input.words.size())),
         out_(std::make_unique<OptionTable>()) {
-    // A log probability is at most 0, so without negative weights the language models can only
-    // lower the score of a phrase: what is too low without them need not be looked up.
+    // A log probability is at most 0, so without negative weights language models can only lower
+    // the score of a phrase: a phrase that scores too low without them needs no look-up.
     for (const features::LanguageModel& lm : model.lms()) {
       lm_only_lowers_ &= weights.dense()[lm.number] * lm.unit >= 0;
     }
@@ -85,7 +85,7 @@ class OptionCollector {
     t.model_ = &model_;
     t.lms_ = model_.lms().size();
     t.length_ = length_;
-    t.vocabulary_ = wanted_ != nullptr ? wanted_->vocabulary
+    t.vocabulary_ = filter_ != nullptr ? filter_->vocabulary
                                        : std::make_shared<Vocabulary>(model_.vocabulary());
     const rules::WordList& words = model_.table().source_words();
     for (const std::string& word : input_.words) {
@@ -112,17 +112,17 @@ class OptionCollector {
                                 " to " + std::to_string(f.end);
       if (f.begin < 0 || f.end > length_ || f.begin >= f.end) {
         throw InputError(place + " is outside of its " + std::to_string(length_) +
-                         " words; mend the markup");
+                         " words; correct the markup");
       }
       if (!std::isfinite(f.log_probability)) {
-        throw InputError(place + " has a probability that is not above 0; mend the markup");
+        throw InputError(place + " has a probability that is not above 0; correct the markup");
       }
       if (!input_.exclusive) continue;
       for (const ForcedPhrase& other : input_.forced) {
         const bool same = other.begin == f.begin && other.end == f.end;
         if (!same && other.begin < f.end && f.begin < other.end) {
           throw InputError(place +
-                           " overlaps another one; mend the markup or let the options be "
+                           " overlaps another one; correct the markup or let the options be "
                            "inclusive");
         }
       }
@@ -148,7 +148,8 @@ class OptionCollector {
         if (end == begin + 1) single = has_rules(table.rules(node));
         if (!blocked) add_rules(node, begin, end);
       }
-      // Exactly when the table has nothing for the word itself, also where longer phrases have it.
+      // If and only if the table has no rule for the word itself, even if longer phrases contain
+      // it.
       if (end == begin + 1 && !single && !blocked) add_unknown(begin);
       for (const ForcedPhrase& f : input_.forced) {
         if (f.begin == begin && f.end == end) add_forced(f);
@@ -162,7 +163,7 @@ class OptionCollector {
     return input_.leave_out.has_value() && own_->has(model_.table().rule(rule));
   }
 
-  // Any that are not to be left out.
+  // Whether any rule is not left out.
   bool has_rules(rules::RuleTable::Range range) const {
     for (uint32_t rule = range.begin; rule < range.end; ++rule) {
       if (!is_own(rule)) return true;
@@ -196,7 +197,7 @@ class OptionCollector {
     return view;
   }
 
-  // Fills best_. A heap of the best so far, with the worst of them on top.
+  // Fills best_. A heap of the best rules so far, the worst of them on top.
   void rank(rules::RuleTable::Range range, int32_t words, bool leave_out) {
     ranked_.clear();
     for (uint32_t number = range.begin; number < range.end; ++number) {
@@ -246,9 +247,9 @@ class OptionCollector {
     return sum.score;
   }
 
-  // Unless it is to be left out.
+  // Adds the option of a rule, unless it is left out.
   void add_rule(uint32_t number, int32_t begin, int32_t end) {
-    if (wanted_ != nullptr && !is_wanted(model_.table().target(number))) return;
+    if (filter_ != nullptr && !passes_filter(model_.table().target(number))) return;
     const rules::RuleView view = checked(number, end - begin);
     if (own_->has(view)) return;
     scratch_.assign(view.target.begin(), view.target.end());
@@ -287,13 +288,13 @@ class OptionCollector {
   }
 
   template <typename Word>
-  bool is_wanted(std::span<const Word> target) const {
-    return wanted_ == nullptr || wanted_->references->contains(target);
+  bool passes_filter(std::span<const Word> target) const {
+    return filter_ == nullptr || filter_->references->contains(target);
   }
 
-  // Words of the sentence's vocabulary, which language models know by their spelling only.
+  // For words of the sentence's vocabulary, which must be looked up in language models by spelling.
   void add_text(const PhraseOption& o) {
-    if (!is_wanted(std::span<const int32_t>(scratch_))) return;
+    if (!passes_filter(std::span<const int32_t>(scratch_))) return;
     add(o, [&](size_t l, size_t i) {
       return model_.lms()[l].model->find(out_->vocabulary_->word(scratch_[i]));
     });
@@ -319,7 +320,7 @@ class OptionCollector {
     t.options_.push_back(o);
   }
 
-  // What `add(orientation, sum)` adds for each orientation.
+  // The sums of add(orientation, sum) for each orientation.
   template <typename Add>
   WeightedOrientations weighted(Add&& add) const {
     WeightedOrientations scores;
@@ -360,8 +361,9 @@ class OptionCollector {
       for (const auto& feature : model_.templates()) feature->fire(use, sink);
       const double score = sink.score();
       if (!std::isfinite(score)) {
-        throw InputError(input_.place() +
-                         "a feature template gave a value that is not finite; mend the template");
+        throw InputError(
+            input_.place() +
+            "a feature template fired a value that is not finite; correct the template");
       }
       o.row += score;
       o.estimate += score;
@@ -369,7 +371,8 @@ class OptionCollector {
     }
   }
 
-  // Best estimate first, within each span. Only what forced options and templates changed moves.
+  // Sorts the options of each span by estimate, best first; only options changed by forced options
+  // and templates move.
   void sort_spans() {
     OptionTable& t = *out_;
     std::vector<uint32_t> order(t.size());
@@ -401,12 +404,12 @@ class OptionCollector {
   const PhraseInput& input_;
   const size_t limit_;
   features::NameLog* const names_;
-  const WantedTarget* const wanted_;
+  const TargetFilter* const filter_;
   const int32_t length_;
   bool lm_only_lowers_ = true;
   std::shared_ptr<Ranking> ranking_;
   std::unique_ptr<OptionTable> out_;
-  std::optional<OwnRules> own_;         // made when the vocabulary is there
+  std::optional<OwnRules> own_;         // constructed after the vocabulary
   std::vector<rules::Symbol> symbols_;  // source words in the table
   std::vector<char> blocked_;           // words that only forced options may cover
   std::vector<Ranked> ranked_;
@@ -419,8 +422,8 @@ std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    const PhraseWeights& weights,
                                                    const PhraseInput& input, size_t table_limit,
                                                    features::NameLog* names,
-                                                   const WantedTarget* wanted) {
-  return OptionCollector(model, weights, input, table_limit, names, wanted).collect();
+                                                   const TargetFilter* filter) {
+  return OptionCollector(model, weights, input, table_limit, names, filter).collect();
 }
 
 void name_fired(const PhraseModel& model, const OptionTable& options, uint32_t option,

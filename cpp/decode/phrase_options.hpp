@@ -1,10 +1,10 @@
 // The translation options of a sentence: for each span of source words the phrases that may
-// translate it, with everything about them that does not depend on what comes before.
+// translate it, with all scores and features that do not depend on the preceding phrases.
 //
 // Ranking (Moses's, see collect_options): translation scores + language model of the phrase alone
-// + words + phrases, by the weights at hand. The best `table_limit` of a source phrase are kept.
-// Templates are not asked before that: firing them for all that a frequent word may become would
-// cost more than the search. They count in the estimate afterwards.
+// + words + phrases, by the current weights. The best `table_limit` of a source phrase are kept.
+// Templates do not take part in the ranking, since firing them for all translations of a frequent
+// word would cost more than the search; they are part of the estimate afterwards.
 #pragma once
 
 #include <array>
@@ -23,23 +23,23 @@
 
 namespace hopefear::decode {
 
-// A translation that the input gives for a span of its words.
+// A translation that the input prescribes for a span of its words.
 struct ForcedPhrase {
   int32_t begin = 0, end = 0;
   std::vector<std::string> target;
-  double log_probability = 0;  // shared out equally among the translation columns, as in Moses
+  double log_probability = 0;  // natural; divided equally among translation columns, as in Moses
 };
 
 struct PhraseInput {
   std::string id;
   std::vector<std::string> words;
-  std::vector<std::string> after;  // what follows: templates see it, it is not translated
-  std::vector<std::string> tags;   // of the words and of what follows, or empty
+  std::vector<std::string> after;  // words after the sentence, seen by templates but not translated
+  std::vector<std::string> tags;   // of `words` and `after`, or empty
   std::vector<ForcedPhrase> forced;
-  bool exclusive = true;                  // no other option for a span that overlaps a forced one
-  std::optional<TrainingPair> leave_out;  // what only this pair gave the model
+  bool exclusive = true;                  // drop other options for spans that overlap a forced one
+  std::optional<TrainingPair> leave_out;  // leave out rules extracted from this pair only
 
-  // How messages begin; a sentence without an id is called by whoever has it.
+  // The beginning of messages; callers name a sentence without an id.
   std::string place() const { return id.empty() ? "" : "sentence " + id + ": "; }
 };
 
@@ -48,16 +48,16 @@ using WeightedOrientations = std::array<double, features::kOrientations>;
 
 struct PhraseOption {
   int32_t begin = 0, end = 0;  // in the source, half-open
-  uint32_t target = 0;         // where its words are, see OptionTable::target
+  uint32_t target = 0;         // offset of its words, see OptionTable::target
   uint32_t target_size = 0;
-  uint32_t fired = 0, fired_size = 0;  // where its features are, see OptionTable::fired
+  uint32_t fired = 0, fired_size = 0;  // range of its features, see OptionTable::fired
   int64_t rule = features::kPassThrough;
-  double row = 0;       // weights . row: what the option always adds
+  double row = 0;       // score of the features that do not depend on the context
   double estimate = 0;  // row + language models of the phrase alone
   WeightedOrientations backward{};
   uint32_t forward = 0;  // class of its forward reordering scores, 0 for all zeros
-  bool unknown = false;  // without a rule: a word that is passed through, not a forced option
-  float share = 0;       // of a forced option: the value of each translation column
+  bool unknown = false;  // an untranslated word without a rule; false for a forced option
+  float share = 0;       // forced options: the value of each translation column
 };
 
 class OptionTable {
@@ -79,14 +79,14 @@ class OptionTable {
   std::span<const int32_t> target(const PhraseOption& o) const {
     return {words_.data() + o.target, o.target_size};
   }
-  // The same with the slot of what is translated already in front: the target side of an edge.
+  // The same after a slot for the preceding translation: the target side of an edge.
   std::span<const int32_t> edge_target(const PhraseOption& o) const {
     return {words_.data() + o.target - 1, o.target_size + 1};
   }
   const features::LmPhrase& lm_phrase(uint32_t option, size_t lm) const {
     return lm_phrases_[size_t{option} * lms_ + lm];
   }
-  // The dense features that an option has wherever it is used.
+  // Adds the dense features of an option that do not depend on its context.
   template <typename Out>
   void add_dense(const PhraseOption& o, Out&& out) const {
     const features::PhraseFeatures& dense = model_->dense();
@@ -98,7 +98,7 @@ class OptionTable {
       dense.given(o.target_size, o.share, out);
     }
   }
-  // Values of the reordering columns; empty for an option that is in no table.
+  // Values of the reordering columns; empty for an option without a rule.
   std::span<const float> reordering(const PhraseOption& o) const {
     return o.rule < 0 ? std::span<const float>() : model_->reordering(scores(o));
   }
@@ -107,14 +107,14 @@ class OptionTable {
   const WeightedOrientations& weighted_forward(uint32_t group) const {
     return weighted_forward_[group];
   }
-  // What stateless templates fired.
+  // The features that stateless templates fired for an option.
   std::span<const features::Fired> fired(uint32_t option) const {
     return std::span(fired_).subspan(options_[option].fired, options_[option].fired_size);
   }
-  // How templates see an option; spans point into this table and into the model.
+  // The description of an option for templates; its spans point into this table and into the model.
   features::RuleUse use(const PhraseOption& o) const;
-  // What templates with a state fire for an option behind `tail`, and their states `after` it: the
-  // model's state_size() bytes each.
+  // Fires the stateful templates for an option that follows the state `tail`, and writes their
+  // states to `after`; both have the model's state_size() bytes.
   void step_templates(const PhraseOption& o, const std::byte* tail, features::Sink& sink,
                       std::byte* after) const;
 
@@ -129,7 +129,7 @@ class OptionTable {
   const PhraseModel* model_ = nullptr;
   int32_t length_ = 0, longest_ = 1;
   size_t lms_ = 0;
-  std::shared_ptr<Vocabulary> vocabulary_;  // of the sentence, on top of the model's
+  std::shared_ptr<Vocabulary> vocabulary_;  // of the sentence; extends the model's
   std::vector<int32_t> source_words_, source_tags_;
   features::Source source_;
   std::vector<Range> ranges_;
@@ -141,22 +141,21 @@ class OptionTable {
   std::vector<features::Fired> fired_;
 };
 
-// Only options whose target words stand somewhere in a reference. The vocabulary is the sentence's
-// to be, on top of the model's; the references' words are its numbers.
-struct WantedTarget {
+// Restricts options to those whose target words occur in a reference. `vocabulary` becomes the
+// sentence's; it extends the model's and numbers the words of the references.
+struct TargetFilter {
   std::shared_ptr<Vocabulary> vocabulary;
   const ReferenceTrie* references;  // not owned
 };
 
-// `table_limit` options per source phrase, 0 for all; what is not wanted takes no place there if
-// all are. Names that templates compose go to `names`; null: they are not kept, which is faster,
-// since most options are never used (name_fired() names those that are). The model must live as
-// long as the result.
+// Collects `table_limit` options per source phrase, 0 for all; `filter` is applied after the limit.
+// Names that templates compose go to `names`; null: names are not kept, which is faster, since most
+// options are never used (name_fired() logs those of used ones). The model must outlive the result.
 std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    const PhraseWeights& weights,
                                                    const PhraseInput& input, size_t table_limit,
                                                    features::NameLog* names,
-                                                   const WantedTarget* wanted = nullptr);
+                                                   const TargetFilter* filter = nullptr);
 // Logs the names of the features that an option fired. `memo`: of the sentence.
 void name_fired(const PhraseModel& model, const OptionTable& options, uint32_t option,
                 features::Memo& memo, features::NameLog& names);

@@ -1,8 +1,8 @@
-// Which rules of a source phrase are the best ones, remembered from sentence to sentence.
+// A cache of the best rules of source phrases, kept from sentence to sentence.
 //
 // A frequent word may have ten thousand translations, and ranking them takes longer than the search
-// of a sentence; but as long as the weights stay the same, so does the ranking. What is remembered
-// changes no result, only when it is computed.
+// of a sentence; but the ranking is the same as long as the weights are. The cache does not change
+// results.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace hopefear::decode {
 
-// For one set of weights and one table limit. Threads share it.
+// The ranking for one set of weights and one table limit. Thread-safe.
 class Ranking {
  public:
   Ranking(std::vector<double> weights, size_t limit)
@@ -28,7 +28,7 @@ class Ranking {
   void add(rules::RuleTable::Node node, std::span<const uint32_t> best);
 
  private:
-  static constexpr size_t kMostRules = size_t{1} << 24;  // 64 MB; then nothing more is remembered
+  static constexpr size_t kMostRules = size_t{1} << 24;  // 64 MB; nothing is added beyond that
   const std::vector<double> weights_;
   const size_t limit_;
   mutable std::shared_mutex mutex_;
@@ -36,7 +36,7 @@ class Ranking {
   size_t rules_ = 0;
 };
 
-// The ranking for the weights at hand: the one used last if it fits, else a new one.
+// Returns the ranking for given weights: the one used last if it matches, else a new one.
 class RankingCache {
  public:
   std::shared_ptr<Ranking> get(std::span<const double> weights, size_t limit);

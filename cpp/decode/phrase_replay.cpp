@@ -1,5 +1,5 @@
-// A derivation scored from its phrases alone. Deliberately naive and apart from search: the
-// features of a derivation are defined here, and tests hold search to it.
+// Scores a derivation from its phrases alone. Deliberately naive and independent of search: this is
+// the definition of the features of a derivation, with which tests compare search.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -35,7 +35,7 @@ class Replay {
     model.begin(state_.data());
   }
 
-  // Templates alone, of any part of a derivation from its beginning.
+  // The features of templates only, for a derivation or a beginning of one.
   void name(std::span<const PhraseUse> phrases, bool complete) {
     for (const PhraseUse& phrase : phrases) add_phrase(phrase);
     if (complete) finish();
@@ -197,7 +197,7 @@ class Replay {
   features::Sink sink_;
   std::vector<std::byte> state_, after_;
   std::vector<std::string> output_;
-  bool in_table_ = false;  // whether the table has the source side that was looked up last
+  bool in_table_ = false;  // whether the table has the source side looked up last
 };
 
 }  // namespace
@@ -209,7 +209,7 @@ SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input
 
 namespace {
 
-// What the head of an edge covers and its tail does not: the span of a phrase.
+// The span of a phrase: the words that the head of an edge covers and its tail does not.
 std::pair<int32_t, int32_t> span_between(const ForestView& a, uint32_t tail, uint32_t head) {
   int32_t begin = -1, end = -1;
   const uint32_t words = a.coverage_begin[head + 1] - a.coverage_begin[head];
@@ -234,7 +234,7 @@ void name_features(const PhraseModel& model, const PhraseInput& input, const For
   bool complete = false;
   for (size_t i = edges.size(); i-- > 0;) {
     const uint32_t edge = edges[i];
-    if (edge >= forest.edges()) throw std::out_of_range("an edge that the forest does not have");
+    if (edge >= forest.edges()) throw std::out_of_range("edge index out of range");
     if (a.tail_begin[edge] == a.tail_begin[edge + 1]) continue;  // the start
     if (a.heads[edge] == forest.goal()) {
       complete = true;

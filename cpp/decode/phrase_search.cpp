@@ -10,7 +10,7 @@
 
 namespace hopefear::decode {
 
-// Uncovered words and their options, in the gap that they are a part of.
+// A span of uncovered words and its options.
 struct PhraseSearch::Span {
   int32_t begin, end;
   int32_t gap_begin, gap_end;
@@ -23,21 +23,21 @@ struct PhraseSearch::Group {
   uint32_t begin, end;  // in members_
 };
 
-// A grid: the nodes of a group that may go on at a span, times the options of the span.
+// A grid: the nodes of a group that may be extended by a span, times the options of the span.
 struct PhraseSearch::Cube {
   double best;         // score of the best row
-  double rest;         // future cost of what is left then
-  uint32_t group;      // where it starts
+  double rest;         // future cost of the words left uncovered
+  uint32_t group;      // the group of the rows
   int32_t begin, end;  // the span
   OptionTable::Range options;
   int32_t covered;       // by the group
   uint32_t orientation;  // of the best row
-  // Made when the first cell is taken; of most cubes none ever is.
+  // Made when the first cell is popped, which happens for few cubes.
   uint32_t coverage = 0;
   uint32_t rows = 0, row_count = 0;
 };
 
-// A node on its way over a span: its score, with distortion and its forward reordering.
+// A node to be extended by a span: its score, including distortion and forward reordering.
 struct PhraseSearch::Row {
   double score;
   uint32_t index;  // in its bin
@@ -116,7 +116,7 @@ void PhraseSearch::close(int32_t covered) {
   bins_[i].first = static_cast<uint32_t>(first);
 }
 
-// f(span) for every span that may come next, whatever the last phrase was.
+// Calls f(span) for every span that may come next, regardless of the last phrase.
 template <typename F>
 void PhraseSearch::for_spans(uint32_t coverage, F&& f) const {
   const int32_t gap = coverage_.first_gap(coverage);
@@ -137,7 +137,7 @@ void PhraseSearch::for_spans(uint32_t coverage, F&& f) const {
   }
 }
 
-// The future cost of what is left when a span is covered too.
+// The future cost of the words left when a span is covered too.
 double PhraseSearch::rest_after(uint32_t coverage, const Span& span) const {
   double rest = coverage_.rest(coverage) - spans_.score(span.gap_begin, span.gap_end);
   if (span.gap_begin < span.begin) rest += spans_.score(span.gap_begin, span.begin);
@@ -151,8 +151,8 @@ double PhraseSearch::jump_score(const SearchNode& last, int32_t begin, int32_t e
          options_.weighted_forward(last.forward)[orientation(last, begin, end)];
 }
 
-// The node `index` of a bin goes on with an option. `with_jump`: its score, distortion and
-// reordering included.
+// Extends node `index` of a bin by an option. `with_jump`: its score, including distortion and
+// reordering.
 void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_jump,
                             uint32_t option, uint32_t coverage, OpenBin& into) {
   const PhraseOption& o = options_.option(option);
@@ -170,7 +170,7 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
     score += sink_.score();
     if (scores_) values_[lms_] = static_cast<float>(sink_.score());
     if (!std::isfinite(score)) {
-      throw InputError("a feature template gave a value that is not finite; mend the template");
+      throw InputError("a feature template fired a value that is not finite; correct the template");
     }
   }
   const NodeKey key{coverage, o.forward, model_.dense().reordering.state(o.begin), o.end,
@@ -183,7 +183,7 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
 void PhraseSearch::make_groups(const SearchBin& bin) {
   groups_here_ = groups_.size();
   group_of_.resize(coverage_.size(), kNoGroup);
-  // Two passes over the nodes: sizes, then places. Groups stand in the order of their best nodes.
+  // Two passes over the nodes: sizes, then offsets. Groups are in the order of their best nodes.
   for (const SearchNode& node : bin.nodes) {
     uint32_t& group = group_of_[node.coverage];
     if (group == kNoGroup) {
@@ -270,7 +270,7 @@ void PhraseSearch::make_cubes(int32_t covered) {
   }
 }
 
-// The rows of a cube, best first; of equals the one whose node is better first.
+// Makes the rows of a cube, best first; ties: the better node first.
 void PhraseSearch::make_rows(Cube& cube) {
   const SearchBin& bin = bins_[static_cast<size_t>(cube.covered)];
   const Group& group = groups_[cube.group];
@@ -315,7 +315,7 @@ void PhraseSearch::take_cells(int32_t covered) {
     evaluate(bins_[static_cast<size_t>(cube.covered)], row.index,
              row.score + options_.option(option).backward[row.orientation], option, cube.coverage,
              into);
-    // Every cell has one way to it: along the first column, then along its row.
+    // Every cell is reached in one way: along the first column, then along its row.
     if (option + 1 < cube.options.end) {
       queue_cell(cube, cell.cube, row.score, row.orientation, cell.row, cell.option + 1);
       std::push_heap(queue_.begin(), queue_.end());

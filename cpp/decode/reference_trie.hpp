@@ -1,9 +1,9 @@
-// Reference translations as a tree of their prefixes: what forced decoding must produce.
+// A trie of the prefixes of reference translations, the targets of forced decoding.
 //
 // A node is a prefix of at least one reference, the root the empty one. Nodes are numbered in
-// pre-order, so what can still follow a node is a range of numbers; of one reference the node is
-// the number of words. Equal prefixes of several references are one node, so that a derivation is
-// found once, whichever references it is on the way to.
+// pre-order, so the descendants of a node are a range of numbers; with one reference a node is the
+// number of words. Equal prefixes of several references are one node, so a derivation is found
+// once, however many references share it.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,16 @@ class ReferenceTrie {
   explicit ReferenceTrie(std::vector<std::vector<int32_t>> references);
 
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
-  int32_t word(Node node) const { return nodes_[node].word; }  // its last one; -1: the root's
+  int32_t word(Node node) const {
+    return nodes_[node].word;
+  }  // the last word of the prefix; -1 for the root
   Node parent(Node node) const { return nodes_[node].parent; }
   uint32_t depth(Node node) const { return nodes_[node].depth; }
-  Node end(Node node) const { return nodes_[node].end; }            // what follows: up to there
+  Node end(Node node) const { return nodes_[node].end; }            // one past its last descendant
   bool complete(Node node) const { return nodes_[node].complete; }  // a whole reference
 
-  // Where words lead from a node; kNoNode. O(words) with one reference. Words come as int32_t or as
-  // the symbols of a rule table.
+  // The node that words lead to, kNoNode if none. O(words) with one reference. Word is int32_t or
+  // the symbol type of a rule table.
   template <typename Word>
   Node walk(Node from, std::span<const Word> words) const {
     for (const Word word : words) {
@@ -43,7 +45,7 @@ class ReferenceTrie {
     }
     return from;
   }
-  // Whether the words stand anywhere in a reference.
+  // Whether the words occur contiguously in a reference.
   template <typename Word>
   bool contains(std::span<const Word> words) const {
     // Most phrases fail here: a frequent source word has thousands of translations.

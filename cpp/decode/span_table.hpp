@@ -1,13 +1,13 @@
-// The best monotone translation of spans of the source, out of context: future costs, and the
-// strings behind them.  [liu2014, algorithm 1]
+// The best monotone translation of spans of the source, out of context: future costs and their
+// strings.  [liu2014, algorithm 1]
 //
-// best(i, j) = the best of: the best option of [i, j); an option of [i, k) and best(k, j). That the
-// first part is one option loses nothing against splitting anywhere, and costs O(longest option)
-// per span instead of O(span).
+// best(i, j) = the best of: the best option of [i, j); an option of [i, k) and best(k, j).
+// Restricting the first part to one option loses nothing compared with splitting anywhere, and
+// costs O(longest option) per span instead of O(span).
 //
-// Under a distortion limit D what a derivation leaves uncovered is gaps of at most D words and the
-// rest of the sentence (see PhraseSearch), so only spans of up to D words and those that reach the
-// end are kept: O(n D) instead of O(n^2), which is what lets sentences be long.
+// Under a distortion limit D the uncovered part of a derivation consists of gaps of at most D words
+// and the rest of the sentence (see PhraseSearch), so only spans of up to D words and those that
+// reach the end are stored: O(n D) instead of O(n^2), which makes long sentences possible.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ namespace hopefear::decode {
 
 class SpanTable {
  public:
-  // Spans of up to `width` words, and all that end with the sentence. The options must outlive it.
+  // Stores spans of up to `width` words, and all that end with the sentence. The options must
+  // outlive the table.
   SpanTable(const OptionTable& options, int32_t width);
 
   int32_t length() const { return length_; }
@@ -28,10 +29,10 @@ class SpanTable {
   bool has(int32_t begin, int32_t end) const {
     return begin >= 0 && begin < end && end <= length_ && (end == length_ || end - begin <= width_);
   }
-  // Only for spans that it has.
+  // Only for spans with has().
   double score(int32_t begin, int32_t end) const { return entry(begin, end).score; }
-  // f(number of an option) for the options behind the score, from left to right; none for a span
-  // that nothing covers.
+  // Calls f(option number) for the options that give the score, from left to right; never for a
+  // span without a translation.
   template <typename F>
   void for_options(int32_t begin, int32_t end, F&& f) const {
     while (begin < end) {

@@ -74,7 +74,7 @@ void Options::fail(std::string_view name, std::string_view problem,
                    std::string_view expected) const {
   std::ostringstream message;
   message << "feature template " << template_name_ << ": option " << name << ": " << problem
-          << ", expected " << expected << "; mend engine_options() of its Python half";
+          << ", expected " << expected << "; correct engine_options() of its Python class";
   throw InputError(message.str());
 }
 

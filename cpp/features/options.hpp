@@ -1,7 +1,6 @@
-// The options of a template, as its Python half gives them: values by name. A template takes those
-// that it has; a missing, a wrong and an unknown one is an InputError that names the template, the
-// option, the value and the type that is expected. There are no defaults here: those of the Python
-// half are the only ones.
+// The options of a template: values by name, passed by its Python class. A template takes its
+// options; a missing, wrong or unknown option is an InputError that names the template, the option,
+// its value and the expected type. Defaults are defined in Python only.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +20,30 @@ struct OptionValue {
   std::variant<std::monostate, bool, int64_t, double, std::string, List> value;
 };
 
-// How Python writes the value, shortened.
+// The value in Python notation, shortened.
 std::string describe(const OptionValue& value);
 
-// For each C++ type: the Python type that it stands for, and whether `from` has it. What is not
-// here (a further kind of list, say) is made of these.
+// For each C++ type: the name of the Python type, and read(), which converts `from` and returns
+// whether it has that type. Other types (a kind of list, say) are composed of these.
 template <typename T>
 struct OptionType {  // bool, int64_t, double, std::string
   static std::string name();
   static bool read(OptionValue& from, T& to) {
-    T* const given = std::get_if<T>(&from.value);
-    if (given != nullptr) to = std::move(*given);
-    return given != nullptr;
+    T* const value = std::get_if<T>(&from.value);
+    if (value != nullptr) to = std::move(*value);
+    return value != nullptr;
   }
 };
 
 template <>
 inline bool OptionType<double>::read(OptionValue& from, double& to) {
-  if (const auto* whole = std::get_if<int64_t>(&from.value)) {
-    to = static_cast<double>(*whole);
+  if (const auto* integer = std::get_if<int64_t>(&from.value)) {
+    to = static_cast<double>(*integer);
     return true;
   }
-  const auto* given = std::get_if<double>(&from.value);
-  if (given != nullptr) to = *given;
-  return given != nullptr;
+  const auto* value = std::get_if<double>(&from.value);
+  if (value != nullptr) to = *value;
+  return value != nullptr;
 }
 
 template <typename T>
@@ -94,18 +93,18 @@ class Options {
   Options(std::string_view template_name, Values values)
       : template_name_(template_name), values_(std::move(values)) {}
 
-  // An option's value. Each option is taken once.
+  // Returns the value of an option. Each option is taken once.
   template <typename T>
   T take(std::string_view name) {
-    OptionValue given = take_value(name, OptionType<T>::name());
-    const std::string text = describe(given);
+    OptionValue option = take_value(name, OptionType<T>::name());
+    const std::string text = describe(option);
     T value{};
-    if (!OptionType<T>::read(given, value)) fail(name, "found " + text, OptionType<T>::name());
+    if (!OptionType<T>::read(option, value)) fail(name, "found " + text, OptionType<T>::name());
     return value;
   }
-  // Throws for an option that nobody took.
+  // InputError for an option that was not taken.
   void finish() const;
-  // Throws the InputError for an option of the right type whose value is not a possible one.
+  // Throws the InputError for an option of the right type with an invalid value.
   [[noreturn]] void fail(std::string_view name, std::string_view problem,
                          std::string_view expected) const;
 

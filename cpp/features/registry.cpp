@@ -8,7 +8,8 @@
 namespace hopefear::features {
 namespace {
 
-// A local variable: it is there before the first file registers, whatever the order of the files.
+// A local static variable: constructed before the first registration, whatever the order of
+// initialisation of files.
 std::multimap<std::string, MakeTemplate, std::less<>>& registered() {
   static std::multimap<std::string, MakeTemplate, std::less<>> templates;
   return templates;

@@ -1,10 +1,9 @@
-// The engine's templates by name. A template registers itself: its .cpp file has a line
+// The registry of the engine's templates. A template registers itself in its .cpp file:
 //
 //   const Registration<WordPairs> registration("word-pairs");
 //
-// and its class a constructor (std::string name, Options& options) that takes its options. The
-// build links every object file of the engine (an object library), so that none is left out because
-// nothing else refers to it.
+// Its class has a constructor (std::string name, Options& options), which takes its options. The
+// engine is an object library, so the linker keeps every file, even if nothing refers to it.
 #pragma once
 
 #include <memory>
@@ -17,7 +16,7 @@
 
 namespace hopefear::features {
 
-// Throws InputError if the engine has no such template, or if the options are not its own.
+// Constructs a template; InputError for an unknown template or unknown, missing or wrong options.
 std::shared_ptr<Template> make_template(std::string_view name, Options::Values values);
 
 std::vector<std::string> template_names();  // ascending

@@ -1,4 +1,4 @@
-// Which rule it is, as a part of a feature's name.
+// The text of a rule as a part of feature names.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Where features go. While decoding a sink sums weight * value; on replay it records the vector,
-// and the names that were not seen before.
+// The sink that templates write features to. While decoding it sums weight * value; on replay it
+// records the features and their new names.
 #pragma once
 
 #include <atomic>
@@ -22,9 +22,9 @@ struct Fired {
   float value;
 };
 
-// Features whose names one FeatureNames surely has, so that they need not be handed over again:
-// four of those with the same low bits. Any number of threads may ask, one adds.
-// 8 MB: tuning decodes a set again and again, and a thousand sentences have a million features.
+// A 4-way set-associative cache of features whose names are known to be in a FeatureNames, so that
+// they need not be added again. Any number of threads may call has(), one add(). 8 MB, since tuning
+// decodes the same set repeatedly, and a thousand sentences have a million features.
 class RecentNames {
  public:
   RecentNames() : slots_(std::make_unique<std::atomic<FeatureId>[]>(kSlots)) {}
@@ -37,11 +37,11 @@ class RecentNames {
   }
   void add(FeatureId id) {
     std::atomic<FeatureId>* const first = &slots_[id * kWays % kSlots];
-    size_t place = (id >> 40) % kWays;  // whom to push out, if all are there
+    size_t place = (id >> 40) % kWays;  // the entry to replace if all are in use
     for (size_t i = 0; i < kWays; ++i) {
-      const FeatureId there = first[i].load(std::memory_order_relaxed);
-      if (there == id) return;
-      if (there == 0) {
+      const FeatureId entry = first[i].load(std::memory_order_relaxed);
+      if (entry == id) return;
+      if (entry == 0) {
         place = i;
         break;
       }
@@ -54,19 +54,19 @@ class RecentNames {
   std::unique_ptr<std::atomic<FeatureId>[]> slots_;  // 0: empty
 };
 
-// Names that templates composed, kept until one thread hands them to the shared FeatureNames.
+// Names that templates composed, until one thread moves them to the shared FeatureNames.
 class NameLog {
  public:
-  // `recent`: of the FeatureNames that move_to() will be given; may be null.
+  // `recent`: the cache of the FeatureNames passed to move_to(); may be null.
   explicit NameLog(std::shared_ptr<RecentNames> recent = nullptr) : recent_(std::move(recent)) {}
   void add(FeatureId id, std::string_view name) {
     if (recent_ == nullptr || !recent_->has(id)) add_new(id, name);
   }
-  // Whether add() would change nothing. False may be wrong, true never is.
+  // Whether the name is known; may be false for a known name, never true for an unknown one.
   bool has(FeatureId id) const;
-  void move_to(FeatureNames& names);  // one thread at a time; empty afterwards
-  // Only those of these features, which ascend.
-  void move_to(FeatureNames& names, std::span<const FeatureId> wanted);
+  void move_to(FeatureNames& names);  // for one thread at a time; empties the log
+  // Moves only the names of these features, which must ascend.
+  void move_to(FeatureNames& names, std::span<const FeatureId> features);
   size_t size() const { return names_.size(); }
 
  private:
@@ -76,9 +76,9 @@ class NameLog {
   KeySet seen_;
 };
 
-// Features that fire again and again in a sentence, by what stands for them: ids and weights, so
-// that names are neither built nor hashed, nor weights looked up, for most of what fires. For one
-// sentence, whose words have one number each, and one thread; the weights must not change.
+// A cache of the ids and weights of features that fire repeatedly in a sentence, by a key of their
+// parts, so that most features need no name, hash or weight look-up. For one sentence (with fixed
+// word numbers), one thread and fixed weights.
 class Memo {
  public:
   struct Entry {
@@ -87,11 +87,11 @@ class Memo {
     bool named = false;  // the name is in the log
   };
 
-  // Not owned; null: all weights are 0.
+  // `weights` is borrowed; null: all weights are 0.
   explicit Memo(const Weights* weights) : weights_(weights) {}
   float weight(FeatureId id) const { return weights_ == nullptr ? 0.0F : weights_->get(id); }
 
-  double sum(std::span<const FeatureId> ids) const {  // of their weights
+  double sum(std::span<const FeatureId> ids) const {  // the summed weights
     return weights_ == nullptr ? 0.0 : weights_->sum(ids);
   }
 
@@ -100,41 +100,40 @@ class Memo {
 
  private:
   const Weights* weights_;
-  // Small at first: a table for the longest sentences would cost short ones more to clear than it
-  // saves them.
+  // Starts small: clearing a table sized for the longest sentences would cost short sentences more
+  // time than it saves.
   ProbingMap<Entry> entries_;
 };
 
 class Sink {
  public:
-  // Sums only: `weights` is not owned.
+  // Only sums; `weights` is borrowed.
   explicit Sink(const Weights& weights) : Sink(&weights, nullptr, nullptr) {}
-  // Records: none of them owned; `names` may be null.
+  // Only records; the arguments are borrowed; `names` may be null.
   Sink(std::vector<Fired>& record, NameLog* names) : Sink(nullptr, &record, names) {}
-  // Both at once.
+  // Sums and records.
   Sink(const Weights& weights, std::vector<Fired>& record, NameLog* names)
       : Sink(&weights, &record, names) {}
-  // With what another sink of the sentence remembered. None owned; the last two may be null. All
-  // sinks of a memo that have names must have the same.
+  // Shares the cache of other sinks of the sentence. The arguments are borrowed; `record` and
+  // `names` may be null. All sinks of a memo with names must have the same names.
   Sink(Memo& memo, std::vector<Fired>* record, NameLog* names)
       : memo_(&memo), record_(record), names_(names) {}
 
-  // A feature whose id is known; its name must have reached the shared names by another way.
+  // Adds a feature by id; its name must be added to the shared names elsewhere.
   void add(FeatureId id, float value) { put(id, memo_->weight(id), value); }
-  // A feature by its name; "NAME:part|part…" with the template's name first.
+  // Adds a feature by name: "NAME:part|part…" with the template's name first.
   void add(std::string_view name, float value) {
     const FeatureId id = feature_id(name);
     add(id, value);
     if (names_ != nullptr) names_->add(id, name);
   }
-  // The same for a template that fires few features again and again in a sentence. `key` stands for
-  // the feature among those of this template, a hash of its parts (numbers of words, say); only if
-  // it is not remembered is `compose(name)` called, which appends the whole name to an empty
-  // string.
+  // The same for a template whose features repeat in a sentence. `owner` identifies the template
+  // and `key` its feature, a hash of the parts (word numbers, say); compose(name), which appends
+  // the full name to an empty string, is called only if the feature is not in the cache.
   template <typename Compose>
-  void add(const void* who, uint64_t key, float value, Compose&& compose) {
-    // 64 bits stand for the template and the feature, as they do for a feature's name.
-    const uint64_t both = combine64(reinterpret_cast<uintptr_t>(who), key);
+  void add(const void* owner, uint64_t key, float value, Compose&& compose) {
+    // A 64-bit hash identifies template and feature, like the hash of a name.
+    const uint64_t both = combine64(reinterpret_cast<uintptr_t>(owner), key);
     Memo::Entry& entry = memo_->at(both == 0 ? 1 : both);
     if (entry.id == 0) {
       name_.clear();
@@ -153,16 +152,16 @@ class Sink {
     }
     put(entry.id, entry.weight, value);
   }
-  // The same for features that do not come again soon, and need not be remembered.
+  // The same for features that rarely repeat, without the cache.
   template <typename Compose>
   void add_once(float value, Compose&& compose) {
     name_.clear();
     compose(name_);
     add(std::string_view(name_), value);
   }
-  // The same for `count` features at once, numbered from 0: `compose(i, name)` appends the name of
-  // the i-th, or says false if it does not fire. Weights are looked up together, which takes a
-  // fraction of the time in a large table.
+  // The same for `count` features at once, numbered from 0: compose(i, name) appends the name of
+  // the i-th, or returns false if it does not fire. Weights are looked up together, which is much
+  // faster in a large table.
   template <typename Compose>
   void add_all(float value, size_t count, Compose&& compose) {
     ids_.clear();
@@ -187,7 +186,7 @@ class Sink {
     if (record_ != nullptr) record_->push_back({id, value});
   }
 
-  std::unique_ptr<Memo> own_;  // null if it is another's
+  std::unique_ptr<Memo> own_;  // null if shared with another sink
   Memo* memo_;
   std::vector<Fired>* record_;
   NameLog* names_;
@@ -208,7 +207,7 @@ inline void compose(std::string& name, std::string_view label,
   }
 }
 
-// A key for Sink::add() from numbers. The sink mixes it well; here one multiplication each.
+// A key for Sink::add() from numbers: one multiplication each, since the sink mixes the key again.
 inline uint64_t key_of(std::initializer_list<int32_t> numbers) {
   uint64_t key = 0;
   for (const int32_t number : numbers) {

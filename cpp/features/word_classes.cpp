@@ -3,7 +3,7 @@
 namespace hopefear::features {
 namespace {
 
-// The code point at the front, and its bytes; a byte that is no UTF-8 stands for itself.
+// The first code point and its size in bytes; a byte that is not UTF-8 counts as a code point.
 struct Point {
   uint32_t value = 0;
   size_t size = 1;

@@ -1,5 +1,4 @@
-// What is known of words beside the words themselves, for back-off: their characters, their type,
-// Brown clusters and parts of speech.  [yu2013]
+// Classes of words for back-off: characters, type, Brown clusters and parts of speech.  [yu2013]
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ inline std::string_view level_name(Level level) {
   return kLevelNames.substr(static_cast<size_t>(level), 1);
 }
 
-// What is known of the words of a language; words that are in none are <unk>.
+// The clusters and tags of the words of a language; words without an entry are <unk>.
 class WordClasses {
  public:
   struct Entry {
@@ -36,14 +35,14 @@ class WordClasses {
   };
   void add(std::string word, Entry entry) { entries_[std::move(word)] = std::move(entry); }
   const Entry* find(std::string_view word) const {
-    const auto found = entries_.find(word);
-    return found == entries_.end() ? nullptr : &found->second;
+    const auto entry = entries_.find(word);
+    return entry == entries_.end() ? nullptr : &entry->second;
   }
   // The word itself, its cluster or its tag; no other levels.
   std::string_view at(std::string_view word, Level level) const {
     return level == Level::kWord ? word : class_at(find(word), level);
   }
-  // The cluster or tag in an entry; null: of a word of which nothing is known.
+  // The cluster or tag of an entry; null: of a word without an entry.
   static std::string_view class_at(const Entry* entry, Level level) {
     if (entry == nullptr) return kOther;
     const std::string_view found = level == Level::kTag ? entry->tag : entry->path;

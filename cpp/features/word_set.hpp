@@ -1,4 +1,4 @@
-// Words or pairs of words that a template tells apart, by hash: which a list of the model has.
+// A set of the words or word pairs that a template distinguishes: those on a list of the model.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace hopefear::features {
 
-inline constexpr std::string_view kOther = "<unk>";  // the bin of everything that is on no list
+inline constexpr std::string_view kOther = "<unk>";  // replaces words that are on no list
 
-// Read-only after the adding. 64-bit hashes stand for the words, as everywhere with features.
+// Read-only after construction. Words are represented by 64-bit hashes, like features.
 class WordSet {
  public:
   void add(std::string_view word) { hashes_.add(hash64(word)); }

@@ -68,7 +68,8 @@ void sort_by_feature(std::vector<FeatureEntry>& entries) {
     std::stable_sort(entries.begin(), entries.end(), before);
     return;
   }
-  // Most have a few entries, sorted but for the last ones, and stable_sort() takes memory for them.
+  // Insertion sort: most lists have few entries, sorted except for the last ones, and stable_sort()
+  // allocates memory.
   for (auto it = entries.begin() + 1; it != entries.end(); ++it) {
     if (!before(*it, it[-1])) continue;
     std::rotate(std::upper_bound(entries.begin(), it, *it, before), it, it + 1);
@@ -78,14 +79,14 @@ void sort_by_feature(std::vector<FeatureEntry>& entries) {
 ForestBuilder::ForestBuilder(std::shared_ptr<Vocabulary> vocabulary,
                              std::shared_ptr<FeatureNames> names)
     : vocabulary_(std::move(vocabulary)), names_(std::move(names)) {
-  start(made_);
+  start(storage_);
 }
 
 uint32_t ForestBuilder::feature(FeatureId id) {
   if (id == 0) throw invalid("0 is no feature id");
   const auto [number, is_new] =
-      feature_numbers_.try_emplace(id, static_cast<uint32_t>(made_.feature_ids.size()));
-  if (is_new) made_.feature_ids.push_back(id);
+      feature_numbers_.try_emplace(id, static_cast<uint32_t>(storage_.feature_ids.size()));
+  if (is_new) storage_.feature_ids.push_back(id);
   return number;
 }
 
@@ -94,7 +95,7 @@ void ForestBuilder::append(std::span<const FeatureEntry> entries, std::vector<ui
   const size_t first = features.size();
   scratch_.assign(entries.begin(), entries.end());
   sort_by_feature(scratch_);
-  if (!scratch_.empty() && scratch_.back().feature >= made_.feature_ids.size()) {
+  if (!scratch_.empty() && scratch_.back().feature >= storage_.feature_ids.size()) {
     throw invalid("unknown local feature number");
   }
   for (const FeatureEntry& entry : scratch_) {
@@ -116,43 +117,43 @@ void ForestBuilder::append(std::span<const FeatureEntry> entries, std::vector<ui
 }
 
 uint32_t ForestBuilder::add_row(std::span<const FeatureEntry> entries) {
-  append(entries, made_.row_begin, made_.row_features, made_.row_values);
-  return static_cast<uint32_t>(made_.row_begin.size() - 2);
+  append(entries, storage_.row_begin, storage_.row_features, storage_.row_values);
+  return static_cast<uint32_t>(storage_.row_begin.size() - 2);
 }
 
 uint32_t ForestBuilder::share_row(std::span<const FeatureEntry> entries) {
   const uint32_t row = add_row(entries);
-  const auto begin = [&](uint32_t r) { return made_.row_begin[r]; };
+  const auto begin = [&](uint32_t r) { return storage_.row_begin[r]; };
   uint64_t hash = begin(row + 1) - begin(row);
   for (uint32_t i = begin(row); i < begin(row + 1); ++i) {
-    hash = combine64(combine64(hash, made_.row_features[i]),
-                     std::bit_cast<uint32_t>(made_.row_values[i]));
+    hash = combine64(combine64(hash, storage_.row_features[i]),
+                     std::bit_cast<uint32_t>(storage_.row_values[i]));
   }
   const auto [shared, is_new] = shared_rows_.insert(hash, [&](const SharedRow& other) {
     const auto same = [&](const auto& v) {
       return std::equal(v.begin() + begin(row), v.end(), v.begin() + begin(other.row),
                         v.begin() + begin(other.row + 1));
     };
-    return other.entries_hash == hash && same(made_.row_features) && same(made_.row_values);
+    return other.entries_hash == hash && same(storage_.row_features) && same(storage_.row_values);
   });
   if (is_new) {
     shared = {hash, row};
   } else {
-    made_.row_begin.pop_back();
-    made_.row_features.resize(made_.row_begin.back());
-    made_.row_values.resize(made_.row_begin.back());
+    storage_.row_begin.pop_back();
+    storage_.row_features.resize(storage_.row_begin.back());
+    storage_.row_values.resize(storage_.row_begin.back());
   }
   return shared.row;
 }
 
 uint32_t ForestBuilder::add_node(const NodeLabel& label) {
   if (label.symbol >= vocabulary_->size()) throw invalid("the symbol of a node is no word");
-  made_.covered.push_back(label.covered);
-  made_.spans.insert(made_.spans.end(), {label.begin, label.end});
-  made_.symbols.push_back(std::max(label.symbol, -1));
-  made_.coverage.insert(made_.coverage.end(), label.coverage.begin(), label.coverage.end());
-  made_.coverage_begin.push_back(offset(made_.coverage.size()));
-  return offset(made_.covered.size()) - 1;
+  storage_.covered.push_back(label.covered);
+  storage_.spans.insert(storage_.spans.end(), {label.begin, label.end});
+  storage_.symbols.push_back(std::max(label.symbol, -1));
+  storage_.coverage.insert(storage_.coverage.end(), label.coverage.begin(), label.coverage.end());
+  storage_.coverage_begin.push_back(offset(storage_.coverage.size()));
+  return offset(storage_.covered.size()) - 1;
 }
 
 uint32_t ForestBuilder::add_edge(uint32_t head, std::span<const uint32_t> tails,
@@ -172,21 +173,21 @@ uint32_t ForestBuilder::add_edge(uint32_t head, std::span<const uint32_t> tails,
     throw invalid("the target of an edge with " + std::to_string(arity) +
                   " tails must have each slot once");
   }
-  append(own, made_.own_begin, made_.own_features, made_.own_values);
-  made_.heads.push_back(head);
-  made_.tails.insert(made_.tails.end(), tails.begin(), tails.end());
-  made_.tail_begin.push_back(offset(made_.tails.size()));
-  made_.target.insert(made_.target.end(), target.begin(), target.end());
-  made_.target_begin.push_back(offset(made_.target.size()));
-  made_.rows.push_back(row);
-  made_.rules.push_back(rule);
-  return offset(made_.heads.size()) - 1;
+  append(own, storage_.own_begin, storage_.own_features, storage_.own_values);
+  storage_.heads.push_back(head);
+  storage_.tails.insert(storage_.tails.end(), tails.begin(), tails.end());
+  storage_.tail_begin.push_back(offset(storage_.tails.size()));
+  storage_.target.insert(storage_.target.end(), target.begin(), target.end());
+  storage_.target_begin.push_back(offset(storage_.target.size()));
+  storage_.rows.push_back(row);
+  storage_.rules.push_back(rule);
+  return offset(storage_.heads.size()) - 1;
 }
 
 // Fills node_numbers_. Kahn's algorithm, smallest number first; O((N + tails) log N), but O(tails)
-// for what is sorted already.
+// if the nodes are sorted already.
 void ForestBuilder::sort_nodes() {
-  const ForestStorage& m = made_;
+  const ForestStorage& m = storage_;
   const uint32_t count = nodes();
   node_numbers_.resize(count);
   std::iota(node_numbers_.begin(), node_numbers_.end(), 0);
@@ -237,57 +238,57 @@ void ForestBuilder::move_labels(ForestStorage& out) const {
   for (uint32_t n = 0; n < count; ++n) old[node_numbers_[n]] = n;
   out.coverage_begin = {0};
   for (const uint32_t n : old) {
-    out.covered.push_back(made_.covered[n]);
-    out.spans.insert(out.spans.end(), {made_.spans[2 * n], made_.spans[2 * n + 1]});
-    out.symbols.push_back(made_.symbols[n]);
-    out.coverage.insert(out.coverage.end(), made_.coverage.begin() + made_.coverage_begin[n],
-                        made_.coverage.begin() + made_.coverage_begin[n + 1]);
+    out.covered.push_back(storage_.covered[n]);
+    out.spans.insert(out.spans.end(), {storage_.spans[2 * n], storage_.spans[2 * n + 1]});
+    out.symbols.push_back(storage_.symbols[n]);
+    out.coverage.insert(out.coverage.end(), storage_.coverage.begin() + storage_.coverage_begin[n],
+                        storage_.coverage.begin() + storage_.coverage_begin[n + 1]);
     out.coverage_begin.push_back(static_cast<uint32_t>(out.coverage.size()));
   }
 }
 
 void ForestBuilder::sort_edges(ForestStorage& out) const {
   out.tail_begin = out.target_begin = out.own_begin = {0};
-  out.tails.reserve(made_.tails.size());
-  out.target.reserve(made_.target.size());
-  out.own_features.reserve(made_.own_features.size());
-  out.own_values.reserve(made_.own_values.size());
+  out.tails.reserve(storage_.tails.size());
+  out.target.reserve(storage_.target.size());
+  out.own_features.reserve(storage_.own_features.size());
+  out.own_values.reserve(storage_.own_values.size());
   const auto copy = [](const auto& from, auto& to, const std::vector<uint32_t>& begin,
                        std::vector<uint32_t>& to_begin, uint32_t e) {
     to.insert(to.end(), from.begin() + begin[e], from.begin() + begin[e + 1]);
     to_begin.push_back(static_cast<uint32_t>(to.size()));
   };
   for (const uint32_t e : edge_order_) {
-    out.heads.push_back(node_numbers_[made_.heads[e]]);
-    for (uint32_t i = made_.tail_begin[e]; i < made_.tail_begin[e + 1]; ++i) {
-      out.tails.push_back(node_numbers_[made_.tails[i]]);
+    out.heads.push_back(node_numbers_[storage_.heads[e]]);
+    for (uint32_t i = storage_.tail_begin[e]; i < storage_.tail_begin[e + 1]; ++i) {
+      out.tails.push_back(node_numbers_[storage_.tails[i]]);
     }
     out.tail_begin.push_back(static_cast<uint32_t>(out.tails.size()));
-    copy(made_.target, out.target, made_.target_begin, out.target_begin, e);
-    copy(made_.own_features, out.own_features, made_.own_begin, out.own_begin, e);
-    out.own_values.insert(out.own_values.end(), made_.own_values.begin() + made_.own_begin[e],
-                          made_.own_values.begin() + made_.own_begin[e + 1]);
-    out.rows.push_back(made_.rows[e]);
-    out.rules.push_back(made_.rules[e]);
+    copy(storage_.target, out.target, storage_.target_begin, out.target_begin, e);
+    copy(storage_.own_features, out.own_features, storage_.own_begin, out.own_begin, e);
+    out.own_values.insert(out.own_values.end(), storage_.own_values.begin() + storage_.own_begin[e],
+                          storage_.own_values.begin() + storage_.own_begin[e + 1]);
+    out.rows.push_back(storage_.rows[e]);
+    out.rules.push_back(storage_.rules[e]);
   }
 }
 
 Forest ForestBuilder::finish(std::optional<uint32_t> goal, std::string id) {
-  if (goal.has_value() && *goal >= nodes()) throw invalid("the goal is no node");
+  if (goal.has_value() && *goal >= nodes()) throw invalid("the goal is not a node");
   sort_nodes();
   auto out = std::make_shared<ForestStorage>();
   out->node_edges.assign(nodes() + 1, 0);
-  for (const uint32_t head : made_.heads) ++out->node_edges[node_numbers_[head] + 1];
+  for (const uint32_t head : storage_.heads) ++out->node_edges[node_numbers_[head] + 1];
   std::partial_sum(out->node_edges.begin(), out->node_edges.end(), out->node_edges.begin());
   edge_order_.resize(edges());
   std::vector<uint32_t> next(out->node_edges.begin(), out->node_edges.end());
-  for (uint32_t e = 0; e < edges(); ++e) edge_order_[next[node_numbers_[made_.heads[e]]]++] = e;
+  for (uint32_t e = 0; e < edges(); ++e) edge_order_[next[node_numbers_[storage_.heads[e]]]++] = e;
   move_labels(*out);
   sort_edges(*out);
-  out->row_begin = std::move(made_.row_begin);
-  out->row_features = std::move(made_.row_features);
-  out->row_values = std::move(made_.row_values);
-  out->feature_ids = std::move(made_.feature_ids);
+  out->row_begin = std::move(storage_.row_begin);
+  out->row_features = std::move(storage_.row_features);
+  out->row_values = std::move(storage_.row_values);
+  out->feature_ids = std::move(storage_.feature_ids);
   const size_t features = out->feature_ids.size();
   make_dense(out->row_begin, out->row_features, out->row_values, features, out->row_columns,
              out->row_dense);
@@ -295,7 +296,7 @@ Forest ForestBuilder::finish(std::optional<uint32_t> goal, std::string id) {
              out->edge_dense);
   visit_arrays(*out, [](auto& array) { array.shrink_to_fit(); });
   const int64_t root = goal.has_value() ? int64_t{node_numbers_[*goal]} : -1;
-  start(made_);
+  start(storage_);
   feature_numbers_.clear();
   shared_rows_.clear();
   return Forest(view_of(*out), out, root, std::move(id), vocabulary_, names_);

@@ -1,9 +1,9 @@
-// Makes a forest. Nodes, rows and edges come in any order; finish() sorts them:
-//   - nodes topologically, if they are not already (otherwise their numbers do not change);
-//   - edges by head, and edges of one head in the order in which they were added: that is the order
-//     in which inference breaks ties.
-// It also decides which features become dense columns: those of at least half of all rows (or
-// edges), which is where a column is smaller than the entries it replaces.
+// Builds a forest. Nodes, rows and edges are added in any order; finish() sorts them:
+//   - nodes topologically (if they are in topological order already, their numbers do not change);
+//   - edges by head; edges of the same head keep the order of adding, which is the order in which
+//     inference breaks ties.
+// finish() also makes dense columns of the features that at least half of all rows (or edges) have:
+// there a column is smaller than the entries that it replaces.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct FeatureEntry {
   bool operator==(const FeatureEntry&) const = default;
 };
 
-// By feature, those of equal features in their order.
+// Sorts stably by feature.
 void sort_by_feature(std::vector<FeatureEntry>& entries);
 
 struct NodeLabel {
@@ -36,29 +36,29 @@ struct NodeLabel {
 
 class ForestBuilder {
  public:
-  // Names may be null. Both may be shared with other forests.
+  // `names` may be null. Both may be shared with other forests.
   ForestBuilder(std::shared_ptr<Vocabulary> vocabulary, std::shared_ptr<FeatureNames> names);
 
-  uint32_t feature(FeatureId id);  // its local number
+  uint32_t feature(FeatureId id);  // returns its local number
 
-  // Entries in any order; equal features are summed. Throws std::invalid_argument for a value that
-  // is not finite.
+  // Adds a row and returns its number. Entries may be in any order; equal features are summed.
+  // std::invalid_argument for a value that is not finite.
   uint32_t add_row(std::span<const FeatureEntry> entries);
-  uint32_t share_row(std::span<const FeatureEntry> entries);  // the number of an equal row, if any
+  uint32_t share_row(std::span<const FeatureEntry> entries);  // reuses an equal row, if any
   uint32_t add_node(const NodeLabel& label = {});
-  // Returns the number in order of adding. Head and tails need not exist yet, only at finish().
-  // Throws std::invalid_argument if the target does not have each slot once.
+  // Returns the edge's number in order of adding. Head and tails must exist at finish(), not
+  // earlier. std::invalid_argument unless the target has each slot exactly once.
   uint32_t add_edge(uint32_t head, std::span<const uint32_t> tails, std::span<const int32_t> target,
                     uint32_t row = kNoRow, std::span<const FeatureEntry> own = {},
                     int64_t rule = kNoRule);
-  uint32_t nodes() const { return static_cast<uint32_t>(made_.covered.size()); }
-  uint32_t edges() const { return static_cast<uint32_t>(made_.heads.size()); }
+  uint32_t nodes() const { return static_cast<uint32_t>(storage_.covered.size()); }
+  uint32_t edges() const { return static_cast<uint32_t>(storage_.heads.size()); }
 
-  // The builder is empty afterwards. Throws std::invalid_argument for a cycle, or an edge with a
-  // node or row that is not there.
+  // Returns the forest and empties the builder. std::invalid_argument for a cycle, or for an edge
+  // with a node or row that does not exist.
   Forest finish(std::optional<uint32_t> goal, std::string id = "");
-  // After finish(): for each edge of the forest its number in order of adding; for each node added
-  // its number in the forest.
+  // After finish(): for each edge of the forest its number in order of adding, and for each added
+  // node its number in the forest.
   const std::vector<uint32_t>& edge_order() const { return edge_order_; }
   const std::vector<uint32_t>& node_numbers() const { return node_numbers_; }
 
@@ -80,12 +80,12 @@ class ForestBuilder {
   };
   ProbingTable<SharedRow> shared_rows_;
   std::vector<FeatureEntry> scratch_;
-  ForestStorage made_;  // in order of adding; no dense columns, no node_edges
+  ForestStorage storage_;  // in order of adding; no dense columns, no node_edges
   std::vector<uint32_t> edge_order_, node_numbers_;
 };
 
-// Turns the features of at least half of the lists (begin, features, values: CSR form) into columns
-// of a dense matrix.
+// Moves the features that at least half of the lists have (begin, features, values in CSR form) to
+// the columns of a dense matrix.
 void make_dense(std::vector<uint32_t>& begin, std::vector<uint32_t>& features,
                 std::vector<float>& values, size_t feature_count, std::vector<uint32_t>& columns,
                 std::vector<float>& dense);

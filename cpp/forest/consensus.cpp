@@ -11,7 +11,7 @@
 namespace hopefear {
 
 NgramScorer::NgramScorer(const Forest& forest, unsigned order) : forest_(forest), order_(order) {
-  if (order < 1 || order > 16) throw std::invalid_argument("n-grams of 1 to 16 words");
+  if (order < 1 || order > 16) throw std::invalid_argument("order must be from 1 to 16");
 }
 
 void NgramScorer::lay_out(uint32_t edge, std::span<const std::byte* const> tails) {
@@ -48,8 +48,8 @@ double NgramScorer::score(uint32_t edge, std::span<const std::byte* const> tails
   const bool gap = std::find(string_.begin(), string_.end(), kGap) != string_.end();
   const size_t length = gap ? ends + 1 : std::min(string_.size(), ends + 1);
   out[0] = static_cast<int32_t>(length);
-  // A tail that is left out in the middle has shown its first and last words: a gap is never
-  // among the first or last `ends` ones.
+  // The gap of a tail is between its first and last words, so it is never among the first or last
+  // `ends` words.
   std::copy_n(string_.begin(), std::min(length, ends), out + 1);
   if (length > ends)
     std::copy_n(string_.end() - static_cast<ptrdiff_t>(ends), ends, out + 1 + ends);
@@ -72,7 +72,8 @@ void NgramScorer::for_new_ngrams(uint32_t edge, std::span<const std::byte* const
 
 Consensus consensus(const Forest& forest, Scores scores, Roots roots,
                     const ConsensusOptions& options) {
-  if (options.theta.size() < 2) throw std::invalid_argument("theta: of words, of unigrams …");
+  if (options.theta.size() < 2)
+    throw std::invalid_argument("theta needs at least two values: per word, per unigram");
   const unsigned order = static_cast<unsigned>(options.theta.size() - 1);
   std::vector<uint8_t> wanted(forest.nodes(), 0);
   for (const uint32_t root : roots) wanted[root] = 1;
@@ -89,7 +90,7 @@ Consensus consensus(const Forest& forest, Scores scores, Roots roots,
   for (double& score : scaled) score *= options.scale;
   const std::vector<double> uses = posterior(split, scaled, result.roots).edges;
 
-  // The 64-bit hash of an n-gram is trusted.
+  // N-grams are identified by their 64-bit hash.
   std::unordered_map<uint64_t, double> expected;
   std::vector<const std::byte*> states;
   const auto for_edge = [&](uint32_t e, auto&& f) {

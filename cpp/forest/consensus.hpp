@@ -1,5 +1,5 @@
-// Consensus decoding: the derivation whose n-grams are likely under the whole forest.
-// [kumar2009, tromble2008]
+// Consensus decoding: the derivation whose n-grams have the highest expected gain under the
+// distribution of the forest. [kumar2009, tromble2008]
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace hopefear {
 
-// Splits nodes by the first and last `order` - 1 words of their strings, so that every n-gram is
-// made at one edge of a derivation. Adds nothing to scores.
+// Splits nodes by the first and last `order` - 1 words of their strings, so that every n-gram of a
+// derivation is completed at exactly one edge. Adds nothing to scores.
 class NgramScorer : public EdgeScorer {
  public:
   NgramScorer(const Forest& forest, unsigned order);
@@ -18,35 +18,37 @@ class NgramScorer : public EdgeScorer {
   double score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) override;
   double estimate(uint32_t) override { return 0; }
 
-  // f(n-gram: span of words) for every n-gram that this edge makes of its words and of what its
-  // tails end and begin with; those inside of tails are not its own.
+  // Calls f(span of words) for every n-gram that this edge completes from its own words and the
+  // ends of its tails; n-grams inside a tail are not included.
   template <typename F>
   void for_new_ngrams(uint32_t edge, std::span<const std::byte* const> tails, F&& f);
 
  private:
-  // The string of an edge with only the ends of long tails; kGap where words are left out.
+  // Writes the string of an edge to string_, with only the ends of long tails and kGap for the
+  // words left out.
   void lay_out(uint32_t edge, std::span<const std::byte* const> tails);
   static constexpr int32_t kGap = -1;
   const Forest forest_;
   const unsigned order_;
   std::vector<int32_t> string_;
-  std::vector<uint32_t> part_;  // of each word: the tail that it comes from + 1; 0: the edge's own
+  std::vector<uint32_t>
+      part_;  // per word of string_: 1 + the tail it comes from; 0: the edge's own
 };
 
 struct ConsensusOptions {
-  double scale;               // of the scores, for the posterior (> 0; below 1 is flatter)
-  std::vector<double> theta;  // of a word, and of an n-gram of 1, 2 … words that is certain
-  size_t beam;                // pops per node when nodes are split; 0: everything
+  double scale;               // factor of the scores in the posterior (> 0; below 1 flattens it)
+  std::vector<double> theta;  // theta_0 per word, theta_n per n-gram of n words
+  size_t beam;                // pops per node when nodes are split; 0: no limit
 };
 
-// For each edge of the split forest what it adds to the expected gain: theta_0 for each word, and
-// for each n-gram of order n theta_n times its posterior (Kumar et al. 2009, eq. 3 and 8). The
-// posterior of an n-gram is its expected number in a derivation, 1 at most: exact for n-grams that
-// no derivation has twice.
+// The split forest and the share of each of its edges in the expected gain: theta_0 for each word,
+// and theta_n times its posterior for each n-gram of order n (Kumar et al. 2009, eq. 3 and 8). The
+// posterior of an n-gram is its expected number in a derivation, at most 1: exact for n-grams that
+// occur at most once in every derivation.
 struct Consensus {
-  Expanded split;               // without a goal
-  std::vector<uint32_t> roots;  // of it
-  std::vector<double> gains;    // of its edges
+  Expanded split;               // has no goal
+  std::vector<uint32_t> roots;  // in the split forest
+  std::vector<double> gains;    // per edge of the split forest
 };
 Consensus consensus(const Forest& forest, Scores scores, Roots roots,
                     const ConsensusOptions& options);

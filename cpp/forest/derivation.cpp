@@ -10,7 +10,7 @@ DerivationTree tree_of(const Forest& forest, std::span<const uint32_t> edges) {
   DerivationTree tree;
   tree.begin = {0};
   for (const uint32_t e : edges) {
-    if (e >= forest.edges()) throw std::invalid_argument("no edge " + std::to_string(e));
+    if (e >= forest.edges()) throw std::invalid_argument("no such edge: " + std::to_string(e));
     tree.begin.push_back(tree.begin.back() + static_cast<uint32_t>(forest.tails(e).size()));
   }
   tree.children.resize(tree.begin.back());
@@ -18,18 +18,18 @@ DerivationTree tree_of(const Forest& forest, std::span<const uint32_t> edges) {
   std::vector<uint32_t> roots;
   for (size_t i = edges.size(); i-- > 0;) {
     const std::span<const uint32_t> tails = forest.tails(edges[i]);
-    if (roots.size() < tails.size()) throw std::invalid_argument("edges are no derivation");
+    if (roots.size() < tails.size()) throw std::invalid_argument("the edges are not a derivation");
     for (size_t k = 0; k < tails.size(); ++k) {
       const uint32_t child = roots.back();
       roots.pop_back();
       if (forest.arrays().heads[edges[child]] != tails[k]) {
-        throw std::invalid_argument("edges are no derivation");
+        throw std::invalid_argument("the edges are not a derivation");
       }
       tree.children[tree.begin[i] + k] = child;
     }
     roots.push_back(static_cast<uint32_t>(i));
   }
-  if (roots.size() != 1) throw std::invalid_argument("edges are no derivation");
+  if (roots.size() != 1) throw std::invalid_argument("the edges are not a derivation");
   return tree;
 }
 

@@ -1,4 +1,4 @@
-// One hyperpath of a forest.
+// A derivation: one hyperpath of a forest.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace hopefear {
 
 // Edges are in pre-order: an edge, then the derivation of its first tail, of its second … An edge
-// that is used twice occurs twice. Since every edge knows its number of tails, the sequence is the
-// tree.
+// that is used twice occurs twice. Since every edge has a fixed number of tails, the sequence
+// determines the tree.
 struct Derivation {
   Forest forest;
   std::vector<uint32_t> edges;
@@ -19,12 +19,12 @@ struct Derivation {
   uint32_t root() const { return forest.arrays().heads[edges.front()]; }
 };
 
-// Its target string as numbers of the forest's vocabulary. O(length), no recursion.
+// The target string as word numbers of the forest's vocabulary. O(length), no recursion.
 std::vector<int32_t> words_of(const Derivation& derivation);
 SparseVector features_of(const Derivation& derivation);
 
-// For each edge of the sequence the positions of its tails' edges, one after the other: those of
-// edge i are [begin[i] .. begin[i + 1]). Throws std::invalid_argument if the sequence is no tree.
+// For each edge of the sequence the positions of its tails' edges: those of the edge at position i
+// are children[begin[i] .. begin[i + 1]). std::invalid_argument if the sequence is not a tree.
 struct DerivationTree {
   std::vector<uint32_t> begin, children;
 };

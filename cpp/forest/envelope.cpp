@@ -9,8 +9,8 @@
 namespace hopefear {
 namespace {
 
-// Slopes that differ by less are one: equal sums of the same features, added in another order.
-// Their crossing would lie at some 10^12 and mean nothing.
+// Slopes that differ by less are treated as equal: they are sums of the same features in another
+// order, and their crossing, around 10^12, would be meaningless.
 bool same_slope(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::max({1.0, std::abs(a), std::abs(b)});
 }
@@ -18,7 +18,7 @@ bool same_slope(double a, double b) {
 }  // namespace
 
 // Makes upper_ the upper envelope of upper_ and more_, both sorted by slope, and sets the starts.
-// Merging edge by edge keeps the lists short, and is faster than sorting all lines of a node.
+// Merging edge by edge keeps the lists short and is faster than sorting all lines of a node.
 void Envelope::merge() {
   merged_.resize(upper_.size() + more_.size());
   std::merge(upper_.begin(), upper_.end(), more_.begin(), more_.end(), merged_.begin(),
@@ -49,8 +49,7 @@ void Envelope::merge() {
   candidates.resize(kept);
 }
 
-// Makes more_ the lines of one edge: the sum of its tails' envelopes, walked through from left to
-// right.
+// Makes more_ the lines of one edge: the sum of its tails' envelopes, computed from left to right.
 void Envelope::add_edge(const Forest& forest, Scores scores, std::span<const double> slopes,
                         uint32_t edge) {
   more_.clear();

@@ -20,7 +20,7 @@ constexpr double kNoGuess = std::numeric_limits<double>::infinity();
 
 size_t aligned(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// Arenas are emptied at every node and keep their memory, so nothing is allocated per candidate.
+// Arenas are cleared at every node but keep their memory, so nothing is allocated per candidate.
 class Expander {
  public:
   Expander(const Forest& forest, Scores scores, EdgeScorer& scorer, const ExpandOptions& options)
@@ -69,16 +69,16 @@ class Expander {
   // An edge with a choice of one new node for each tail, by rank.
   struct Candidate {
     double base;   // without what the scorer adds here
-    double added;  // by the scorer; a guess if `slot` is kUnscored
+    double added;  // by the scorer; an estimate if `slot` is kUnscored
     uint32_t edge;
     uint32_t slot;  // of the state in slots_
-    size_t ranks;   // where they are in ranks_
+    size_t ranks;   // offset in ranks_
   };
   struct Queued {
     double score;
     uint32_t candidate;
   };
-  // Of equal ones that is better which was made first.
+  // Ties go to the candidate made first.
   static bool worse(const Queued& x, const Queued& y) {
     return x.score != y.score ? x.score < y.score : x.candidate > y.candidate;
   }
@@ -192,7 +192,7 @@ class Expander {
           candidates_.push_back(c);
           take(static_cast<uint32_t>(candidates_.size() - 1));
         }
-        // The next choice, the last tail first; a new place for it if this one is in use.
+        // The next choice, the last tail first; in a new slot if this one is in use.
         size_t i = t.size();
         while (i > 0 && ranks_[at + i - 1] + 1 == count_[t[i - 1]]) --i;
         if (i == 0) break;
@@ -251,8 +251,8 @@ class Expander {
     }
   }
 
-  // Every vector of ranks is the successor of one other only: the one with its last rank above 0
-  // made smaller. So nothing is queued twice, and nobody has to remember what was.
+  // Every vector of ranks is the successor of exactly one other, the one with its last non-zero
+  // rank decremented. So nothing is queued twice, without a record of queued candidates.
   void push_successors(uint32_t number) {
     const uint32_t edge = candidates_[number].edge;
     const std::span<const uint32_t> t = old_.tails(edge);
@@ -339,7 +339,7 @@ class Expander {
     append_own();
   }
 
-  // As the builder does: sorted, equal features summed, nothing that is not finite.
+  // Like ForestBuilder: sorted, equal features summed, values checked to be finite.
   void append_own() {
     sort_by_feature(own_);
     const size_t first = out_.own_features.size();
@@ -357,7 +357,7 @@ class Expander {
     out_.own_begin.push_back(static_cast<uint32_t>(out_.own_features.size()));
   }
 
-  // Only rows and features that a kept edge has: a chart's parse has twenty times as many.
+  // Keeps only rows and features of kept edges: a chart's parse has twenty times as many.
   void keep_rows() {
     std::vector<uint32_t> numbers(old_.rows(), kNoRow);
     const size_t columns = a_.row_columns.size();
@@ -379,7 +379,7 @@ class Expander {
       row = number;
     }
   }
-  // Their order stays, so that what is sorted stays so.
+  // Keeps their order, so that sorted lists stay sorted.
   void keep_features() {
     const std::span<const FeatureId> ids = features_.ids();
     std::vector<uint32_t> numbers(ids.size(), 0);
@@ -426,7 +426,7 @@ class Expander {
   Expanded result_;
   ForestStorage out_;
 
-  // Of the node at work.
+  // Of the current node.
   std::vector<Candidate> candidates_;
   std::vector<uint32_t> ranks_;
   std::vector<Queued> queue_;  // a heap, best on top
@@ -446,7 +446,7 @@ FeatureNumbers::FeatureNumbers(std::span<const FeatureId> ids) : ids_(ids.begin(
 uint32_t FeatureNumbers::feature(FeatureId id) {
   if (id == last_id_) return last_number_;
   if (id == 0) throw std::invalid_argument("0 is no feature id");
-  if (numbers_.empty()) {  // only now: many scorers record nothing
+  if (numbers_.empty()) {  // filled on first use: many scorers record nothing
     numbers_.reserve(ids_.size());
     for (uint32_t i = 0; i < ids_.size(); ++i) numbers_.try_emplace(ids_[i], i);
   }

@@ -34,7 +34,7 @@ ForestView view_of(const ForestStorage& s) {
 std::string fault_of(const ForestView& a, int64_t goal, int64_t words) {
   const size_t nodes = a.covered.size(), edges = a.heads.size(), features = a.feature_ids.size();
   if (nodes >= kNoRow || edges >= kNoRow) return "too many nodes or edges";
-  if (goal < -1 || goal >= static_cast<int64_t>(nodes)) return "the goal is no node";
+  if (goal < -1 || goal >= static_cast<int64_t>(nodes)) return "the goal is not a node";
   if (!is_csr(a.node_edges, nodes, edges)) return "edges of nodes";
   if (a.spans.size() != 2 * nodes || a.symbols.size() != nodes) return "labels of nodes";
   if (!is_csr(a.coverage_begin, nodes, a.coverage.size())) return "coverage of nodes";
@@ -106,7 +106,7 @@ Forest::Forest(const ForestView& arrays, std::shared_ptr<const void> owner, int6
                                               std::move(vocabulary), std::move(names)})) {}
 
 Forest Forest::with_goal(int64_t goal) const {
-  if (goal < -1 || goal >= nodes()) throw std::invalid_argument("the goal is no node");
+  if (goal < -1 || goal >= nodes()) throw std::invalid_argument("the goal is not a node");
   return Forest(data_->arrays, data_->owner, goal, data_->id, data_->vocabulary, data_->names);
 }
 

@@ -1,15 +1,15 @@
-// The forest: everything a decoder explored for one sentence, as a hypergraph of flat arrays.
+// A forest: the search space that a decoder kept for one sentence, as a hypergraph of flat arrays.
 //
-// Nodes are in topological order (the tails of an edge have smaller numbers than its head), the
+// Nodes are in topological order (the tails of an edge have smaller numbers than its head), and the
 // incoming edges of a node are contiguous. A derivation of a node is one of its incoming edges and
 // a derivation for each tail; a node without incoming edges has none. A node may occur more than
-// once among the tails of an edge. Nodes that no derivation of the goal uses are kept.
+// once among the tails of an edge. Nodes that no derivation of the goal uses may be present.
 //
-// An edge's target side is a sequence of words (>= 0, numbers of the vocabulary) and slots (-1-k
-// stands for the string of tail k); every tail has exactly one slot. Its features are those of the
-// *row* it refers to, shared by all uses of a rule at a span, plus its own: features of rows and of
-// edges that nearly all have are columns of a dense matrix, the others are (feature, value) lists.
-// Features have local numbers; feature_ids maps them to the global 64-bit ids.
+// An edge's target side is a sequence of words (>= 0, numbers of the vocabulary) and slots (-1-k is
+// the string of tail k); every tail has exactly one slot. Its features are those of the *row* it
+// refers to, which all uses of a rule at a span share, plus its own. Features that most rows (or
+// edges) have are columns of a dense matrix, the others are (feature, value) lists. Features have
+// local numbers; feature_ids maps them to the global 64-bit ids.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ inline constexpr uint32_t kNoRow = 0xffffffff;
 inline constexpr int64_t kNoRule = -1;
 
 // Container is std::vector (owned) or std::span (a view of owned arrays or of a mapped file).
-// N nodes, E edges, R rows, F features; "begin" arrays are offsets into the array behind them.
+// N nodes, E edges, R rows, F features; "begin" arrays are offsets into the array that follows.
 template <template <typename> typename Container>
 struct ForestArrays {
-  Container<uint32_t> node_edges;      // N + 1: the edges of node n are [n] .. [n + 1]
+  Container<uint32_t> node_edges;      // N + 1: node n has the edges [n] .. [n + 1]
   Container<uint32_t> covered;         // N: number of source words covered
   Container<int32_t> spans;            // 2 N: begin and end in the source, -1 -1 for none
   Container<int32_t> symbols;          // N: label, a word of the vocabulary, -1 for none
@@ -45,7 +45,7 @@ struct ForestArrays {
   Container<uint32_t> target_begin;  // E + 1
   Container<int32_t> target;
   Container<uint32_t> rows;          // E: kNoRow for none
-  Container<int64_t> rules;          // E: whatever the decoder calls its rules, kNoRule for none
+  Container<int64_t> rules;          // E: the decoder's rule number, kNoRule for none
   Container<uint32_t> edge_columns;  // features of the columns of edge_dense
   Container<float> edge_dense;       // E x columns
   Container<uint32_t> own_begin;     // E + 1
@@ -67,7 +67,7 @@ using ForestView = ForestArrays<ReadSpan>;
 using ForestStorage = ForestArrays<OwnedArray>;
 inline constexpr size_t kForestArrays = 24;
 
-// Calls f(array) for every array, in the order that pool files have them.
+// Calls f(array) for every array, in the order of pool files.
 template <typename Arrays, typename F>
 void visit_arrays(Arrays& a, F&& f) {
   f(a.node_edges), f(a.covered), f(a.spans), f(a.symbols), f(a.coverage_begin), f(a.coverage);
@@ -79,15 +79,15 @@ void visit_arrays(Arrays& a, F&& f) {
 
 ForestView view_of(const ForestStorage& storage);
 
-// What is wrong with these arrays, empty if nothing: after this no function reads out of bounds.
-// `words` is the size of the vocabulary. O(size).
+// Describes what is wrong with the arrays; empty if they are valid, which guarantees that no
+// function reads out of bounds. `words` is the size of the vocabulary. O(size).
 std::string fault_of(const ForestView& arrays, int64_t goal, int64_t words);
 
 // A handle: copies share the arrays, which never change.
 class Forest {
  public:
   Forest();  // no nodes
-  // The arrays must be faultless; `owner` keeps them alive.
+  // The arrays must be valid (see fault_of); `owner` keeps them alive.
   Forest(const ForestView& arrays, std::shared_ptr<const void> owner, int64_t goal, std::string id,
          std::shared_ptr<Vocabulary> vocabulary, std::shared_ptr<FeatureNames> names);
 
@@ -101,7 +101,7 @@ class Forest {
   const std::shared_ptr<Vocabulary>& vocabulary() const { return data_->vocabulary; }
   const std::shared_ptr<FeatureNames>& names() const { return data_->names; }  // may be null
   size_t bytes() const;                                                        // of the arrays
-  // The same arrays with another goal, -1 for none.
+  // A forest that shares the arrays but has another goal, -1 for none.
   Forest with_goal(int64_t goal) const;
 
   // Parts of an edge or node.
@@ -134,7 +134,8 @@ class Forest {
   std::shared_ptr<const Data> data_;
 };
 
-// f(local feature, value) for every feature of a row, of an edge's own part; zeros are left out.
+// Calls f(local feature, value) for every non-zero feature of a row, or of an edge apart from its
+// row.
 template <typename F>
 void for_row_features(const ForestView& a, uint32_t row, F&& f) {
   const size_t columns = a.row_columns.size();

@@ -30,13 +30,13 @@ double GainScorer::reference_words(uint32_t node, size_t length) {
   if (source_words_ == 0 || covered == 0 || covered >= source_words_) {
     return references_.reference_length(sentence_, length) / unit;
   }
-  // The reference that the whole will be held against, if it goes on like this.
+  // The reference length for the complete derivation, extrapolated from the length so far.
   const double share = static_cast<double>(covered) / source_words_;
   const auto whole = static_cast<size_t>(static_cast<double>(length) / share + 0.5);
   return share * references_.reference_length(sentence_, whole) / unit;
 }
 
-// A state is that of the walk and, if it counts, the length. Behind it: gain, matches by order,
+// A state is that of the walk and, with by_length, the length. The payload: gain, matches by order,
 // number of words.
 double GainScorer::score(uint32_t edge, std::span<const std::byte* const> tails, std::byte* state) {
   const size_t bytes = state_size();

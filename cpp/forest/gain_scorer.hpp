@@ -11,19 +11,19 @@
 
 namespace hopefear {
 
-// Adds sign * gain to the score of a derivation. The state is the words at both ends as far as an
-// n-gram of a reference can begin or end with them, and on request the length; the numbers of
-// matches are carried along, those of the best derivation of a state. Matches are not clipped: how
-// often an n-gram matched elsewhere is not known. A partial derivation is held against the part of
-// the reference length that its share of the source words has.
+// Adds sign * gain to the score of a derivation. The state is the words at both ends, as far as an
+// n-gram of a reference can begin or end with them, and with `by_length` the length. The payload is
+// the numbers of matches, so a node has those of its best derivation. Matches are not clipped: the
+// counts elsewhere in the derivation are unknown. A partial derivation is compared with a part of
+// the reference length, in proportion to the source words that it covers.
 //
-// The gain of an edge is that of its head minus those of its tails, so that a derivation's sum is
-// the gain of its string; exactly so along each node's best derivation.
+// The gain of an edge is that of its head minus those of its tails, so that the sum over a
+// derivation is the gain of its string; this is exact along each node's best derivation.
 class GainScorer : public EdgeScorer {
  public:
-  // `words`: number(word) of the references for each place of the target (numbered_target).
-  // `source_words` is what a whole derivation covers; 0 if the forest does not say. All are
-  // borrowed but `words`.
+  // `words`: the references' number of the word at each index of the target array
+  // (numbered_target). `source_words`: number of source words of a complete derivation, 0 if
+  // unknown. The references and the gain are borrowed.
   GainScorer(const Forest& forest, const BleuReferences& references, size_t sentence,
              const NgramGain& gain, double sign, std::vector<uint32_t> words, uint32_t source_words,
              bool by_length);

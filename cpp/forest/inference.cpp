@@ -22,14 +22,14 @@ struct LogSum {
   double log() const { return largest == kNever ? kNever : largest + std::log(sum); }
 };
 
-// f(node, first edge, last edge) in topological order.
+// Calls f(node, first edge, last edge) in topological order.
 template <typename F>
 void upwards(const Forest& forest, F&& f) {
   const ForestView& a = forest.arrays();
   for (uint32_t n = 0; n < forest.nodes(); ++n) f(n, a.node_edges[n], a.node_edges[n + 1]);
 }
 
-// The score of an edge on top of its tails' values.
+// The score of an edge plus the values of its tails.
 double combine(const ForestView& a, Scores scores, const double* values, uint32_t e) {
   double score = scores[e];
   for (uint32_t i = a.tail_begin[e]; i < a.tail_begin[e + 1]; ++i) score += values[a.tails[i]];
@@ -167,8 +167,8 @@ std::vector<double> outside(const Forest& forest, Scores scores, std::span<const
     if (result[n] == kNever) continue;
     for (uint32_t e = a.node_edges[n]; e < a.node_edges[n + 1]; ++e) {
       if (scores[e] == kNever) continue;
-      // A tail without derivation: what one derivation of it would add is still defined, if it is
-      // the only one; all other tails then have no share in anything.
+      // A tail without a derivation: its outside value is still defined if it is the only such
+      // tail; the other tails then get no contribution.
       double through = result[n] + scores[e];
       uint32_t missing = 0, tail = 0;
       for (uint32_t i = a.tail_begin[e]; i < a.tail_begin[e + 1]; ++i) {
@@ -239,7 +239,7 @@ Expectation expectation(const Forest& forest, const Posterior& p, std::span<cons
   Expectation result;
   result.edges.assign(forest.edges(), 0);
   for (size_t i = 0; i < roots.size(); ++i) result.value += p.root[i] * expected[roots[i]];
-  // Derivatives of the value for the inside score of each node, from the roots down.
+  // Derivatives of the value with respect to the inside score of each node, from the roots down.
   std::vector<double> slope(forest.nodes(), 0);
   for (size_t i = 0; i < roots.size(); ++i) {
     slope[roots[i]] = p.root[i] * (expected[roots[i]] - result.value);

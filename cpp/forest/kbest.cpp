@@ -26,10 +26,10 @@ uint64_t add(uint64_t a, uint64_t b) {
   return sum >= kPrime ? sum - kPrime : sum;
 }
 
-// Which strings a node has: the search asks once for each derivation it looks at.
+// The set of a node's strings, queried once per derivation examined.
 class SeenTexts {
  public:
-  // False if it was there before.
+  // Returns false if it was in the set.
   bool insert(uint32_t node, const TextHash& text) {
     const Place wanted = {{text.value[0], text.value[1]}, node};
     const auto [place, is_new] =
@@ -78,8 +78,8 @@ class LazyKBest {
  private:
   static constexpr uint32_t kNoState = 0xffffffff;
 
-  // A derivation: an edge, and of each of its tails the rank of that node's derivation. Of the top
-  // (a node of our own, above the roots) "edges" are the roots. The ranks are in ranks_.
+  // A derivation: an edge and, for each tail, the rank of that node's derivation. The "edges" of
+  // the top, an additional node above the roots, are the roots. The ranks are in ranks_.
   struct Candidate {
     double score;
     uint32_t edge;
@@ -91,7 +91,7 @@ class LazyKBest {
   struct State {
     std::vector<Candidate> heap;  // best on top
     std::vector<Found> found;     // best first
-    Candidate last;               // the one looked at last, while its successors are being made
+    Candidate last;               // the candidate examined last, while its successors are generated
     uint32_t successor = 0;       // the next tail of it to advance
     bool pending = false;
     bool exhausted = false;
@@ -148,14 +148,14 @@ class LazyKBest {
     std::make_heap(s.heap.begin(), s.heap.end(), order(node));
   }
 
-  // Makes found[rank] of a node, or finds that there is none. False when the limit was reached.
-  // Algorithm 3's LazyKthBest with the recursion on a stack of our own; what a call has done so far
+  // Computes found[rank] of a node, or that it does not exist. False if the limit was reached.
+  // Algorithm 3's LazyKthBest with an explicit stack instead of recursion; the progress of a call
   // is in the node's state, so an entry is only (node, rank).
   bool extend(uint32_t node, size_t rank) {
     std::vector<std::pair<uint32_t, size_t>> calls = {{node, rank}};
     while (!calls.empty()) {
       const auto [v, wanted] = calls.back();
-      State& s = state(v);  // a deque's elements stay where they are
+      State& s = state(v);  // elements of a deque do not move
       if (s.found.size() > wanted || s.exhausted) {
         calls.pop_back();
         continue;
@@ -165,7 +165,7 @@ class LazyKBest {
         s.exhausted = true;
         continue;
       }
-      // The text of a candidate needs the first derivations of its tails to be there.
+      // The text of a candidate requires the first derivations of its tails.
       const Candidate c = s.heap.front();
       if (!ready(v, c, calls)) continue;
       if (looked_at_++ >= limit_) return false;
@@ -185,8 +185,8 @@ class LazyKBest {
     return true;
   }
 
-  // Every vector of ranks is the successor of one other only: the one with its last non-zero rank
-  // made smaller. So only ranks from there on are advanced, and nothing is found twice.
+  // Every vector of ranks is the successor of exactly one other, the one with its last non-zero
+  // rank decremented. So only ranks from there on are advanced, and nothing is generated twice.
   uint32_t first_successor(uint32_t v, const Candidate& c) const {
     uint32_t i = static_cast<uint32_t>(tails(v, c.edge).size());
     while (i > 0 && ranks(c)[i - 1] == 0) --i;
@@ -248,7 +248,7 @@ class LazyKBest {
     while (!open.empty()) {
       const auto [v, rank] = open.back();
       open.pop_back();
-      // Without texts nobody may have asked for the best derivation of a node yet.
+      // Without texts the best derivation of a node may not have been computed yet.
       const bool known = state_of_[v] != kNoState && states_[state_of_[v]].found.size() > rank;
       const uint32_t edge = known ? states_[state_of_[v]].found[rank].edge : best_.edges[v];
       edges.push_back(edge);
@@ -270,7 +270,7 @@ class LazyKBest {
   uint64_t looked_at_ = 0;
   const BestEdges best_;
   std::vector<uint32_t> state_of_;
-  std::deque<State> states_;  // only of nodes that somebody asked about
+  std::deque<State> states_;  // only of nodes that were visited
   std::vector<uint32_t> ranks_;
   SeenTexts seen_;
 };
@@ -285,7 +285,7 @@ void TextHash::append(const TextHash& other) {
 }
 
 void TextHash::append(int32_t word) {
-  // Never 0, so that leading words count.
+  // Never 0, so that leading words affect the hash.
   const uint64_t letter = mix64(static_cast<uint64_t>(word) + 1) % (kPrime - 1) + 1;
   for (int i = 0; i < 2; ++i) {
     value[i] = add(multiply(value[i], kBase[i]), letter);

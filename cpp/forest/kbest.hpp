@@ -13,22 +13,22 @@ struct KBestResult {
   bool complete = true;                 // false: `limit` ended the search early
 };
 
-// With `distinct`, of all derivations of a node with the same target string only the best exists,
-// at every node: strings are merged where they arise and not only at the roots, so spurious
-// ambiguity below does not multiply. That is exact, because a derivation's string depends on its
-// parts only through their strings.
+// With `distinct`, only the best of a node's derivations with the same target string is kept, at
+// every node: strings are merged where they arise and not only at the roots, so spurious ambiguity
+// does not multiply. This is exact, because a derivation's string depends on its parts only through
+// their strings.
 //
 // Ties: the smaller first edge wins, then the better ranks of the first tail, of the second …;
-// between roots the smaller node. `limit` bounds the derivations looked at, over all nodes; what
-// was found until then is right, there is only less of it.
+// between roots the smaller node. `limit` bounds the number of derivations examined at all nodes;
+// if it is reached the list is correct but shorter than k.
 //
-// O(E) for the best derivations, then O(log(degree) + arity^2) for each derivation looked at.
+// O(E) for the best derivations, then O(log(degree) + arity^2) for each derivation examined.
 // No recursion, so the depth of a forest is not limited.
 KBestResult kbest(const Forest& forest, Scores scores, Roots roots, size_t k, bool distinct,
                   uint64_t limit);
 
-// Two 61-bit polynomial hashes of a word sequence that can be concatenated in O(1). Two different
-// ones of n strings of up to L words collide with probability below n^2 L / 2^121.
+// Two 61-bit polynomial hashes of a word sequence that can be concatenated in O(1). Among n strings
+// of up to L words the probability of a collision is below n^2 L / 2^121.
 struct TextHash {
   uint64_t value[2] = {0, 0};
   uint64_t power[2] = {1, 1};  // base ^ length

@@ -1,5 +1,5 @@
-// The linear n-gram score as a feature of edges: what BLEU cannot be, a sum over a derivation's
-// edges.  [wisniewski2013, li2009]
+// The linear n-gram score as a feature of edges: unlike BLEU it is a sum over a derivation's edges.
+// [wisniewski2013, li2009]
 #pragma once
 
 #include <vector>
@@ -10,17 +10,18 @@
 
 namespace hopefear {
 
-// Adds nothing to scores, so that expansion keeps the distribution over derivations (under a beam:
-// its most probable part), and fires one feature: the edge's share of
+// Adds nothing to scores, so that expansion keeps the distribution over derivations (with a beam:
+// its most probable part), and fires one feature, the edge's share of
 //
 //   xi_1 c_1 + … + xi_N c_N - xi_0 c_non        (Wisniewski & Yvon 2013, eq. 8)
 //
-// that is, of the n-grams that this edge completes. Matches are not clipped. The state is the words
-// at both ends as far as an n-gram of a reference can go on with them.
+// from the n-grams that the edge completes. Matches are not clipped. The state is the words at both
+// ends, as far as they can be part of a longer n-gram of a reference.
 class LinearScorer : public EdgeScorer {
  public:
-  // `words`: the references' number for each place of the target (numbered_target). `xi` has the
-  // references' order + 1 numbers. The references are borrowed.
+  // `words`: the references' number of the word at each index of the target array
+  // (numbered_target). `xi`: xi_0 .. xi_N for n-grams of up to N = order words. The references are
+  // borrowed.
   LinearScorer(const Forest& forest, const BleuReferences& references, size_t sentence,
                std::vector<double> xi, std::vector<uint32_t> words, FeatureId feature);
 

@@ -11,10 +11,10 @@
 namespace hopefear {
 namespace {
 
-constexpr size_t kLanes = 8;  // places on a line that one pass looks at
+constexpr size_t kLanes = 8;  // points on a line per pass
 using Places = std::array<double, kLanes>;
 
-// Where a line is looked at first, in parts of the reach: most corners are near the weights.
+// The first points on a line, as fractions of the reach: most corners are near the weights.
 constexpr Places kFirst = {-1, -0.1, -0.03, -0.01, 0.01, 0.03, 0.1, 1};
 
 class Lines {
@@ -26,7 +26,7 @@ class Lines {
         roots_(roots),
         best_(forest.nodes() * kLanes) {}
 
-  // One line: all that is best somewhere on it.
+  // Finds all derivations that are best somewhere on one line.
   void follow(std::span<const double> slopes, double reach) {
     slopes_ = slopes;
     Places at = kFirst;
@@ -57,7 +57,7 @@ class Lines {
     }
   }
 
-  // Where all lines meet. False if there is no derivation.
+  // Evaluates x = 0, where all lines meet. False if there is no derivation.
   bool begin() {
     std::optional<Derivation> best = viterbi(forest_, scores_, roots_);
     if (!best.has_value()) return false;
@@ -84,8 +84,8 @@ class Lines {
     return score;
   }
 
-  // The best scores of all nodes at all places. Only maxima: edges are chosen on the few nodes of
-  // the best derivations (take).
+  // The best scores of all nodes at all points. Edges are chosen later, for the few nodes of the
+  // best derivations (take).
   void pass(const Places& at) {
     poll_interrupt();
     for (uint32_t n = 0; n < forest_.nodes(); ++n) {
@@ -127,7 +127,7 @@ class Lines {
     return line;
   }
 
-  // Where two lines cross, if that is between them and not just by rounding.
+  // The point where two lines cross, if it lies between them beyond rounding.
   static bool crossing(const Gap& gap, double& x) {
     const double steeper = gap.right.slope - gap.left.slope;
     if (steeper <= 1e-12 * std::max(1.0, std::abs(gap.right.slope))) return false;
@@ -135,7 +135,7 @@ class Lines {
     return x > gap.left.x && x < gap.right.x;
   }
 
-  // If something is better where the two lines cross, there may be more on both sides of it.
+  // If a derivation is better at the crossing of two lines, there may be more on both sides of it.
   void split(const Gap& gap, const Places& at, size_t lane, std::vector<Gap>& next) {
     double score = kNever;
     for (const uint32_t r : roots_) score = std::max(score, best_[r * kLanes + lane]);
@@ -161,7 +161,8 @@ class Lines {
 std::vector<Derivation> best_on_lines(const Forest& forest, Scores scores,
                                       std::span<const Weights* const> directions, double reach,
                                       Roots roots) {
-  if (!(reach > 0 && std::isfinite(reach))) throw std::invalid_argument("a reach is above 0");
+  if (!(reach > 0 && std::isfinite(reach)))
+    throw std::invalid_argument("reach must be finite and above 0");
   Lines lines(forest, scores, roots);
   if (!lines.begin()) return {};
   for (const Weights* const direction : directions) {
@@ -169,7 +170,7 @@ std::vector<Derivation> best_on_lines(const Forest& forest, Scores scores,
     const auto is = [&](auto&& what) { return std::all_of(slopes.begin(), slopes.end(), what); };
     if (is([](double slope) { return slope == 0; })) continue;  // no edge has such features
     if (!is([](double slope) { return std::isfinite(slope); })) {
-      throw std::invalid_argument("a slope is not finite");
+      throw std::invalid_argument("slopes must be finite");
     }
     lines.follow(slopes, reach);
   }

@@ -56,19 +56,19 @@ double NbestReader::number(std::string_view text, const char* what) const {
 
 NbestReader::Label& NbestReader::label(std::string_view name) {
   text_.assign(name);
-  Label& found = labels_[text_];  // an unordered_map's elements stay where they are
-  if (found.name.empty()) found.name = text_;
-  if (found.found.empty()) touched_.push_back(&found);
-  return found;
+  Label& entry = labels_[text_];  // elements of an unordered_map do not move
+  if (entry.name.empty()) entry.name = text_;
+  if (entry.line_values.empty()) touched_.push_back(&entry);
+  return entry;
 }
 
 void NbestReader::add_features(std::string_view text) {
-  // Labels that are open for values; "name=value" closes the last one.
+  // A label takes the values that follow it; "name=value" ends the list of values.
   std::string_view current;
   Label* open = nullptr;
   touched_.clear();
   const auto close = [&] {
-    if (open != nullptr && open->found.empty()) {
+    if (open != nullptr && open->line_values.empty()) {
       throw error("label " + shown(current) + " has no value; write 'NAME= VALUE'");
     }
     open = nullptr;
@@ -84,9 +84,9 @@ void NbestReader::add_features(std::string_view text) {
       close();
       const std::string_view name = token.substr(0, equals);
       const double value = number(token.substr(equals + 1), "the value of a feature");
-      label(name).found.push_back(value);
+      label(name).line_values.push_back(value);
     } else if (open != nullptr) {
-      open->found.push_back(number(token, "the value of a feature"));
+      open->line_values.push_back(number(token, "the value of a feature"));
     } else {
       throw error("feature " + shown(token) + ", expected 'NAME=VALUE' or 'NAME= VALUE …'");
     }
@@ -94,7 +94,7 @@ void NbestReader::add_features(std::string_view text) {
   close();
   for (Label* l : touched_) {
     if (l->values > 0) continue;
-    l->values = static_cast<uint32_t>(l->found.size());
+    l->values = static_cast<uint32_t>(l->line_values.size());
     for (uint32_t i = 1; i <= l->values; ++i) {
       try {
         l->ids.push_back(
@@ -120,20 +120,20 @@ void NbestReader::add_entry(std::string_view line) {
   add_features(features);
   entries_.clear();
   for (Label* l : touched_) {
-    if (l->found.size() != l->values) {
-      throw error("label " + shown(l->name) + " has " + std::to_string(l->found.size()) +
+    if (l->line_values.size() != l->values) {
+      throw error("label " + shown(l->name) + " has " + std::to_string(l->line_values.size()) +
                   " values, in earlier lines it has " + std::to_string(l->values));
     }
     for (uint32_t i = 0; i < l->values; ++i) {
-      if (!std::isfinite(static_cast<float>(l->found[i]))) {
+      if (!std::isfinite(static_cast<float>(l->line_values[i]))) {
         char number[32];
-        std::snprintf(number, sizeof(number), "%g", l->found[i]);
+        std::snprintf(number, sizeof(number), "%g", l->line_values[i]);
         throw error("feature " + shown(names_->name(l->ids[i])) + " is " + number +
-                    ", expected a finite number below 3.4e38; mend or drop it");
+                    ", expected a finite number below 3.4e38; correct or drop it");
       }
-      entries_.push_back({builder_.feature(l->ids[i]), static_cast<float>(l->found[i])});
+      entries_.push_back({builder_.feature(l->ids[i]), static_cast<float>(l->line_values[i])});
     }
-    l->found.clear();
+    l->line_values.clear();
   }
   double value = std::numeric_limits<double>::quiet_NaN();
   if (scored) {

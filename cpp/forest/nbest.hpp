@@ -3,9 +3,9 @@
 //   id ||| words ||| A= 1 2 B= 3 sparse= 1 ||| score ||| …        Moses
 //   id ||| words ||| name=value name=value ||| score              cdec, Joshua
 //
-// The two ways to write features may be mixed. A label with one value names the feature, the values
-// of a label with several are A_1, A_2 … (the names that Moses itself uses where it needs them).
-// What follows the score is not read.
+// Both notations of features may be mixed. A label with one value names the feature; the values of
+// a label with several are the features A_1, A_2 … (the names that Moses itself uses). Fields after
+// the score are ignored.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@
 namespace hopefear {
 
 struct NbestList {
-  Forest forest;               // its id is the list's
-  std::vector<double> scores;  // as the file gives them, per entry; NaN where it does not
+  Forest forest;               // its id is that of the list
+  std::vector<double> scores;  // per entry as in the file; NaN if it has none
 };
 
-// Entries with the same id that stand together make one list. Streaming: memory for one list.
+// Reads one list at a time: consecutive entries with the same id. Memory: one list.
 class NbestReader {
  public:
   NbestReader(ByteSource& source, std::shared_ptr<Vocabulary> vocabulary,
@@ -33,9 +33,9 @@ class NbestReader {
  private:
   struct Label {
     std::string name;
-    uint32_t values = 0;  // in every line that has it; 0 before the first
+    uint32_t values = 0;  // number of values, the same in every line; 0 before the first
     std::vector<FeatureId> ids;
-    std::vector<double> found;  // in this line
+    std::vector<double> line_values;  // in this line
   };
   void add_entry(std::string_view line);
   void add_features(std::string_view text);
@@ -53,7 +53,7 @@ class NbestReader {
   std::vector<FeatureEntry> entries_;
   std::vector<int32_t> words_;
   std::vector<double> scores_;
-  std::string id_, pending_;  // the first line of the next list, and its id
+  std::string id_, pending_;  // id of the current list; first line of the next one
   bool has_pending_ = false;
 };
 

@@ -1,6 +1,6 @@
-// The string of an edge, read from left to right with only the ends of its tails: which n-grams of
-// the references it completes, and what must be known of it further up. What all scorers have in
-// common that count n-grams of references over a forest.
+// Reads the string of an edge from left to right, with only the ends of its tails: finds the
+// n-grams of the references that the edge completes and the state that its head needs. Shared by
+// the scorers that count n-grams of references over a forest.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,15 @@
 
 namespace hopefear {
 
-// A state has size() numbers: twice the words of the left part plus 1 if that is all there is; the
-// left part, as far as an n-gram that begins before it can go on with it; and the numbers of the
-// n-grams that the string ends with (of 1, 2 … words). An end that no edge ever puts something next
-// to is left out: in a forest of left-to-right search no node is split by how its string begins.
+// A state has size() numbers: twice the number of words of the left part, plus 1 if the left part
+// is the complete string; the words of the left part, as far as an n-gram that begins before the
+// string can continue with them; and the numbers of the n-grams that the string ends with (of 1, 2
+// … words). An end that is never next to another string is omitted: in a forest of left-to-right
+// search no node is split by the beginning of its string.
 class NgramWalk {
  public:
-  // `words`: the references' number for each place of the target (numbered_target). The table is
-  // borrowed. O(E + tails).
+  // `words`: the references' number of the word at each index of the target array
+  // (numbered_target). The table is borrowed. O(E + tails).
   NgramWalk(const Forest& forest, const NgramTable& ngrams, std::vector<uint32_t> words)
       : forest_(forest),
         ngrams_(ngrams),
@@ -45,19 +46,20 @@ class NgramWalk {
 
   size_t size() const { return 2 * words_ + 1; }
 
-  // Writes the state of the edge's head, and calls match(n) for every n-gram of n words that some
-  // reference has and no tail has by itself, miss() for every word of the edge that none has.
+  // Writes the state of the edge's head; calls match(n) for every n-gram of n words that occurs in
+  // a reference and is not inside a single tail, and miss() for every word of the edge that occurs
+  // in no reference.
   template <typename Match, typename Miss>
   void operator()(uint32_t edge, std::span<const std::byte* const> tails, uint32_t* out,
                   Match&& match, Miss&& miss) {
     const ForestView& a = forest_.arrays();
     std::memset(out, 0, 4 * size());
-    // right_[k]: the n-gram of the last k words; [0] is the empty one. There are `known` more: the
-    // suffixes of an n-gram are n-grams, so beyond the longest one no reference has any.
+    // right_[k]: the n-gram of the last k words, for k up to `known`; [0] is the empty one. No
+    // reference has a longer one, since every suffix of an n-gram is an n-gram.
     right_[0] = 0;
     size_t known = 0, left = 0;
     bool complete = true;  // all words so far are in the left part
-    // Reads a word; its n-grams of up to `inside` words are a tail's.
+    // Reads a word; its n-grams of up to `inside` words are inside a tail and not counted.
     const auto read = [&](WordId word, size_t inside) {
       size_t longest = 0;
       next_[0] = 0;
@@ -88,9 +90,10 @@ class NgramWalk {
           reinterpret_cast<const uint32_t*>(tails[static_cast<size_t>(-1 - a.target[i])]);
       const size_t part_left = part[0] / 2;
       const bool part_complete = (part[0] & 1) != 0;
-      // Its first words again, for the n-grams that begin before it.
+      // Reads the tail's first words, for the n-grams that begin before the tail.
       for (size_t k = 0; k < part_left; ++k) {
-        if (!complete && !part_complete && known <= k) break;  // nothing from before is left
+        if (!complete && !part_complete && known <= k)
+          break;  // no n-gram reaches back before the tail
         read(part[1 + k], k + 1);
       }
       if (part_complete) continue;
@@ -118,7 +121,7 @@ class NgramWalk {
   const unsigned order_;
   const size_t words_;                   // at each end: order - 1
   std::vector<uint32_t> right_, next_;   // n-grams of the last 1, 2 … words
-  std::vector<uint8_t> before_, after_;  // per node: whether anything is ever put there
+  std::vector<uint8_t> before_, after_;  // per node: whether any edge has a symbol there
 };
 
 }  // namespace hopefear

@@ -13,7 +13,7 @@
 namespace hopefear {
 namespace {
 
-constexpr uint64_t kLookedAt = 1'000'000;  // derivations, for the few that are wanted
+constexpr uint64_t kLookedAt = 1'000'000;  // limit on derivations examined for the few candidates
 
 }  // namespace
 
@@ -22,7 +22,8 @@ OracleCandidates oracle_candidates(const Forest& forest, Scores scores, Roots ro
                                    const NgramGain& gain,
                                    const std::function<uint32_t(int32_t)>& number,
                                    const OracleOptions& options) {
-  if (sentence >= references.sentences()) throw std::invalid_argument("no such sentence");
+  if (sentence >= references.sentences())
+    throw std::invalid_argument("sentence index out of range");
   OracleCandidates result;
   std::optional<Derivation> best = viterbi(forest, scores, roots);
   if (!best.has_value()) return result;

@@ -12,22 +12,22 @@
 namespace hopefear {
 
 struct OracleOptions {
-  double model;               // what the model's score is multiplied with
-  std::vector<double> signs;  // of the gain, one search each: 1 for hope, -1 for fear
-  size_t beam;                // pops per node; 0: everything
-  size_t candidates;          // strings of each search, the best by model and unclipped gain
+  double model;               // factor of the model's score
+  std::vector<double> signs;  // factors of the gain, one search each: 1 for hope, -1 for fear
+  size_t beam;                // pops per node; 0: no limit
+  size_t candidates;          // number of strings per search, the best by model and unclipped gain
   bool by_length;             // derivations of different length do not recombine
-  uint32_t source_words;      // of a whole derivation; 0: unknown, nothing is prorated
+  uint32_t source_words;      // of a complete derivation; 0: unknown, nothing is prorated
 };
 
-// What the searches found, each derivation once, and first of all the model's best one; `rows` are
-// the exact (clipped) statistics of their strings.
+// The results of all searches: each derivation once, the model's best one first; `rows` are the
+// exact (clipped) statistics of their strings.
 struct OracleCandidates {
   std::vector<Derivation> derivations;  // of the forest; scores are the model's
   std::vector<int32_t> rows;
 };
 
-// `number` gives the references' number of a word of the forest's vocabulary.
+// `number` maps a word number of the forest's vocabulary to that of the references.
 OracleCandidates oracle_candidates(const Forest& forest, Scores scores, Roots roots,
                                    const BleuReferences& references, size_t sentence,
                                    const NgramGain& gain,

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kAlign = 64;
 
 struct BlockHeader {
-  uint64_t checksum;  // of everything behind this field
+  uint64_t checksum;  // of everything after this field
   int64_t goal;
   uint64_t id_size;                // bytes of the sentence's id, which follow the header
   uint64_t counts[kForestArrays];  // elements of each array; each begins at a multiple of 8 bytes
@@ -18,7 +18,7 @@ struct BlockHeader {
 
 uint64_t padded(uint64_t size, uint64_t to) { return (size + to - 1) / to * to; }
 
-// Strings behind each other, each with its length in 4 bytes.
+// Concatenated strings, each after its length in 4 bytes.
 void write_strings(BinaryWriter& file, std::string_view section, size_t count,
                    const auto& string_at) {
   file.begin(section);
@@ -79,7 +79,7 @@ void PoolWriter::add(const Forest& forest) {
   header.id_size = forest.id().size();
   size_t k = 0;
   visit_arrays(arrays, [&](const auto& array) { header.counts[k++] = array.size(); });
-  // The block once in memory: its checksum stands in front of it.
+  // Assembles the block in memory, since its checksum precedes it.
   std::string block(reinterpret_cast<const char*>(&header), sizeof(header));
   const auto put = [&](const void* data, size_t size) {
     block.append(static_cast<const char*>(data), size);

@@ -1,7 +1,8 @@
-// Many sentences' forests in one memory-mapped file: a tuning pool on disk.
+// Forests of many sentences in one memory-mapped file: a tuning pool on disk.
 //
-// A forest is a block of its arrays, so reading one sentence touches its bytes only, and nothing is
-// copied. Word numbers are those of the file's vocabulary. Several iterations are several files.
+// Each forest is a block of its arrays, so reading a sentence touches its bytes only and copies
+// nothing. Word numbers are those of the file's vocabulary. Each tuning iteration writes its own
+// file.
 #pragma once
 
 #include <atomic>
@@ -20,10 +21,9 @@ inline constexpr BinaryKind kForestKind{"forest", 1, "decode or import again to 
 class PoolWriter {
  public:
   explicit PoolWriter(const std::string& path);
-  // Forests may come from different sources.
+  // Forests may have different vocabularies.
   void add(const Forest& forest);
-  // Keeps the names of a forest's features, where they are known. No thread may intern any
-  // meanwhile.
+  // Stores the names of a forest's features, if known. No thread may intern names meanwhile.
   void add_names(const Forest& forest);
   void finish();
   size_t size() const { return index_.size() / 2; }
@@ -34,7 +34,7 @@ class PoolWriter {
   uint64_t position_ = 0;
   std::vector<uint64_t> index_;  // offset and size of each block
   Vocabulary vocabulary_;
-  std::shared_ptr<const Vocabulary> mapped_from_;  // what word_map_ is about
+  std::shared_ptr<const Vocabulary> mapped_from_;  // the vocabulary that word_map_ maps from
   std::vector<int32_t> word_map_;
   FeatureNames names_;
   std::vector<FeatureId> named_;
@@ -42,8 +42,8 @@ class PoolWriter {
 
 class Pool {
  public:
-  // The container is checked as every binary file is; a forest's checksum and structure when it is
-  // first asked for.
+  // Checks the container as that of every binary file; a forest's checksum and structure are
+  // checked on its first get().
   static std::shared_ptr<const Pool> open(const std::string& path, Verify verify);
 
   size_t size() const { return index_.size() / 2; }
@@ -51,8 +51,8 @@ class Pool {
   const std::string& path() const { return file_.path(); }
   const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
   const std::shared_ptr<FeatureNames>& names() const { return names_; }
-  // Views of the mapped file, which stays mapped as long as any forest lives. InputError if the
-  // block is damaged. Safe to call from several threads.
+  // A forest of views into the file, which stays mapped as long as any of its forests lives.
+  // InputError if the block is damaged. Thread-safe.
   static Forest get(const std::shared_ptr<const Pool>& pool, size_t index);
 
  private:

@@ -1,4 +1,4 @@
-// Derivations drawn from the distribution that a forest's scores define.
+// Sampling derivations from the distribution that a forest's scores define.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace hopefear {
 
-// `count` independent derivations of the roots with p(d) = exp(score) / Z, top down. Sample i
-// depends on the seed and i only, so more samples begin with the same ones. Empty if the roots have
-// no derivation. O(E) once, then O(size * log degree) each.
+// Draws `count` independent derivations of the roots with p(d) = exp(score) / Z, top down. Sample i
+// depends on the seed and i only, so a larger sample begins with the smaller one. Empty if the
+// roots have no derivation. O(E) once, then O(size * log degree) each.
 std::vector<Derivation> sample(const Forest& forest, Scores scores, Roots roots, size_t count,
                                uint64_t seed);
 

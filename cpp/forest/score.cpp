@@ -10,8 +10,8 @@
 namespace hopefear {
 namespace {
 
-// Four independent sums: one would wait for its own previous addition. The loop is the whole cost
-// of scoring dense features (about 8 ns for 15 of them, half of it fetching the values).
+// Four independent sums, since a single one would wait for its previous addition. The loop is the
+// whole cost of scoring dense features (about 8 ns for 15 of them, half of it fetching the values).
 double dense_dot(const float* values, const double* weights, size_t n) {
   double a = 0, b = 0, c = 0, d = 0;
   size_t i = 0;
@@ -42,7 +42,7 @@ std::vector<double> take(std::span<const uint32_t> columns, std::span<const doub
   return taken;
 }
 
-// What is wrong with the first edge whose score is no number, or too large for one; empty: none is.
+// Describes the first edge whose score is NaN or infinite; empty if there is none.
 std::string bad_score(Scores scores) {
   bool good = true;
   for (const double s : scores) good &= s < std::numeric_limits<double>::infinity();
@@ -64,7 +64,8 @@ std::vector<double> edge_scores(const Forest& forest, const Weights& table) {
 
 std::vector<double> edge_scores(const Forest& forest, std::span<const double> weights) {
   const ForestView& a = forest.arrays();
-  if (weights.size() != forest.features()) throw std::invalid_argument("one weight per feature");
+  if (weights.size() != forest.features())
+    throw std::invalid_argument("expected one weight per feature");
   const size_t rows = forest.rows(), row_columns = a.row_columns.size();
   const std::vector<double> row_weights = take(a.row_columns, weights);
   std::vector<double> row_scores(rows);

@@ -37,7 +37,8 @@ EdgeMask margin_mask(const Forest& forest, Scores scores, Roots roots, double ma
   const std::vector<double> through = max_marginals(forest, scores, roots);
   double best = kNever;
   for (const double t : through) best = std::max(best, t);
-  // The same derivation's score, summed up from different edges, differs in the last bits.
+  // Tolerance: the score of one derivation differs in the last bits when summed in different
+  // orders.
   const double least = best - margin - 1e-10 * (1 + std::abs(best));
   EdgeMask kept(forest.edges(), 0);
   if (best == kNever) return kept;
@@ -60,7 +61,8 @@ EdgeMask posterior_mask(const Forest& forest, Scores scores, Roots roots, double
 }
 
 Forest select(const Forest& forest, std::span<const uint8_t> kept, bool keep_nodes) {
-  if (kept.size() != forest.edges()) throw std::invalid_argument("one mask entry per edge");
+  if (kept.size() != forest.edges())
+    throw std::invalid_argument("expected one mask entry per edge");
   const ForestView& a = forest.arrays();
   std::vector<uint8_t> used(forest.nodes(), keep_nodes ? 1 : 0);
   for (uint32_t e = 0; e < forest.edges(); ++e) {

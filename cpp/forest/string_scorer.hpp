@@ -1,4 +1,4 @@
-// Derivations by what part of a given string they yield.
+// Splits derivations by the part of a given string that they yield.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace hopefear {
 
-// The state is the string that a derivation yields, if it occurs in the target: its first
-// occurrence (begin, length). Otherwise the derivation is forbidden, or with `others` it is in a
-// state of its own, kElsewhere, whatever the string is. Adds nothing to scores.
+// The state is the first occurrence (begin, length) of a derivation's string in the target. A
+// derivation whose string does not occur there is forbidden, or with `others` has the state
+// kElsewhere. Adds nothing to scores.
 //
-// A string is a prefix of the target just if its first occurrence begins at 0.
+// A string is a prefix of the target if and only if its first occurrence begins at 0.
 class StringScorer : public EdgeScorer {
  public:
   struct Place {
@@ -22,7 +22,7 @@ class StringScorer : public EdgeScorer {
   };
   static constexpr Place kElsewhere = {0xffffffff, 0};
 
-  // Words of the target: numbers of the forest's vocabulary, -1 for one that is not in it.
+  // `target`: word numbers of the forest's vocabulary, -1 for a word that is not in it.
   StringScorer(const Forest& forest, std::span<const int32_t> target, bool others);
 
   size_t state_size() const override { return sizeof(Place); }
@@ -43,7 +43,7 @@ class StringScorer : public EdgeScorer {
   const Forest forest_;
   const std::vector<int32_t> target_;
   const bool others_;
-  std::vector<uint32_t> end_;         // of a state: where its strings first end
+  std::vector<uint32_t> end_;         // per state: where its strings first end
   std::vector<Link> links_;           // by state and word
   std::vector<uint32_t> first_link_;  // of each state
 };

@@ -1,4 +1,4 @@
-// The words of a forest under other numbers: those of a language model, of references …
+// Maps the words of a forest to other numbers: those of a language model, of references …
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace hopefear {
 
-// For each place of the forest's target arrays number(word), 0 for a slot. A forest has few
-// different words in many places, and its vocabulary may be much larger: number() is called once
-// per word that occurs.
+// number(word) for each index of the forest's target array, 0 for a slot. Calls number() once per
+// distinct word that occurs: a forest repeats few words often, and its vocabulary may be much
+// larger.
 template <typename Number>
 std::vector<uint32_t> numbered_target(const Forest& forest, Number&& number) {
   const ForestView& a = forest.arrays();
@@ -19,9 +19,9 @@ std::vector<uint32_t> numbered_target(const Forest& forest, Number&& number) {
   IdNumbers known;
   for (size_t i = 0; i < a.target.size(); ++i) {
     if (a.target[i] < 0) continue;
-    const auto [found, is_new] = known.try_emplace(static_cast<uint64_t>(a.target[i]) + 1, 0);
-    if (is_new) found = number(a.target[i]);
-    result[i] = found;
+    const auto [value, is_new] = known.try_emplace(static_cast<uint64_t>(a.target[i]) + 1, 0);
+    if (is_new) value = number(a.target[i]);
+    result[i] = value;
   }
   return result;
 }

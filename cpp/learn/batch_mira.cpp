@@ -25,9 +25,8 @@ BatchMira::BatchMira(FeatureRows features, std::span<const int64_t> begin,
   background_.back() = options.length_unit;  // one word
 }
 
-// BLEU of the row in the context of the background, times their summed reference length. The
-// fourth root is taken by square roots: this is most of the time of a pass, and pow() would be
-// three times as much.
+// BLEU of the row added to the background, times their summed reference length. The fourth root is
+// taken by square roots: this is most of the time of a pass, and pow() would triple it.
 double BatchMira::gain(size_t row) const {
   if (options_.order == 0) return gains_[row];
   const size_t order = options_.order;
@@ -68,7 +67,7 @@ BatchMira::Pass BatchMira::pass(std::span<const int32_t> order) {
       if (scores_[i] > scores_[best]) best = i;
     }
     if (options_.safe_hope) {
-      // The model must not drown the gain: its score counts at most five times as much.
+      // Limits the influence of the model's score to five times that of the gain.
       const double size = std::abs(scores_[hope]), limit = 5 * values_[hope];
       if (size > limit && limit > 0) {
         const double factor = limit / size;

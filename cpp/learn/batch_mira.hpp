@@ -1,5 +1,5 @@
-// Passes of batch MIRA over candidates [cherry2012]: hope and fear of each group by model score and
-// gain, a passive-aggressive step, weights averaged over steps.
+// Batch MIRA over candidates [cherry2012]: for each group the hope and fear by model score and
+// gain, then a passive-aggressive step; weights are averaged over steps.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace hopefear {
 
 struct MiraOptions {
   double C;      // largest step
-  double decay;  // of the background, whenever a group has been added to it
+  double decay;  // factor of the background after each group added to it
   bool safe_hope;
-  bool model_background;  // the background grows by the model's best row, not by the hope
-  size_t order;           // of BLEU; 0: gains are given
+  bool model_background;  // add the model's best row to the background instead of the hope
+  size_t order;           // of BLEU; 0: gains are precomputed
   double length_unit;
 };
 
-// Views of the caller's arrays, which must outlive it; weights, sums and background are its own.
+// Holds views of the caller's arrays, which must outlive it; owns weights, sums and background.
 class BatchMira {
  public:
-  // `statistics`: rows x (2 order + 1); with order 0 instead `gains`, one per row. `moves`: one per
-  // feature, 0 for those whose weights stay. `complete`: one per group, 0 for those that the
-  // background does not grow by, since their rows are no whole translations.
+  // `statistics`: rows x (2 order + 1); with order 0 `gains` instead, one per row. `moves`: per
+  // feature, 0 for a fixed weight. `complete`: per group, 0 for groups that are not added to the
+  // background because their rows are partial translations.
   BatchMira(FeatureRows features, std::span<const int64_t> begin,
             std::span<const int32_t> statistics, std::span<const double> gains,
             std::vector<double> weights, std::span<const uint8_t> moves,
@@ -34,11 +34,11 @@ class BatchMira {
     uint64_t steps = 0;
     double loss = 0;  // summed over groups
   };
-  // Visits the groups in this order. O(entries of the features).
+  // One pass over the groups in the given order. O(feature entries).
   Pass pass(std::span<const int32_t> order);
 
   const std::vector<double>& weights() const { return weights_; }
-  // The mean of the weights after each step, of all passes so far; without any step the weights.
+  // The mean of the weights after each step of all passes so far; without a step the weights.
   std::vector<double> average() const;
 
  private:
@@ -58,8 +58,8 @@ class BatchMira {
   std::vector<double> late_;
   uint64_t steps_ = 0;
   std::vector<double> background_;
-  std::vector<double> scores_, values_;  // scratch: of one group
-  std::vector<double> difference_;       // all features, 0 but for those touched
+  std::vector<double> scores_, values_;  // scratch for one group
+  std::vector<double> difference_;       // per feature, 0 except for those in touched_
   std::vector<size_t> touched_;
 };
 

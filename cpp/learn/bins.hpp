@@ -1,5 +1,5 @@
-// The partial derivations of the bins of phrase search as rows of candidates, with the strings they
-// are evaluated by.  [liu2014]
+// The partial derivations in the bins of phrase search as rows of candidates, with the strings to
+// evaluate.  [liu2014]
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 namespace hopefear {
 
 struct BinRows {
-  std::vector<int64_t> bins = {0};  // rows of the i-th bin asked for are [i] .. [i + 1]
-  CollectedRows rows;               // keys know the covered words too
-  std::vector<double> scores;       // of the model, with future features if they are in the rows
-  std::string text;                 // the strings, one after the other, blanks between words
+  std::vector<int64_t> bins = {0};  // the i-th requested bin has the rows [i] .. [i + 1]
+  CollectedRows rows;               // keys include the covered words
+  std::vector<double> scores;       // of the model; with future features if the rows have them
+  std::string text;                 // the strings, concatenated; blanks between words
   std::vector<size_t> text_begin = {0};
 
   size_t size() const { return scores.size(); }
@@ -26,15 +26,15 @@ struct BinRows {
   }
 };
 
-// What is added to a partial derivation; null where nothing is.
+// How partial derivations are completed; null: not at all.
 struct Completion {
-  const Future* strings = nullptr;  // potential strings instead of partial ones
-  Future* features = nullptr;       // future features too
+  const Future* strings = nullptr;  // use potential strings instead of partial ones
+  Future* features = nullptr;       // add the features of the future
 };
 
-// Of each bin first .. last (numbers of covered words) the best derivation of every node, by score;
-// of equal scores the smaller node first. `covered` of the goal is not asked: it is no bin's node.
-// O(E) for all bins together, then O(length) for a row.
+// For each bin first .. last (numbers of covered words) the best derivation of every node, by
+// descending score, ties by node. The goal belongs to no bin, whatever its `covered`. O(E) for all
+// bins together, then O(length) per row.
 BinRows collect_bins(const Forest& forest, const Weights& weights, uint32_t first, uint32_t last,
                      const Completion& completion);
 

@@ -1,4 +1,4 @@
-// Candidate translations as rows of flat arrays: collecting them from derivations, scoring them.
+// Candidate translations as rows of flat arrays, collected from derivations and scored.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace hopefear {
 
-// Feature vectors of derivations one after the other, and a key of each: a hash of its target
-// string (of the words, not of their numbers, so vocabularies do not matter) and its features.
+// Concatenated feature vectors of derivations, and a key for each: a hash of its features and its
+// target string (of the words, not of their numbers, so keys do not depend on the vocabulary).
 struct CollectedRows {
   std::vector<uint64_t> keys;
   std::vector<int64_t> begin = {0};  // rows + 1
@@ -22,11 +22,11 @@ struct CollectedRows {
   void add(std::string_view text, const SparseVector& features);
 };
 CollectedRows collect_rows(std::span<const Derivation* const> derivations);
-// Appends words to a text, blanks between all of it.
+// Appends words to a text, separated by blanks.
 void append_words(std::span<const int32_t> words, const Vocabulary& vocabulary, std::string& text);
 
-// Features of many rows: `columns` dense ones, row by row, and behind them sparse ones in CSR (an
-// empty sparse_begin: there are none). Views; the caller keeps the arrays.
+// Features of rows: `columns` dense ones, row by row, followed by sparse ones in CSR form (none if
+// sparse_begin is empty). Views of the caller's arrays.
 struct FeatureRows {
   size_t rows = 0, columns = 0;
   std::span<const float> dense;           // rows x columns
@@ -36,8 +36,8 @@ struct FeatureRows {
 
   bool has_sparse() const { return !sparse_begin.empty(); }
 
-  // w.f of a row, in double and always in the same order of summation: equal rows have equal
-  // scores wherever they stand, so ties are ties.
+  // w.f of a row, in double and in a fixed order of summation, so that equal rows have equal
+  // scores.
   double dot(size_t row, const double* weights) const {
     const float* f = dense.data() + row * columns;
     double sum = 0;

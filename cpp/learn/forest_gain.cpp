@@ -10,7 +10,7 @@ namespace hopefear {
 
 ForestGain::ForestGain(std::vector<Forest> forests, FeatureId gain) {
   for (const Forest& forest : forests) {
-    if (!forest.goal().has_value()) throw std::invalid_argument("a forest without a goal");
+    if (!forest.goal().has_value()) throw std::invalid_argument("a forest has no goal");
     const auto ids = forest.arrays().feature_ids;
     std::copy_if(ids.begin(), ids.end(), std::back_inserter(ids_),
                  [&](FeatureId id) { return id != gain; });
@@ -44,7 +44,7 @@ std::vector<double> ForestGain::scores(const Part& part, std::span<const double>
 
 ForestGain::Sums ForestGain::evaluate(std::span<const double> vector, double gamma,
                                       size_t threads) const {
-  if (vector.size() != ids_.size()) throw std::invalid_argument("one weight per feature");
+  if (vector.size() != ids_.size()) throw std::invalid_argument("expected one weight per feature");
   struct One {
     double gain = 0, entropy = 0;
     std::vector<double> gain_slope, score_slope;  // by the forest's features
@@ -76,7 +76,7 @@ ForestGain::Sums ForestGain::evaluate(std::span<const double> vector, double gam
 }
 
 double ForestGain::variance(std::span<const double> vector, size_t threads) const {
-  if (vector.size() != ids_.size()) throw std::invalid_argument("one weight per feature");
+  if (vector.size() != ids_.size()) throw std::invalid_argument("expected one weight per feature");
   std::vector<double> found(forests_.size(), 0);
   parallel_for(forests_.size(), threads, [&](size_t i) {
     const Part& part = forests_[i];

@@ -1,5 +1,5 @@
-// Expected gain and entropy of many forests, with their gradients: what minimum risk on forests
-// evaluates again and again.  [li2009]
+// Expected gain and entropy of forests, with gradients: the objective of minimum risk training on
+// forests.  [li2009]
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,30 @@ namespace hopefear {
 
 class ForestGain {
  public:
-  // Forests with a goal whose edges have their share of the gain as the feature `gain`, which is
-  // none of the model's.
+  // Takes forests with a goal. The value of the feature `gain`, which is not part of the model, is
+  // each edge's share of the gain.
   ForestGain(std::vector<Forest> forests, FeatureId gain);
 
-  // The features of all forests, ascending; vectors have their order.
+  // The features of all forests, ascending: the order of all vectors.
   const std::vector<FeatureId>& ids() const { return ids_; }
   size_t size() const { return forests_.size(); }
 
   struct Sums {  // over the forests
     double gain = 0, entropy = 0;
-    std::vector<double> gain_slope, entropy_slope;  // derivatives by the vector
+    std::vector<double> gain_slope, entropy_slope;  // derivatives with respect to the vector
   };
-  // Of the distributions p ~ exp(gamma w.f) over derivations. Summed in the order of the forests,
-  // whatever the number of threads. O(E + tails + entries) for each forest.
+  // For the distributions p ~ exp(gamma w.f) over derivations, where w is `vector`. Summed in the
+  // order of the forests, independent of the number of threads. Entropy in nats. O(E + tails +
+  // entries) for each forest.
   Sums evaluate(std::span<const double> vector, double gamma, size_t threads) const;
 
-  // The summed variance of w.f where all derivations of a forest are equally probable.
+  // The variance of w.f under a uniform distribution over derivations, summed over the forests.
   double variance(std::span<const double> vector, size_t threads) const;
 
  private:
   struct Part {
     Forest forest;
-    std::vector<uint32_t> columns;  // of its features in ids(); of `gain` kNoColumn
+    std::vector<uint32_t> columns;  // index in ids() of each local feature; kNoColumn for `gain`
     std::vector<double> gains;      // per edge
   };
   static constexpr uint32_t kNoColumn = 0xffffffff;

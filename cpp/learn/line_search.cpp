@@ -74,7 +74,7 @@ struct Line {
   uint32_t row;
 };
 
-// Room for all is made once: adding is writing, so that a line can be added "if", without a branch.
+// Allocated once for all lines, so that a line can be added conditionally without a branch.
 struct Lines {
   explicit Lines(size_t room) : all(room) {}
   std::vector<Line> all;
@@ -86,8 +86,8 @@ struct Lines {
   }
 };
 
-// Is a point above the chord between two others? Those below are under the envelope, and that is
-// most of them.
+// Whether a point is above the chord between two others; most points are below and cannot be on the
+// envelope.
 class Chord {
  public:
   Chord(double slope_1, double score_1, double slope_2, double score_2)
@@ -101,8 +101,8 @@ class Chord {
 };
 
 // Of lines with ascending slopes those on the envelope stay; their corners are added. Of lines that
-// meet in one point the outer two stay, of equal lines the first one. (To look for the next line
-// among all that were left took as long as everything else here.)
+// meet in one point the outer two stay, of equal lines the first one. (Searching for the next line
+// among all remaining ones would double the time.)
 void corners_of(Lines& lines, std::vector<LineSearch::Corner>& corners) {
   std::vector<Line>& all = lines.all;
   size_t kept = 0;
@@ -145,7 +145,7 @@ uint32_t highest(const double* scores, const uint32_t* order, const float* slope
 }
 
 bool before(const LineSearch::Corner& a, const LineSearch::Corner& b) {
-  return a.x != b.x ? a.x < b.x : a.to < b.to;  // sums do not depend on the order of equals
+  return a.x != b.x ? a.x < b.x : a.to < b.to;  // sums do not depend on the order of ties
 }
 
 // The upper half of a double as a number in the same order.
@@ -208,7 +208,7 @@ LineSearch::Envelopes LineSearch::along_column(std::span<const double> scores,
     if (count == 0) continue;
     const uint32_t* order = order_.data() + column * rows_ + first;
     if (distinct_[column * (begin_.size() - 1) + g] * 4 < count) {
-      // A count: of lines with equal slope only the highest is of interest, and few are left.
+      // Of lines with equal slope only the highest is relevant, so few are left.
       lines.size = 0;
       for (size_t i = 0; i < count;) {
         const uint32_t row = highest(s, order, values, i, count);
@@ -226,7 +226,7 @@ LineSearch::Envelopes LineSearch::along_column(std::span<const double> scores,
       }
       const uint32_t top = order[middle];
       lefts.push_back(left);
-      // No branch in these loops: whether a row is above cannot be foreseen.
+      // No branch in these loops, since it would be unpredictable.
       lines.size = 0;
       lines.add(s[left], values[left], left);
       const Chord rising(values[left], s[left], values[top], s[top]);
@@ -268,7 +268,7 @@ LineSearch::Envelopes LineSearch::along(std::span<const double> scores,
       if (scores[r] > scores[top]) top = r;
     }
     lefts.push_back(left);
-    // The two chords are a roof, so what is above either line is above it.
+    // The two chords form a roof: a point above either line is above it.
     const Chord rising(slopes[left], scores[left], slopes[top], scores[top]);
     const Chord falling(slopes[top], scores[top], slopes[right], scores[right]);
     lines.size = 0;
@@ -309,20 +309,21 @@ void LineSearch::finish(std::span<const uint32_t> lefts, Envelopes& out) const {
   sort_corners(out.corners);
 }
 
-double BleuObjective::power(const int64_t* s, double worth) const {
+double BleuObjective::power(const int64_t* s, double threshold) const {
   double matches = 1, totals = 1;
   bool matched = false;
   int zeros = 0;
   for (size_t n = 0; n < order; ++n) {
     const int64_t match = s[2 * n];
     matched |= match > 0;
-    // The k-th order without a match counts 1 / 2^k of one.
+    // The k-th order without a match counts 1 / 2^k matches.
     matches *= match > 0 ? static_cast<double>(match) : std::ldexp(1.0, -++zeros);
     totals *= static_cast<double>(s[2 * n + 1]);
   }
   if (!matched || totals == 0) return 0;
-  // Brevity only takes away. A little less, so that rounding changes no choice.
-  if (matches < (1 - 1e-12) * worth * totals) return 0;
+  // The brevity penalty only lowers the score. With a tolerance, so that rounding changes no
+  // choice.
+  if (matches < (1 - 1e-12) * threshold * totals) return 0;
   const double length = static_cast<double>(s[1]);
   const double reference = static_cast<double>(s[2 * order]) / length_unit;
   const double precision = matches / totals;
@@ -338,17 +339,18 @@ LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes&
                           const BleuObjective& objective, double narrow, double margin) {
   const std::vector<LineSearch::Corner>& corners = envelopes.corners;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  constexpr size_t kAhead = 12;  // rows of statistics are all over memory
+  constexpr size_t kAhead = 12;  // rows of statistics are accessed at random
   constexpr double kOnCorner = -1;
   std::vector<int64_t> sums = envelopes.start;
-  double best = -1, here = 0, best_low = -kInfinity, best_high = kInfinity, low = -kInfinity;
+  double best = -1, at_zero = 0, best_low = -kInfinity, best_high = kInfinity, low = -kInfinity;
   for (size_t i = 0; i <= corners.size(); ++i) {
     const double high = i < corners.size() ? corners[i].x : kInfinity;
     const bool wide = high - low >= narrow, contains = low <= 0 && 0 < high;
     if (wide || contains) {
       const double power = objective.power(sums.data(), contains ? -1 : best);
-      // On a corner rows are equally good, and which of them is first decides: no interval's score.
-      if (contains) here = std::min(-low, high) < narrow / 2 ? kOnCorner : power;
+      // At a corner rows tie, and the result would depend on which of them comes first: this is the
+      // score of no interval.
+      if (contains) at_zero = std::min(-low, high) < narrow / 2 ? kOnCorner : power;
       if (wide && power > best) {
         best = power;
         best_low = low;
@@ -360,14 +362,14 @@ LineOptimum best_interval(const LineSearch& search, const LineSearch::Envelopes&
     search.move(corners[i], sums.data());
     low = high;
   }
-  LineOptimum found;
-  found.here = here == kOnCorner ? -kInfinity : objective.score(here);
-  found.score = objective.score(std::max(best, here));
-  if (best <= here) return found;  // where nothing is gained there is no reason to move
+  LineOptimum optimum;
+  optimum.score_at_zero = at_zero == kOnCorner ? -kInfinity : objective.score(at_zero);
+  optimum.score = objective.score(std::max(best, at_zero));
+  if (best <= at_zero) return optimum;  // no gain, no step
   const double half = std::min((best_high - best_low) / 2, margin);
   const bool left = std::abs(best_high) < std::abs(best_low);
-  found.x = left ? best_high - half : best_low + half;
-  return found;
+  optimum.x = left ? best_high - half : best_low + half;
+  return optimum;
 }
 
 std::vector<int64_t> interval_statistics(const LineSearch& search,

@@ -25,7 +25,7 @@ std::span<const int32_t> added(const Forest& forest, uint32_t edge) {
   return target.subspan(tails);
 }
 
-// What a node is to later phrases, but for the target.
+// The properties of a node that later phrases depend on, except the target.
 uint64_t state_hash(const Forest& forest, uint32_t node) {
   const ForestView& a = forest.arrays();
   uint64_t hash =
@@ -103,7 +103,7 @@ void Violations::find_places() {
   }
   good_.resize(nodes.size());
   for (uint32_t n = 0; n < gold_.nodes(); ++n) {
-    // A goal whose edges add nothing may stand for strings of different lengths.
+    // A goal whose edges add nothing may have strings of different lengths.
     if (gold_places_[n] == kBad || (gold_.goal() == n && !in_bin(gold_, n))) continue;
     const uint32_t* const key = find(gold_, n, state_hash(gold_, n));
     if (key == nullptr) continue;
@@ -156,8 +156,8 @@ void Violations::search(const Weights& weights) {
   }
 }
 
-// Whether the node is one of those that its bin is about. The goal is a node of its own if its
-// edges add no source words.
+// Whether a node belongs to its bin. In the last bin: with complete_ only the goal; otherwise all
+// nodes except a goal whose edges add no source words.
 bool Violations::in_bin(const Forest& forest, uint32_t node) const {
   const ForestView& a = forest.arrays();
   if (a.covered[node] < length_) return true;
@@ -178,7 +178,7 @@ void Violations::fill_bins(const Future* future) {
     if (score > bin.good) bin.good = score, bin.good_node = n;
   }
   for (uint32_t n = 0; n < beam_.nodes(); ++n) {
-    // A beam of another, longer sentence has nothing to do with these bins.
+    // Out of range if the beam is of another, longer sentence.
     if (beam_.arrays().covered[n] > length_ || !in_bin(beam_, n)) continue;
     Bin& bin = bins_[beam_.arrays().covered[n]];
     const double open = rest(beam_, n);

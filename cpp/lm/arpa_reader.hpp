@@ -1,9 +1,9 @@
 // Reads ARPA files as KenLM, SRILM and IRSTLM write them.
 //
 // Any text may come before \data\; fields are separated by blanks or tabs; a missing back-off is 0;
-// \end\ must come. What is malformed is an InputError that names the line: a count that disagrees
-// with the header, a wrong number of words, what is not a finite number, a positive log probability
-// (up to 1e-5 it is taken as rounding and becomes 0).
+// \end\ is required. A malformed file is an InputError that names the line: a count that differs
+// from the header, a wrong number of words, a number that is not finite, a positive log probability
+// (up to 1e-5 is taken as rounding and becomes 0).
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ class ArpaReader {
   explicit ArpaReader(ByteSource& source);  // reads the header
 
   unsigned order() const { return order_; }
-  uint64_t count(unsigned n) const { return counts_[n - 1]; }  // what the header says
+  uint64_t count(unsigned n) const { return counts_[n - 1]; }  // according to the header
 
-  // The next n-gram of order n; the orders must be read from 1 upwards, each until false, which
-  // means that all of them were read and counted.
+  // Reads the next n-gram of order n. Orders must be read from 1 upwards, each until next() returns
+  // false, which means that their number matches the header.
   bool next(unsigned n, ArpaNgram& ngram);
 
   uint64_t line_number() const { return lines_.line_number(); }

@@ -12,12 +12,12 @@
 
 namespace hopefear::lm {
 
-// Header, then for every order begin_order() and its n-grams, then finish(). Lines are collected
-// in batches and written in the order they came; while one round of batches is filled, the other
-// threads format the round before it.
+// The constructor writes the header; then call begin_order() and add() for every order, then
+// finish(). Lines are collected in batches and written in order; while one round of batches is
+// filled, the other threads format the previous round.
 class ArpaWriter {
  public:
-  // `memory`: bytes it may hold, at least for the longest line.
+  // `memory`: limit in bytes, at least the longest line.
   ArpaWriter(ByteSink& sink, std::span<const uint64_t> ngrams_per_order, size_t threads,
              size_t memory);
   // Orders count from 1 and come in sequence.
@@ -30,10 +30,11 @@ class ArpaWriter {
 
  private:
   struct Line {
-    size_t text_end;  // its words are the text since the line before
+    size_t text_end;  // end of its words, which begin at the end of the previous line
     float probability, back_off;
   };
-  // The same few back-off weights come again and again: most contexts were seen once.
+  // A cache of formatted back-off weights: few values are frequent, since most contexts were seen
+  // once.
   struct Remembered {
     float value = -1;
     uint32_t size = 0;
@@ -50,9 +51,9 @@ class ArpaWriter {
     size_t filling = 0;  // the batch that takes the next line
   };
   static void format(Batch& batch, bool back_offs);
-  void end_round();          // hands the current round to the other threads, begins the next one
+  void end_round();  // passes the current round to the other threads and begins the next one
   void write(Round& round);  // and empties it
-  void flush();              // all of both
+  void flush();              // writes both rounds
 
   ByteSink& sink_;
   std::vector<uint64_t> counts_;
@@ -61,7 +62,8 @@ class ArpaWriter {
   size_t batch_lines_, batch_bytes_;
   Round rounds_[2];
   int current_ = 0;
-  std::future<void> formatting_;  // of the other round; last, so that it ends before what it uses
+  std::future<void>
+      formatting_;  // of the other round; the last member, so that it is destroyed first
 };
 
 }  // namespace hopefear::lm

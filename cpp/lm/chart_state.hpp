@@ -1,11 +1,11 @@
 // Language-model scores of constituents, for hierarchical search: left and right states.
 //
-// A constituent's words are scored with what is known of their context, so the first few have only
-// an estimate until the words to the left of it are known. Its *left state* is these words: it ends
-// before the first word w_k for which no n-gram w_1 … w_k, or none with a word more on its left,
-// is in the model; beyond that the left context can only cost back-off weights. A constituent is
-// *full* if its left state is at its end although it has more words; then nothing that comes on
-// the left changes its right state.
+// A constituent's words are scored in their known context, so the first few have only an estimate
+// until the words to the left of the constituent are known. Its *left state* is these words: it
+// ends before the first word w_k for which no n-gram w_1 … w_k, or none with a word more on its
+// left, is in the model; beyond that the left context can only cost back-off weights. A constituent
+// is *full* if its left state is at its end although it has more words; then no words on the left
+// change its right state.
 //
 // Any bracketing of a sentence gives the sentence's score.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace hopefear::lm {
 
-// 48 bytes. Recombine if equal; the estimates are a function of the words and are not compared.
+// 48 bytes. Equal states recombine; the estimates are a function of the words and are not compared.
 struct ChartState {
   WordId left[kMaxOrder - 1] = {};
   float estimate[kMaxOrder - 1] = {};  // log10, as contained in the constituent's score
@@ -40,9 +40,9 @@ inline uint64_t hash_of(const ChartState& state) {
   return h;
 }
 
-// A state as bytes, no more than a model of that order needs: words of the left state, their
-// estimates, right context, length and fullness of the left state. What is behind the left state's
-// end is zero, so equal states have equal bytes.
+// A state as bytes, in the size that a model of that order needs: words of the left state, their
+// estimates, right context, length and fullness of the left state. The unused part of the left
+// state is zero, so equal states have equal bytes.
 inline size_t packed_size(unsigned order) { return 8 * size_t{order}; }
 
 inline void pack(const ChartState& state, unsigned order, std::byte* to) {
@@ -64,9 +64,9 @@ inline void unpack(const std::byte* from, unsigned order, ChartState& state) {
   std::memcpy(state.estimate, from + part, part);
 }
 
-// A constituent behind a context: the context after it. What its score changes by is added to
-// `log10`. The estimated words are looked up again, f(word, look-up, context after it) each; once
-// the context that reaches beyond the constituent is gone, the rest stays as it was.
+// Appends a constituent to a context and returns the context after it; adds the change of its score
+// to `log10`. Looks up the estimated words again and calls f(word, look-up, context after it) for
+// each, until the context lies within the constituent; the remaining words keep their scores.
 template <typename F>
 State append(const Model& model, State context, const ChartState& in, double& log10, F&& f) {
   unsigned i = 0;
@@ -92,7 +92,7 @@ class RuleScore {
  public:
   explicit RuleScore(const Model& model) : model_(&model) {}
 
-  void begin_sentence() {  // first, or not at all; nothing can come on the left then
+  void begin_sentence() {  // if called, before all symbols; no words can be added on the left
     state.right = model_->begin();
     state.full = true;
   }

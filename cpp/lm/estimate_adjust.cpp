@@ -45,7 +45,7 @@ class Scan {
       summaries_[k].distinct = columns_[k].size();
     }
     // lmplz enters the last n-gram (in suffix order) of each order below N into these statistics
-    // with its raw count instead of the adjusted one. We do the same: the numbers shall be equal.
+    // with its raw count instead of the adjusted one. We do the same for equal numbers.
     for (int k = 0; k < N - 1; ++k) {
       std::array<uint64_t, 5>& with_count = summaries_[k].with_count;
       if (last_[k].adjusted < with_count.size()) --with_count[last_[k].adjusted];

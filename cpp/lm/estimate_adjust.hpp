@@ -1,5 +1,5 @@
-// From the sorted n-grams of the highest order to the entries of all orders with their adjusted
-// counts, and to the discounts.  [chen1998, kneser1995, heafield2013]
+// Computes the entries of all orders with adjusted counts, and the discounts, from the sorted
+// n-grams of the highest order.  [chen1998, kneser1995, heafield2013]
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace hopefear::lm::estimation {
 
-// An n-gram of order k, as one word more than its suffix. The entries of an order are a column in
-// suffix order; an entry's place in it is its rank. The rank of a unigram is its word id.
+// An n-gram of order k: its first word and a reference to its suffix. The entries of an order are a
+// column in suffix order; an entry's index in it is its rank. The rank of a unigram is its word id.
 struct Entry {
   Entry() = default;
   Entry(WordId first_word, bool is_pruned, uint32_t suffix, uint32_t adjusted_count)
@@ -34,10 +34,10 @@ using Discounts = std::array<double, 4>;  // by count: 0, 1, 2, "3 or more"; [0]
 
 struct OrderSummary {
   uint64_t distinct = 0;                    // n-grams in the text (and <unk>, <s>)
-  uint64_t kept = 0;                        // those that pruning left
+  uint64_t kept = 0;                        // n-grams that were not pruned
   std::array<uint64_t, 5> with_count = {};  // [k]: n-grams with adjusted count k, 1 <= k <= 4
   Discounts discounts = {};
-  bool fell_back = false;  // the text gave no usable discounts
+  bool fell_back = false;  // the text gives no usable discounts
 };
 
 // Appends the entries of order k to columns[k - 1] and counts them in summaries[k - 1]. An n-gram
@@ -46,8 +46,8 @@ template <int N>
 void adjust_counts(NgramStream<N>& ngrams, std::span<const uint64_t> prune,
                    std::span<Column<Entry>> columns, std::span<OrderSummary> summaries);
 
-// Fills in the discounts of all orders. Where the text gives none: `fallback`, or if that is empty
-// an InputError that starts with `text_name`.
+// Computes the discounts of all orders; if the text gives none, `fallback` is used, or if that is
+// empty an InputError that begins with `text_name` is thrown.
 void set_discounts(std::span<OrderSummary> summaries, std::span<const double> fallback,
                    const std::string& text_name);
 

@@ -1,8 +1,8 @@
-// From text to its distinct n-grams of the highest order with their counts, sorted.
+// Counts the distinct n-grams of the highest order in text, sorted.
 //
-// Suffix order: n-grams are compared last word first, by word ids. In this order an n-gram stands
-// with all that end in the same words, so one scan sees the n-grams of all lower orders, too, each
-// with all its left neighbours (estimate_adjust.hpp).
+// Suffix order: n-grams are compared last word first, by word ids. In this order n-grams with the
+// same ending are contiguous, so one scan also visits the n-grams of all lower orders, each with
+// all its left neighbours (estimate_adjust.hpp).
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr int kMaxOrder = 6;
 using WordId = uint32_t;  // the top bit is used as a flag
 inline constexpr WordId kUnknown = 0, kBegin = 1, kEnd = 2, kFirstWord = 3;
 
-// The last N words of some place in the text, last word first. What would be left of <s> is 0.
+// The N words up to a position of the text, last word first. Words before <s> are 0.
 template <int N>
 struct Ngram {
   std::array<WordId, N> words;
@@ -45,8 +45,8 @@ class NgramStream {
   virtual std::span<const Ngram<N>> next_batch() = 0;  // valid until the next call; empty: the end
 };
 
-// Reads texts, gives ids to their words, and collects the sentences of as many lines as fit the
-// workspace; each time that is full, its n-grams go to disk as a sorted run.
+// Reads texts, gives ids to their words, and collects sentences in the workspace; whenever it is
+// full, its n-grams are written to disk as a sorted run.
 template <int N>
 class Counter {
  public:
@@ -55,10 +55,10 @@ class Counter {
     size_t vocabulary_bytes;  // the vocabulary may not become larger
     size_t threads;
   };
-  // The vocabulary has the words below kFirstWord.
+  // `vocabulary` must contain the words below kFirstWord.
   Counter(const Pages& workspace, WordNumbers& vocabulary, const Settings& settings, Disk& disk);
 
-  // `progress` is told the number of tokens so far.
+  // `progress` is called with the number of tokens so far.
   void add(ByteSource& text, const std::function<void(uint64_t)>& progress);
   // After the last text. The stream uses the workspace and this counter.
   std::unique_ptr<NgramStream<N>> finish();

@@ -6,8 +6,8 @@
 namespace hopefear::lm::estimation {
 namespace {
 
-// An n-gram h w on its way to its context. With h = v h', the key is the rank of h' and the word v:
-// sorted by it, the n-grams come in the order of the entries of their contexts h.
+// An n-gram h w as a record for sorting by context. With h = v h', the key is the rank of h' and
+// the word v: sorted by it, the n-grams come in the order of the entries of their contexts h.
 struct ByContext {
   static constexpr uint64_t kPruned = uint64_t{1} << 63;
   uint64_t key_and_flag;
@@ -20,7 +20,7 @@ struct ByContext {
   static bool absorb(const ByContext&) { return false; }
 };
 
-// And on its way back, with what its context knew.
+// The same with the values of its context, for sorting back.
 struct ByRank {
   uint32_t rank;
   uint32_t context;  // rank of h
@@ -32,8 +32,8 @@ struct ByRank {
   static bool absorb(const ByRank&) { return false; }
 };
 
-// The sums over the words that follow one context; whole numbers, so that their order is of no
-// consequence.
+// The sums over the words that follow one context; integers, so that the order of summation does
+// not matter.
 class ContextSums {
  public:
   void add(uint32_t count, bool pruned) {
@@ -60,8 +60,8 @@ double term(uint32_t count, double total, const Discounts& discounts) {
   return (count - discounts[std::min(count, uint32_t{3})]) / total;
 }
 
-// One order after the other. What order k leaves for order k + 1 is the rank of every entry's
-// context, contexts_.
+// One order after the other. Order k passes the rank of every entry's context, contexts_, to order
+// k + 1.
 class Interpolation {
  public:
   Interpolation(std::span<const Column<Entry>> entries, std::span<const OrderSummary> summaries,

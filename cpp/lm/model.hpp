@@ -9,7 +9,7 @@
 // (KenLM's order of search needs one per word of the match). Keys are exact, there are no false
 // matches.
 //
-// Two closures hold in every model (the builder sees to it): all prefixes and suffixes of an n-gram
+// Two closures hold in every model (ensured by the builder): all prefixes and suffixes of an n-gram
 // are n-grams, and all suffixes of a context are contexts. Where an ARPA file lacks such an n-gram
 // it is filled in with the probability that backing off gives, so every score is the one defined
 // by the file.
@@ -17,7 +17,7 @@
 // Units: the file and the tables hold log10 exactly as the ARPA file does, so that totals equal
 // those of other tools and nothing is lost in conversion; score() returns natural logs.
 //
-// Threads: a model never changes, any number of threads may query it.
+// Threads: a model is immutable; any number of threads may query it.
 //
 // Damaged files: opening checks the file (base/binary_file.hpp) but in a large one not every byte.
 // Whatever the unchecked bytes are, queries stay inside the arrays and end: table searches are
@@ -145,8 +145,8 @@ class Model {
   WordId bos() const { return header_.bos; }
   WordId eos() const { return header_.eos; }
 
-  // kUnknown for what is not in the vocabulary. One hash and one look-up; the 64-bit hash is
-  // trusted, as everybody does.
+  // kUnknown for what is not in the vocabulary. One hash and one look-up; words are identified by
+  // their 64-bit hash, as in other toolkits.
   WordId find(std::string_view word) const { return find_hash(hash64(word)); }
   WordId find_hash(uint64_t hash) const {
     const layout::Word* found = words_.find(layout::word_key(hash));
@@ -155,7 +155,7 @@ class Model {
   void prefetch_hash(uint64_t hash) const {
     __builtin_prefetch(words_.home(layout::word_key(hash)));
   }
-  std::string_view word(WordId id) const;  // of an id below vocabulary_size()
+  std::string_view word(WordId id) const;  // `id` must be below vocabulary_size()
 
   State begin() const { return begin_; }  // after <s>
   State empty() const { return State{}; }
@@ -164,7 +164,7 @@ class Model {
   // be below vocabulary_size().
   float score(State in, WordId word, State& out) const { return look_up(in, word, out).natural(); }
 
-  // The same with all that is known, in log10.
+  // The same with all details, in log10.
   Scored look_up(State in, WordId word, State& out) const {
     uint32_t context = in.context;
     unsigned length = in.length();
@@ -190,13 +190,13 @@ class Model {
       const unsigned shorter = context >> State::kLengthShift;
       length = shorter < length ? shorter : 0;
     }
-    // Added from the shortest context to the longest, as KenLM does: not a bit differs.
+    // Added from the shortest context to the longest, as in KenLM, for bit-identical sums.
     float log10 = layout::log10_of(weight);
     while (missed > 0) log10 += backoffs[--missed];
     return {log10, length + 1, layout::extends_left(weight)};
   }
 
-  // Ahead of a look_up, to overlap its first memory access with other work.
+  // Prefetches the first memory access of a look_up, to overlap it with other work.
   void prefetch(State in, WordId word) const {
     if (in.length() > 0) {
       __builtin_prefetch(tables_[in.length()].home(layout::ngram_key(in.context, word)));
@@ -236,7 +236,7 @@ class Model {
   State begin_;
 };
 
-// Enough for a hash table of hypotheses.
+// For hash tables of hypotheses.
 inline uint64_t hash_of(State state) { return mix64(state.context); }
 
 }  // namespace hopefear::lm

@@ -1,4 +1,4 @@
-// From an ARPA file to a model in memory.
+// Builds a model in memory from an ARPA file.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace hopefear::lm {
 
-// Reads the file once, as a stream; the n-grams of an order may come in any sequence. Memory: the
-// model and little else. `progress` is called now and then with the number of n-grams read.
+// Reads the file once, as a stream; the n-grams of an order may come in any sequence. Memory:
+// little more than the model. `progress` is called at intervals with the number of n-grams read.
 //
 // A model without <unk> gets one with log10 p = -100 (KenLM's value), so that an unknown word is
-// possible but never preferred. <s> and </s> must be there. InputErrors name the line.
+// possible but never preferred. <s> and </s> are required. InputErrors name the line.
 std::shared_ptr<const Model> read_arpa(
     ByteSource& source, const std::function<void(uint64_t)>& progress = [](uint64_t) {});
 

@@ -3,7 +3,7 @@
 // Open addressing in *sorted* order: the home of a key is monotone in the key, and the slots are
 // kept sorted by key (descending; 0 is an empty slot). So a search stops at the first slot that is
 // not greater, found or not, and a failed search (every back-off is one) costs as little as a
-// successful one: about 2.5 neighbouring slots at the load we use, against 8.5 with ordinary
+// successful one: about 2.5 neighbouring slots at a load of 3/4, compared with 8.5 for ordinary
 // linear probing.
 #pragma once
 
@@ -21,7 +21,7 @@ inline uint64_t multiply_high(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
 
-// Zeroed memory whose pages are real only once touched: a header that promises too many n-grams
+// Zeroed memory whose pages are allocated on first access: a header that promises too many n-grams
 // costs address space, not memory.
 template <typename T>
 class ZeroedArray {
@@ -55,11 +55,11 @@ class ZeroedArray {
   size_t size_ = 0;
 };
 
-// A table as queries see it; the slots belong to someone else (a mapped file, a builder). `Slot`
-// has a uint64_t key, well mixed and never 0.
+// A read-only view of a table for queries; the slots are owned by a mapped file or a builder.
+// `Slot` has a uint64_t key, well mixed and never 0.
 //
-// Safe whatever the slots contain: a search looks at `reach` (3 or more) slots from a home below
-// `homes`, and whoever makes the view has checked that there are homes + reach slots.
+// Memory-safe for any content of the slots: a search examines `reach` (at least 3) slots from a
+// home below `homes`; the creator of the view must ensure homes + reach slots.
 constexpr uint64_t kLeastReach = 3;
 
 template <typename Slot>
@@ -81,7 +81,7 @@ struct TableView {
   }
 };
 
-// Grows such a table. Pointers into it are valid until the next insert.
+// Builds such a table. Pointers into it are valid until the next insert.
 template <typename Slot>
 class TableBuilder {
  public:
@@ -100,7 +100,7 @@ class TableBuilder {
     return slot->key == key ? slot : nullptr;
   }
 
-  // The slot of `key`; `second` says whether it is new (then only its key is set).
+  // The slot of `key`; `second` is true if it is new (then only its key is set).
   std::pair<Slot*, bool> insert(uint64_t key) {
     if (size_ >= homes_ - homes_ / 8) rebuild(homes_ + homes_ / 2 + 16);
     while (true) {
@@ -122,7 +122,7 @@ class TableBuilder {
     }
   }
 
-  // What queries need; the slots stay here. O(slots).
+  // The view for queries; the builder keeps the slots. O(slots).
   TableView<Slot> view() {
     uint64_t reach = kLeastReach;
     for (uint64_t i = 0; i < slots_.size(); ++i) {

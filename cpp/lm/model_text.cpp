@@ -134,9 +134,9 @@ struct Lines {
   }
 };
 
-// KenLM adds the words of a sentence in single precision, which moves totals by up to some 1e-5; we
-// do the same, so that ours are equal to the last digit. Only within 256 words, since the error
-// grows with the sum.
+// KenLM adds the words of a sentence in single precision, which changes totals by up to about 1e-5;
+// we do the same for totals that are equal to the last digit. Only within 256 words, since the
+// error grows with the sum.
 class Total {
  public:
   void add(float log10) {
@@ -170,8 +170,8 @@ SentenceScore score_ids(const Model& model, const WordId* word, const WordId* en
   return result;
 }
 
-// Scores many sentences, a few at a time in turns: a look-up depends on the state that the one
-// before it read from memory, so one sentence alone waits for the memory at every word. With eight
+// Scores many sentences, a few at a time in turns: a look-up depends on the state that the previous
+// one read from memory, so a single sentence waits for memory at every word. With eight sentences
 // in flight the waits overlap.
 void score_lines(const Model& model, const Lines& lines, Boundaries boundaries,
                  std::vector<SentenceScore>& scores) {

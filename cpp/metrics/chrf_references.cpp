@@ -77,7 +77,7 @@ void ChrfReferences::count(size_t sentence, std::span<const WordId> words,
     tables_[first_[sentence] + r].match(words, true, scratch, matches);
     for (unsigned k = 0; k < order_; ++k) {
       counts[3 * k + 1] = ngrams(reference_lengths[r], k);
-      // An order that the reference does not have is left out altogether.
+      // Orders without n-grams in the reference are left out.
       counts[3 * k] = counts[3 * k + 1] == 0 ? 0 : ngrams(words.size(), k);
       counts[3 * k + 2] = matches[k];
     }

@@ -1,8 +1,8 @@
-// The statistics of chrF: per order the n-grams of the hypothesis, of the reference, and common
-// ones, over characters without white space.  [popovic2015]
+// The statistics of chrF: per order the numbers of n-grams in the hypothesis, in the reference and
+// in both, over characters without white space.  [popovic2015]
 //
-// Of several references the one with the best F score for this hypothesis counts (the first of
-// equals), as in sacreBLEU.
+// Of several references the one with the best F score for the hypothesis is used (ties: the first),
+// as in sacreBLEU.
 #pragma once
 
 #include "metrics/reference_set.hpp"

@@ -1,10 +1,10 @@
-// A gain of one sentence in a context, from its n-gram matches: the form that BLEU with a
-// background and the smoothed sentence-level BLEUs have in common.
+// The gain of a sentence from its n-gram matches and a background: the common form of BLEU with a
+// background and of smoothed sentence-level BLEU.
 //
 //   (constant + by_reference * r) * brevity(h, r) * exp(1/N sum_n log(m_n / t_n))
 //
 // m_n, t_n: matches and totals of order n; h, r: lengths of hypothesis and reference in words; all
-// of them with those of the background added. If an order has no match, the gain is 0.
+// including those of the background. If an order has no match, the gain is 0.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,13 @@ struct NgramGain {
 
   unsigned order() const { return static_cast<unsigned>(matches.size()); }
 
-  // Matches by order, words of the hypothesis, of the reference.
+  // `match_counts`: matches by order; `words`, `reference_words`: lengths of hypothesis and
+  // reference.
   template <typename Count>
-  double operator()(const Count* found, double words, double reference_words) const {
+  double operator()(const Count* match_counts, double words, double reference_words) const {
     double logs = 0;
     for (size_t n = 0; n < matches.size(); ++n) {
-      const double m = matches[n] + found[n];
+      const double m = matches[n] + match_counts[n];
       const double t = totals[n] + std::max(0.0, words - static_cast<double>(n));
       if (t <= 0) continue;
       if (m <= 0) return 0;

@@ -1,5 +1,5 @@
-// The n-grams of one sentence's references, as a trie in one hash table: the matches of a
-// hypothesis are walks from its positions that end at the first n-gram no reference has.
+// The n-grams of a sentence's references, as a trie in a hash table: matching a hypothesis follows
+// the trie from each of its positions to the first n-gram that is in no reference.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace hopefear {
 
-// Words are numbers above 0; 0 is a word that no reference has.
+// Words are numbers above 0; 0 is any word that is in no reference.
 using WordId = uint32_t;
 inline constexpr WordId kNoReferenceWord = 0;
 
 class NgramTable {
  public:
-  // Memory of a thread that counts; any number of tables may use it in turn.
+  // Scratch memory of a thread that counts; may be used for any number of tables in turn.
   struct Scratch {
     std::vector<uint32_t> used;     // by slot; all 0 between calls
-    std::vector<uint32_t> touched;  // slots that are not
+    std::vector<uint32_t> touched;  // slots that are not 0
   };
 
   // The n-grams up to `order` of the given sequences; the limit of an n-gram is its largest count
@@ -30,12 +30,12 @@ class NgramTable {
   // as often as its limit. About one probe per position and matched order.
   void match(std::span<const WordId> words, bool clip, Scratch& scratch, int32_t* matches) const;
 
-  // The n-grams as a trie: the number of n-gram `ngram` (0: the empty one) with a word more on its
-  // right, 0 if no reference has that.
+  // The trie's edges: the number of the n-gram `ngram` (0: the empty one) extended by a word on the
+  // right, 0 if it is in no reference.
   uint32_t longer(uint32_t ngram, WordId word) const {
     if (word == kNoReferenceWord) return 0;
-    const Slot* const found = find(ngram, word);
-    return found == nullptr ? 0 : number(*found);
+    const Slot* const slot = find(ngram, word);
+    return slot == nullptr ? 0 : number(*slot);
   }
   unsigned order() const { return order_; }
 
@@ -56,7 +56,8 @@ class NgramTable {
   const Slot* find(uint32_t parent, WordId word) const {
     return slots_.find(hash_of(parent, word), is(parent, word));
   }
-  // An n-gram's number is its place, from 1: the table does not grow once it has some.
+  // The number of an n-gram is 1 + its slot index, which is fixed since the table does not grow
+  // after construction.
   uint32_t number(const Slot& slot) const { return static_cast<uint32_t>(slots_.place(slot)) + 1; }
   void fill(std::span<const std::vector<WordId>> sequences, size_t ngrams);
 

@@ -1,5 +1,5 @@
 // The references of a test set, prepared once so that any number of hypotheses can be counted
-// against them. One class per family of statistics; what they share is here.
+// against them. The base class of the reference sets of all metrics.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ inline int32_t mean_length(std::span<const uint32_t> lengths) {
   return static_cast<int32_t>((2 * kLengthUnit * sum + lengths.size()) / (2 * lengths.size()));
 }
 
-// Word -> number from 1, in the order of first sight. A word is known by its 64-bit hash, as nobody
-// asks for its bytes (as WordNumbers does): among ten million words two would share one with a
-// probability of 3 in a million.
+// Numbers words from 1 in the order of insertion. Stores their 64-bit hashes only (WordNumbers
+// keeps the bytes): among ten million words there is a collision with a probability of 3 in a
+// million.
 class WordIndex {
  public:
   WordId intern(std::string_view word) {
@@ -53,11 +53,12 @@ struct Hypothesis {
   bool is_line = true;
 };
 
-// Counts hypotheses one by one, with memory of its own; one per thread. Must not outlive its set.
+// Counts hypotheses one by one, with its own scratch memory; one per thread. Must not outlive its
+// set.
 class Counter {
  public:
   virtual ~Counter() = default;
-  // Writes columns() numbers. The words may come from anywhere (a derivation of a forest).
+  // Writes columns() numbers to `row`. `words` have the set's numbers.
   virtual void count(size_t sentence, std::span<const WordId> words, int32_t* row) = 0;
 };
 
@@ -68,7 +69,7 @@ class ReferenceSet {
   ReferenceSet(const ReferenceSet&) = delete;
   ReferenceSet& operator=(const ReferenceSet&) = delete;
 
-  // The next sentence's references, numbered by intern(); at least one.
+  // Adds the references of the next sentence, numbered by intern(); at least one.
   virtual void add_sentence(std::span<const std::vector<WordId>> references) = 0;
   virtual WordId intern(std::string_view word) { return index_.intern(word); }
   // The number of a word, kNoReferenceWord for one that is in no reference.
@@ -83,8 +84,8 @@ class ReferenceSet {
     return std::span(lengths_).subspan(begin_[sentence], begin_[sentence + 1] - begin_[sentence]);
   }
 
-  // Row i: hypothesis i against the references of sentences[i]. Any number of threads, the same
-  // rows.
+  // Writes row i: hypothesis i against the references of sentences[i]. Does not depend on the
+  // number of threads.
   void count(std::span<const Hypothesis> hypotheses, std::span<const int32_t> sentences,
              size_t threads, int32_t* rows) const;
 

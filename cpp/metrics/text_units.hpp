@@ -1,6 +1,6 @@
-// What a line consists of: words (between white space) or characters (code points that are no white
-// space). White space is what Python's str.split() takes for it, Unicode's blanks included, so that
-// counts agree with tools that split in Python.
+// The units of a line: words (separated by white space) or characters (code points except white
+// space). White space is that of Python's str.split(), including Unicode blanks, so that counts
+// agree with tools that split in Python.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ inline size_t character_size(char first) {
 // Calls f(std::string_view) for every unit of a line of valid UTF-8.
 template <typename F>
 void for_each_unit(std::string_view line, TextUnit unit, F&& f) {
-  size_t begin = 0;  // of the word so far
+  size_t begin = 0;  // of the current word
   size_t i = 0;
   while (i < line.size()) {
     if (unit == TextUnit::word && static_cast<unsigned char>(line[i]) > 0x20 &&

@@ -105,7 +105,7 @@ AlignedCorpus::AlignedCorpus(ByteSource& source, ByteSource& target, ByteSource&
   }
   finish_block();
   if (sentences_ >= kNoWord) {
-    throw InputError(readers[0].name() + ": more than four thousand million sentences; use fewer");
+    throw InputError(readers[0].name() + ": more than 4 billion sentences; use fewer");
   }
   progress(sentences_);
 }

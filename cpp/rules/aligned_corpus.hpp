@@ -1,6 +1,6 @@
 // A word-aligned bitext as numbers in a scratch file, so that a text of any size, also from a pipe,
-// can be gone through again, block by block and by several threads. In memory are the words, the
-// lexicon and eight bytes for each block.
+// can be read repeatedly, block by block and by several threads. Only the words, the lexicon and
+// the positions of blocks are in memory.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct SentencePair {
 
 class AlignedCorpus {
  public:
-  // Reads all three to their end; counts the lexicon on the way. Throws InputError for lines that
-  // are no UTF-8, points that are none or lie outside, and files of different length.
+  // Reads all three sources and counts the lexicon. InputError for lines that are not UTF-8,
+  // malformed points or points outside of the sentences, and files with different numbers of lines.
   AlignedCorpus(ByteSource& source, ByteSource& target, ByteSource& alignment,
                 const std::string& scratch_directory,
                 const std::function<void(uint64_t)>& progress);
@@ -36,7 +36,7 @@ class AlignedCorpus {
   uint64_t sentences() const { return sentences_; }
   size_t blocks() const { return blocks_.size(); }
   uint64_t first_sentence(size_t block) const { return blocks_[block].first; }
-  // The sentence pairs of a block, one after the other; any number of threads.
+  // Calls visit(sentence number, pair) for the sentence pairs of a block. Thread-safe.
   void read(size_t block, const std::function<void(uint64_t, const SentencePair&)>& visit) const;
 
   const WordNumbers& source_words() const { return source_words_; }
@@ -46,7 +46,7 @@ class AlignedCorpus {
 
  private:
   struct Block {
-    uint64_t offset, first;  // in the file; the number of its first sentence
+    uint64_t offset, first;  // in the file; number of its first sentence
   };
   void add(const SentencePair& pair);
   void finish_block();

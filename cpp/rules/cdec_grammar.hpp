@@ -1,9 +1,9 @@
-// cdec's and Joshua's grammars as text: read into a rule table, and written from rules.
+// Reads text grammars of cdec and Joshua into rule tables, and writes rules in that format.
 //
 //   [X] ||| source ||| target ||| name=value … ||| 0-0 1-2
 //
 // Nonterminals are [X,1] (source: also [X]; target: also [1]). Features keep their names and units;
-// a number without a name is PhraseModel_i, the i-th such of its rule from 0. The last two fields
+// the i-th number without a name in a rule, from 0, is PhraseModel_i. The last two fields
 // may be absent; empty lines and lines that begin with '#' are skipped.
 #pragma once
 
@@ -30,9 +30,9 @@ struct CdecImportReport {
   uint64_t columns = 0, sparse_features = 0;
 };
 
-// Rules keep the order of their lines within a source side; a rule that comes twice is there twice.
-// A feature becomes a column if there are few of them or many rules have it, else a sparse score; a
-// rule that lacks a column has 0 there, which scores the same. Counts are unknown, hence 0.
+// Rules keep the order of their lines within a source side; a repeated rule is kept twice. A
+// feature becomes a column if there are few features or many rules have it, else a sparse score; a
+// rule without a column's feature has 0 there, which scores the same. Counts are unknown, hence 0.
 // `path` is a new file.
 CdecImportReport read_cdec(const std::vector<ByteSource*>& grammars, const CdecImport& options,
                            const std::string& path, std::string_view info,
@@ -40,9 +40,9 @@ CdecImportReport read_cdec(const std::vector<ByteSource*>& grammars, const CdecI
 // The same in memory, for the grammar of one sentence. One thread, no files.
 RuleTable read_cdec(const std::vector<ByteSource*>& grammars, std::string_view info);
 
-// Every rule as a line; words by table number. A score that is 0 is written too, so that a reader
-// knows the columns; reordering scores are not, as they would fire always. A rule without label
-// gets [X]. Call flush() at the end.
+// Writes a line per rule; words are given by table number. Scores of 0 are written too, so that a
+// reader knows the columns; reordering scores are not, since they would always fire. A rule without
+// a label gets [X]. Call flush() at the end.
 class CdecWriter : public RuleSink {
  public:
   struct Names {

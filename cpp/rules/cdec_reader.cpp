@@ -1,7 +1,7 @@
-// A grammar as text into a rule table. A line becomes a record "source symbols, end, line number,
-// content"; the sorted records bring together source sides with a common beginning, which is all
-// that the table needs. Words are hashed once, when they are read: a sentence's grammar has to be
-// there in a few milliseconds.
+// Reads a text grammar into a rule table. A line becomes a record "source symbols, end, line
+// number, content"; sorting the records makes source sides with a common prefix contiguous, as the
+// table requires. Words are hashed only once, when they are read, since a sentence's grammar must
+// load in a few milliseconds.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -19,15 +19,15 @@
 namespace hopefear::rules {
 namespace {
 
-constexpr Symbol kEnd = 0xffffffff;  // behind the last source symbol; no label has this number
+constexpr Symbol kEnd = 0xffffffff;  // after the last source symbol; no label has this number
 constexpr size_t kMostSymbols = 255;
 constexpr size_t kAlwaysColumns = 32;  // with so few features all of them are columns,
-constexpr uint64_t kColumnShare = 16;  // with more, those that one rule in so many has
+constexpr uint64_t kColumnShare = 16;  // with more, those that at least one in this many rules has
 
-// What a token in brackets names: [X,1], [X], [1].
+// The label and number of a token in brackets: [X,1], [X], [1].
 struct Bracket {
-  std::string_view label;  // empty: there is none
-  uint32_t number = 0;     // from 1; 0: there is none
+  std::string_view label;  // empty: none
+  uint32_t number = 0;     // from 1; 0: none
 };
 
 bool is_number(std::string_view text, uint32_t& value) {
@@ -185,7 +185,7 @@ class GrammarReader {
     std::string_view fields[5];
     size_t count = 0;
     for (std::string_view rest = line;;) {
-      // A separator stands alone, as a word does: "a|||b" is one word.
+      // A separator is a token of its own: "a|||b" is one word.
       size_t at = rest.find("|||");
       while (at != std::string_view::npos &&
              ((at > 0 && kBlanks.find(rest[at - 1]) == std::string_view::npos) ||
@@ -364,7 +364,7 @@ class GrammarReader {
     });
   }
 
-  // A number that no float holds: nothing left of it, or too much.
+  // A number outside of the range of float: underflow or overflow.
   float out_of_range(std::string_view digits, std::string_view token) const {
     const double value = std::strtod(std::string(digits).c_str(), nullptr);
     if (std::abs(value) > 1) {
@@ -422,7 +422,7 @@ CdecImportReport read_cdec(const std::vector<ByteSource*>& grammars, const CdecI
 }
 
 RuleTable read_cdec(const std::vector<ByteSource*>& grammars, std::string_view info) {
-  constexpr uint64_t kMemory = uint64_t{1} << 30;  // what is larger spills, it need not be fast
+  constexpr uint64_t kMemory = uint64_t{1} << 30;  // a larger grammar is spilled, which may be slow
   RecordSorter sorter(kMemory, 1, "");
   const std::function<void(uint64_t)> quiet = [](uint64_t) {};
   GrammarReader reader(sorter, quiet);

@@ -60,12 +60,13 @@ RuleExtraction::RuleExtraction(ExtractOptions options) : options_(std::move(opti
 RuleExtraction::~RuleExtraction() = default;
 
 void RuleExtraction::begin_step(int step) {
-  if (steps_ != step) throw std::logic_error("read, extract, count, write: in this order, once");
+  if (steps_ != step)
+    throw std::logic_error("call read, extract, count and write in this order, once");
   ++steps_;
 }
 
 const AlignedCorpus& RuleExtraction::corpus() const {
-  if (corpus_ == nullptr) throw std::logic_error("read comes first");
+  if (corpus_ == nullptr) throw std::logic_error("call read first");
   return *corpus_;
 }
 
@@ -80,7 +81,7 @@ void RuleExtraction::read(ByteSource& source, ByteSource& target, ByteSource& al
   target_codec_ = std::make_unique<PhraseCodec>(corpus_->target_words(), places);
 }
 
-// What sorting may take: what was asked for, less what has to stay in memory.
+// The memory for sorting: the configured memory minus the data that must stay in memory.
 uint64_t RuleExtraction::budget() const {
   constexpr uint64_t kLeast = uint64_t{1} << 20;
   const uint64_t held = corpus_->bytes() + (uint64_t{4} << 20);  // and the buffers of streams
@@ -110,8 +111,8 @@ void RuleExtraction::add_phrases(RecordSorter::Shard& shard, size_t block) const
   });
 }
 
-// A rule is found again and again in one sentence, with larger and smaller phrases in its holes:
-// what is equal within a sentence becomes one record, less than half as many in all.
+// A sentence has many equal occurrences of a rule, with different phrases in its holes: merging
+// them into one record more than halves the number of records.
 void RuleExtraction::add_rules(RecordSorter::Shard& shard, size_t block) const {
   HieroExtractor extractor(options_.hiero);
   WordNumbers keys;
@@ -143,7 +144,7 @@ void RuleExtraction::extract(const Progress& progress) {
   begin_step(1);
   occurrences_ =
       std::make_unique<RecordSorter>(budget() / 2, options_.threads, options_.scratch_directory);
-  // Blocks go to whichever shard is free: the merged order does not depend on it.
+  // Blocks are added to any free shard, since the merged order does not depend on the shard.
   std::mutex mutex;
   std::vector<size_t> free(options_.threads);
   std::iota(free.begin(), free.end(), size_t{0});

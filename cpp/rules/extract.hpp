@@ -1,5 +1,5 @@
-// Phrase pairs or hierarchical rules with their scores, from a word-aligned bitext, in bounded
-// memory. Below, a pair is a source and a target side, with or without nonterminals.
+// Extracts phrase pairs or hierarchical rules with their scores from a word-aligned bitext, in
+// bounded memory. Below, a pair is a source and a target side, with or without nonterminals.
 //
 //   read      three texts -> numbers in a scratch file, words, lexicon
 //   extract   every occurrence of a pair -> a record, sorted by (source, target)
@@ -31,15 +31,15 @@ namespace hopefear::rules {
 
 struct ExtractOptions {
   bool hierarchical;
-  HieroOptions hiero;   // used if so; `max_length`, `reordering` and `significance` if not
-  uint32_t max_length;  // words of each side; at most 100
+  HieroOptions hiero;   // if hierarchical; else `max_length`, `reordering` and `significance`
+  uint32_t max_length;  // longest side, in words; at most 100
   uint32_t reordering;  // 0, 3 (backward) or 6 (backward and forward) scores
   uint32_t limit;       // options per source side in the table; 0: all
-  double min_count;     // occurrences of a pair, to be kept
-  // The least -ln p of Fisher's exact test to be kept, and how it was meant.
+  double min_count;     // minimum number of occurrences of a kept pair
+  // The minimum -ln p of Fisher's exact test of a kept pair, and how it is specified.
   enum class Significance { off, value, alpha_plus, alpha_minus } significance;
   double significance_value;
-  uint64_t memory;  // bytes, for sorting; words and lexicon are taken off it
+  uint64_t memory;  // in bytes, for sorting, words and lexicon
   size_t threads;
   std::string scratch_directory;  // empty: $TMPDIR or /tmp
 };
@@ -48,14 +48,14 @@ struct ExtractReport {
   uint64_t sentences = 0, occurrences = 0, pairs = 0;
   uint64_t below_min_count = 0, not_significant = 0, over_limit = 0;
   uint64_t rules = 0, source_sides = 0, one_sentence = 0;
-  uint64_t spilled = 0;     // bytes that did not fit into memory
+  uint64_t spilled = 0;     // bytes written to scratch files
   double significance = 0;  // the threshold used, -ln p
 };
 
-// The names of the columns in our own models.
+// The names of the columns of extracted tables.
 Columns phrase_columns(uint32_t reordering);
 // p and lex of both directions; ln(1 + occurrences) of the source side and of the pair; whether
-// each was seen once.
+// each occurred only once.
 Columns hiero_columns();
 inline constexpr std::string_view kHieroLabel = "X";
 
@@ -65,13 +65,13 @@ class RuleExtraction {
   explicit RuleExtraction(ExtractOptions options);
   ~RuleExtraction();
 
-  // In this order, each once. Progress is in sentences, sentences, pairs, pairs.
+  // To be called in this order, each once. Progress is in sentences, sentences, pairs, pairs.
   void read(ByteSource& source, ByteSource& target, ByteSource& alignment,
             const Progress& progress);
   void extract(const Progress& progress);
   void count(const Progress& progress);
-  // `path` is a new file. `text` (or null) gets every pair that passed the filters, before the
-  // limit, in the order of a sorted Moses table.
+  // `path` is a new file. `text` (may be null) receives every pair that passes the filters, before
+  // the limit, in the order of a sorted Moses table.
   ExtractReport write(const std::string& path, std::string_view info, RuleSink* text,
                       const Progress& progress);
 
@@ -97,7 +97,7 @@ class RuleExtraction {
   std::unique_ptr<PhraseCodec> source_codec_, target_codec_;
   std::unique_ptr<RecordSorter> occurrences_, targets_, target_counts_;
   std::unique_ptr<ScratchStream> pair_stream_;
-  int steps_ = 0;  // done
+  int steps_ = 0;  // number of finished steps
   uint64_t pairs_ = 0;
 };
 

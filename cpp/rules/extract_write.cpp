@@ -1,4 +1,4 @@
-// The last step of RuleExtraction: counts become scores, scores a table.
+// The last step of RuleExtraction: computes scores from counts and writes the table.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -15,10 +15,10 @@ void HieroExtractor::operator()(const SentencePair& pair,
   for (const Span& phrase : all_) {
     rules_.clear();
     collect(phrase);
-    found_.siblings = options_.fractional ? static_cast<uint32_t>(rules_.size()) : 1;
+    occurrence_.siblings = options_.fractional ? static_cast<uint32_t>(rules_.size()) : 1;
     for (const Rule& rule : rules_) {
       fill(pair, phrase, rule);
-      visit(found_);
+      visit(occurrence_);
     }
   }
 }
@@ -31,7 +31,7 @@ void HieroExtractor::collect(const Span& phrase) {
   for (uint32_t start = phrase.f0; start <= phrase.f1; ++start) {
     for (const Span& hole : by_start_[start]) {
       if (hole.f1 > phrase.f1 || hole.e0 < phrase.e0 || hole.e1 > phrase.e1) continue;
-      // A word has to be left on each side.
+      // A word must remain on each side.
       if (hole.f1 - hole.f0 + 1 == size || hole.e1 - hole.e0 == phrase.e1 - phrase.e0) continue;
       inside_.push_back(hole);
     }
@@ -51,7 +51,7 @@ void HieroExtractor::collect(const Span& phrase) {
   }
 }
 
-// Unless it has too many symbols or too few words.
+// Adds a rule, unless it has too many symbols or too few words.
 void HieroExtractor::add_rule(const Span& phrase, const Rule& rule) {
   uint32_t source_words = phrase.f1 - phrase.f0 + 1, target_words = phrase.e1 - phrase.e0 + 1;
   for (uint32_t i = 0; i < rule.size; ++i) {
@@ -79,33 +79,33 @@ void HieroExtractor::add_rule(const Span& phrase, const Rule& rule) {
 void HieroExtractor::fill(const SentencePair& pair, const Span& phrase, const Rule& rule) {
   source_place_.assign(phrase.f1 - phrase.f0 + 1, kHole);
   target_place_.assign(phrase.e1 - phrase.e0 + 1, kHole);
-  found_.source.clear();
-  found_.target.clear();
-  found_.links.clear();
+  occurrence_.source.clear();
+  occurrence_.target.clear();
+  occurrence_.links.clear();
   for (uint32_t f = phrase.f0, hole = 0; f <= phrase.f1; ++f) {
     if (hole < rule.size && rule.holes[hole].f0 == f) {
       f = rule.holes[hole++].f1;
-      found_.source.push_back(kNonterminal);
+      occurrence_.source.push_back(kNonterminal);
       continue;
     }
-    source_place_[f - phrase.f0] = static_cast<uint8_t>(found_.source.size());
-    found_.source.push_back(pair.source[f]);
+    source_place_[f - phrase.f0] = static_cast<uint8_t>(occurrence_.source.size());
+    occurrence_.source.push_back(pair.source[f]);
   }
   for (uint32_t e = phrase.e0; e <= phrase.e1; ++e) {
     uint32_t hole = 0;
     while (hole < rule.size && rule.holes[hole].e0 != e) ++hole;
     if (hole < rule.size) {
       e = rule.holes[hole].e1;
-      found_.target.push_back(kNonterminal | hole);
+      occurrence_.target.push_back(kNonterminal | hole);
       continue;
     }
-    target_place_[e - phrase.e0] = static_cast<uint8_t>(found_.target.size());
-    found_.target.push_back(pair.target[e]);
+    target_place_[e - phrase.e0] = static_cast<uint8_t>(occurrence_.target.size());
+    occurrence_.target.push_back(pair.target[e]);
   }
   for (const Point& point : phrases_.points(phrase.e0, phrase.e1)) {
     const uint8_t target = target_place_[point.target - phrase.e0];
     if (target == kHole) continue;
-    found_.links.push_back({source_place_[point.source - phrase.f0], target});
+    occurrence_.links.push_back({source_place_[point.source - phrase.f0], target});
   }
 }
 

@@ -1,5 +1,5 @@
-// The hierarchical rules of one aligned sentence pair: initial phrases, and what is left of them
-// when phrases inside become nonterminals. [chiang2007]
+// Extracts the hierarchical rules of one aligned sentence pair: initial phrases, and the rules made
+// by replacing phrases inside them by nonterminals. [chiang2007]
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ namespace hopefear::rules {
 // Chiang 2007, section 3.2. With the defaults of rules/hiero.py the rules and counts are those of
 // Moses's extract-rules --MaxSpan 10 --MinHoleSource 1 --FractionalCounting.
 struct HieroOptions {
-  uint32_t max_span;          // words of an initial phrase, on either side; at most 100
-  uint32_t max_symbols;       // of a rule's source side
+  uint32_t max_span;          // longest side of an initial phrase, in words; at most 100
+  uint32_t max_symbols;       // longest source side of a rule
   uint32_t max_nonterminals;  // 0, 1 or 2
-  uint32_t min_hole;          // source words behind a nonterminal
+  uint32_t min_hole;          // minimum number of source words of a nonterminal
   bool adjacent;              // nonterminals may be neighbours on the source side
-  bool aligned;               // a rule needs a pair of aligned words; else a word on each side
+  bool aligned;               // a rule needs a pair of aligned words; otherwise a word on each side
   bool tight;                 // initial phrases do not begin or end with unaligned words
-  bool fractional;            // the rules of an initial phrase share a count of 1; else 1 each
-  double min_count;           // occurrences of a rule with nonterminals, to get into a table
+  bool fractional;            // the rules of an initial phrase share a count of 1; otherwise 1 each
+  double min_count;  // minimum number of occurrences of a rule with nonterminals in a table
 };
 
 // One occurrence of a rule.
 struct HieroOccurrence {
   std::vector<Symbol> source, target;  // words of the corpus; nonterminals, all with label 0
   std::vector<Link> links;             // between words, ordered by target, then source
-  uint32_t siblings = 1;               // its count is one over this
+  uint32_t siblings = 1;               // its count is 1 / siblings
 };
 
-// One per thread; keeps its buffers. O(initial phrases * (phrases inside)^2) at worst, in practice
-// what comes out.
+// For one thread; reuses its buffers. O(initial phrases * (phrases inside)^2) at worst, in practice
+// linear in the output.
 class HieroExtractor {
  public:
   explicit HieroExtractor(const HieroOptions& options) : options_(options) {}
@@ -57,7 +57,7 @@ class HieroExtractor {
   std::vector<Span> inside_;                          // candidates for holes, by first source word
   std::vector<Rule> rules_;                           // of the current initial phrase
   std::vector<uint8_t> source_place_, target_place_;  // of the words of the phrase, or kHole
-  HieroOccurrence found_;
+  HieroOccurrence occurrence_;
 };
 
 }  // namespace hopefear::rules

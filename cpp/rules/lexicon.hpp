@@ -1,5 +1,5 @@
-// Word translation probabilities from an aligned text, as Moses takes them: every alignment point
-// counts for its two words, a word without a point counts for NULL on the other side. [koehn2003]
+// Word translation probabilities from an aligned text, as in Moses: every alignment point counts
+// for its two words, a word without a point is aligned to NULL on the other side. [koehn2003]
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace hopefear::rules {
 
-// A point of an inner alignment: places in a rule's source and target side.
+// A point of an inner alignment: positions in a rule's source and target side.
 struct Link {
   uint8_t source, target;
   bool operator==(const Link&) const = default;
@@ -22,12 +22,12 @@ struct Link {
 class Lexicon {
  public:
   void add(Word source, Word target);  // kNoWord is NULL; not both
-  // count(source, target) / count of the given word; 1 for a pair that never was (as Moses).
+  // count(source, target) / count of the given word; 1 for an unseen pair, as in Moses.
   double target_given_source(Word source, Word target) const;
   double source_given_target(Word source, Word target) const;
 
   // The natural log of the product over target words of the mean of p(e|f) over the words it is
-  // linked to, or of p(e|NULL); and with the sides exchanged. Nonterminals are no words. Koehn et
+  // linked to, or of p(e|NULL); and with the sides exchanged. Nonterminals are ignored. Koehn et
   // al. 2003, section 3.3 [koehn2003].
   double target_weight(std::span<const Word> source, std::span<const Word> target,
                        std::span<const Link> links) const;
@@ -38,9 +38,9 @@ class Lexicon {
   // lex.f2e has target words predicted from source words, lex.e2f the other way round.
   void write(ByteSink& sink, bool predict_target, const WordNumbers& source,
              const WordNumbers& target) const;
-  // All pairs with their counts, in no order; kNoWord is NULL.
+  // Calls visit(source, target, count) for all pairs in unspecified order; kNoWord is NULL.
   template <typename Visit>
-  void visit(Visit&& visit) const {  // visit(source, target, count)
+  void visit(Visit&& visit) const {
     counts_.for_each([&](uint64_t key, uint64_t count) {
       visit(static_cast<Word>(~key >> 32), static_cast<Word>(~key), count);
     });
@@ -52,14 +52,14 @@ class Lexicon {
   struct Mixed {
     uint64_t operator()(uint64_t key) const { return mix64(key); }
   };
-  // Inverted: both NULL, which never come, are 0.
+  // Inverted, so that 0 would be the pair of two NULLs, which does not occur.
   static uint64_t key_of(Word source, Word target) { return ~(uint64_t{source} << 32 | target); }
   uint64_t joint(Word source, Word target) const {
     const uint64_t* const count = counts_.find(key_of(source, target));
     return count == nullptr ? 0 : *count;
   }
   ProbingMap<uint64_t, Mixed, 5> counts_;
-  // By word, NULL at the end of each: how often it is in a pair.
+  // Per word the number of its pairs.
   std::vector<uint64_t> source_total_, target_total_;
   uint64_t source_null_ = 0, target_null_ = 0;
 };

@@ -1,5 +1,6 @@
-// Text tables into a rule table. Every line is checked where its number is known, becomes a record
-// "source ||| target ||| " kind content, and the sorted records are put together pair by pair.
+// Reads text tables into a rule table. Every line is checked when it is read, while its number is
+// known, and becomes a record ("source ||| target ||| ", kind, content); the sorted records are
+// merged pair by pair.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -19,7 +20,7 @@
 namespace hopefear::rules {
 namespace {
 
-constexpr char kReorderingLine = '0', kPhraseLine = '1';  // the first is known when the others come
+constexpr char kReorderingLine = '0', kPhraseLine = '1';  // sorts before the phrase line
 constexpr float kFloor = -100;
 
 std::vector<std::string_view> fields_of(std::string_view line) {
@@ -32,7 +33,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   }
 }
 
-// A number of at least 0 that a float holds, or -1. What is too small for any is 0.
+// Parses a number of at least 0 in the range of float; -1 if it is not one, 0 for underflow.
 double number_of(std::string_view text) {
   double value = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -133,13 +134,13 @@ class Importer {
     sorter_.sort(options_.threads);
     uint64_t done = 0;
     while (sorter_.next(record)) {
-      // The key ends behind the second "||| ".
+      // The key ends after the second "||| ".
       const size_t middle = record.find("||| ");
       const size_t end = record.find("||| ", middle + 4) + 4;
       const std::string_view key = record.substr(0, end);
       const std::string_view content = record.substr(end + 9);
       if (record[end] == kReorderingLine) {
-        if (key == reordering_key) continue;  // the first one counts
+        if (key == reordering_key) continue;  // repeated: the first one is used
         reordering_key = key;
         reordering.resize(reordering_columns_);
         std::memcpy(reordering.data(), content.data(), reordering_columns_ * sizeof(float));
@@ -219,21 +220,22 @@ class Importer {
     return n;
   }
 
-  // `expected` 0: this is the first line, and says how many there are.
+  // `expected` 0: the first line, which determines the number of scores.
   void parse_scores(std::string_view text, const std::string& place, size_t& expected) {
     scores_.clear();
     for_each_word(text, kBlanks, [&](std::string_view word) {
       const double value = number_of(word);
       if (value < 0) {
-        throw InputError(place + ": " + shown(word) +
-                         " is no probability; expected a number of at least 0, mend the line");
+        throw InputError(
+            place + ": " + shown(word) +
+            " is not a probability; expected a number of at least 0, correct the line");
       }
       scores_.push_back(std::max(kFloor, static_cast<float>(std::log(value))));
     });
     if (expected == 0) expected = scores_.size();
     if (scores_.size() != expected || expected == 0) {
       throw InputError(place + ": expected " + std::to_string(std::max<size_t>(expected, 1)) +
-                       " scores, found " + std::to_string(scores_.size()) + "; mend the line");
+                       " scores, found " + std::to_string(scores_.size()) + "; correct the line");
     }
   }
 

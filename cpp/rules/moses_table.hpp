@@ -1,4 +1,4 @@
-// Moses's text tables: written from rules, and read into a rule table.
+// Reads Moses's text tables into rule tables, and writes rules in that format.
 //
 //   phrase table      source ||| target ||| scores ||| alignment ||| c(e) c(f) c(f,e) ||| |||
 //   reordering table  source ||| target ||| three or six scores
@@ -19,13 +19,13 @@
 
 namespace hopefear::rules {
 
-// Probabilities with six digits, as Moses has them; a '|' in a word becomes &#124;, as Moses's
-// tokenizer writes it. Words are by table number.
+// Writes probabilities with six digits, as Moses does, and '|' in a word as &#124;, as Moses's
+// tokenizer does. Words are given by table number.
 class MosesWriter : public RuleSink {
  public:
   using Spelling = std::function<std::string_view(Word)>;
-  // `reordering` may be null, `label` is only asked for hierarchical rules. The first
-  // `translation_columns` scores are probabilities, and written. Call flush() at the end.
+  // `reordering` may be null; `label` is called for hierarchical rules only. Only the first
+  // `translation_columns` scores are written; they are log probabilities. Call flush() at the end.
   MosesWriter(ByteSink& phrases, ByteSink* reordering, size_t translation_columns,
               Spelling source_word, Spelling target_word, Spelling label = {});
   void add(const RuleView& rule) override;
@@ -41,12 +41,13 @@ class MosesWriter : public RuleSink {
   std::string line_;
 };
 
-// All rules of a table as text; of our own hierarchical tables the four probabilities only.
+// Writes all rules of a table; of hierarchical tables from RuleExtraction only the four
+// probabilities.
 void write_moses(const RuleTable& table, ByteSink& phrases, ByteSink* reordering);
 
 struct MosesImport {
-  std::vector<std::string> columns;             // names of the phrase table's scores; empty: ours
-  std::vector<std::string> reordering_columns;  // names of the reordering table's; empty: ours
+  std::vector<std::string> columns;  // names of the phrase table's scores; empty: the defaults
+  std::vector<std::string> reordering_columns;  // the same for the reordering table
   uint32_t limit = 0;                           // options per source side; 0: all
   uint64_t memory = uint64_t{1} << 30;
   size_t threads = 1;
@@ -55,10 +56,10 @@ struct MosesImport {
 
 struct MosesImportReport {
   uint64_t rules = 0, source_sides = 0, over_limit = 0;
-  uint64_t without_reordering = 0;  // pairs that the reordering table lacks: scores 0, as in Moses
+  uint64_t without_reordering = 0;  // pairs missing in the reordering table: scores 0, as in Moses
 };
 
-// Reads a phrase table and, unless null, a reordering table, in any order of lines. Scores are
+// Reads a phrase table and, unless null, a reordering table, with lines in any order. Scores are
 // probabilities; their logs are floored at -100, as Moses does. `path` is a new file.
 MosesImportReport read_moses(ByteSource& phrases, ByteSource* reordering,
                              const MosesImport& options, const std::string& path,

@@ -1,6 +1,6 @@
-// Sides of rules as bytes whose order is that of the lines of a sorted text table: each word as its
-// place in the order of words, big-endian, nonterminals behind all words, and at the end the place
-// of "|||".
+// Encodes sides of rules as bytes that sort like the lines of a text table: each word by its rank
+// in the order of words, big-endian, nonterminals after all words, and at the end the rank of
+// "|||".
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class PhraseCodec {
   // Nonterminals, if any, have numbers below `nonterminals`.
   explicit PhraseCodec(const WordNumbers& words, uint32_t nonterminals = 0);
 
-  size_t width() const { return width_; }  // bytes for a word
-  // Words of the collector, and nonterminals; the end mark is not written.
+  size_t width() const { return width_; }  // bytes per symbol
+  // Encodes words, by the collector's numbers, and nonterminals; does not write the end mark.
   void encode(std::span<const Symbol> symbols, std::string& bytes) const {
     bytes.clear();
     append(symbols, bytes);
   }
   void append(std::span<const Symbol> symbols, std::string& bytes) const;
   const std::string& end_mark() const { return end_mark_; }
-  // The number of symbols in front of the end mark that the bytes begin with.
+  // The number of symbols before the first end mark.
   size_t length(std::string_view bytes) const;
-  // Those symbols; words as places in the order, which are their numbers in a table.
+  // Decodes these symbols; words as ranks, which are their numbers in a table.
   void decode(std::string_view bytes, size_t length, std::vector<Symbol>& symbols) const;
 
   // Table number -> the collector's number, and the words by table number.
@@ -43,10 +43,10 @@ class PhraseCodec {
   }
   std::string encoded(uint32_t value) const;
   size_t width_;
-  uint32_t end_;  // the place of "|||"; words behind it are one higher in bytes than in the order
+  uint32_t end_;  // the rank of "|||"; the bytes of words after it are one higher than their rank
   std::string end_mark_;
   std::vector<Word> order_;
-  std::vector<std::string> bytes_;  // of each word of the collector, then of nonterminals
+  std::vector<std::string> bytes_;  // per word of the collector, then per nonterminal
   std::vector<std::string_view> words_;
 };
 

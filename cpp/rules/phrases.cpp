@@ -46,18 +46,18 @@ void PhraseExtractor::emit(const InitialPhrases::Span& span,
                            const std::function<void(const PhraseOccurrence&)>& visit) {
   const int64_t before = int64_t{span.f0} - 1, behind = int64_t{span.f1} + 1;
   const int64_t previous = int64_t{span.e0} - 1, next = int64_t{span.e1} + 1;
-  found_.f0 = span.f0;
-  found_.f1 = span.f1;
-  found_.e0 = span.e0;
-  found_.e1 = span.e1;
-  found_.backward = orientation(aligned(before, previous), aligned(behind, previous));
-  found_.forward = orientation(aligned(behind, next), aligned(before, next));
-  found_.links.clear();
+  occurrence_.f0 = span.f0;
+  occurrence_.f1 = span.f1;
+  occurrence_.e0 = span.e0;
+  occurrence_.e1 = span.e1;
+  occurrence_.backward = orientation(aligned(before, previous), aligned(behind, previous));
+  occurrence_.forward = orientation(aligned(behind, next), aligned(before, next));
+  occurrence_.links.clear();
   for (const Point& point : phrases_.points(span.e0, span.e1)) {
-    found_.links.push_back({static_cast<uint8_t>(point.source - span.f0),
-                            static_cast<uint8_t>(point.target - span.e0)});
+    occurrence_.links.push_back({static_cast<uint8_t>(point.source - span.f0),
+                                 static_cast<uint8_t>(point.target - span.e0)});
   }
-  visit(found_);
+  visit(occurrence_);
 }
 
 void PhraseExtractor::operator()(const SentencePair& pair,

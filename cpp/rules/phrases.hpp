@@ -1,5 +1,5 @@
-// The phrase pairs of one aligned sentence pair, and how each lies to its neighbours. [koehn2003,
-// koehn2005]
+// Extracts the phrase pairs of one aligned sentence pair, with their orientations relative to
+// neighbours. [koehn2003, koehn2005]
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ enum class Orientation : uint8_t { mono, swap, other };
 // One occurrence of a phrase pair: words f0..f1 and e0..e1, both ends included.
 struct PhraseOccurrence {
   uint32_t f0, f1, e0, e1;
-  Orientation backward, forward;  // to the previous and to the next target word
+  Orientation backward, forward;  // relative to the previous and the next target word
   std::vector<Link> links;        // inside the pair, ordered by target, then source
 };
 
-// Where the points of one sentence pair are, and which pairs of spans they make. Keeps its buffers
+// The pairs of spans that are consistent with the alignment of a sentence pair. Reuses its buffers
 // between sentences.
 class InitialPhrases {
  public:
@@ -29,11 +29,11 @@ class InitialPhrases {
     uint32_t f0, f1, e0, e1;  // both ends included
   };
   void read(const SentencePair& pair);
-  // Every pair of spans of at most `max_length` words each that has a point, whose points stay
-  // inside, and whose unaligned edges may grow; tight: not grow. O(words * max_length^2) and what
-  // comes out.
+  // Calls visit_span(span) for every pair of spans of at most `max_length` words each that contains
+  // a point and whose points all lie inside; spans may be extended over unaligned edges, unless
+  // `tight`. O(words * max_length^2 + output).
   template <typename F>
-  void visit(uint32_t max_length, bool tight, F&& found) const;
+  void visit(uint32_t max_length, bool tight, F&& visit_span) const;
 
   uint32_t source_size() const { return source_size_; }
   uint32_t target_size() const { return target_size_; }
@@ -54,9 +54,8 @@ class InitialPhrases {
   std::vector<uint32_t> target_begin_;  // where each target word's points begin
 };
 
-// Calls `visit` for every pair of spans of at most `max_length` words each that has a point, whose
-// points stay inside, and whose unaligned edges may grow; the same as Moses's extract. The
-// orientation is word-based (one look at the corner point, Moses's wbe). One per thread.
+// Calls `visit` for every pair of spans of InitialPhrases, not tight: the phrase pairs of Moses's
+// extract. The orientation is word-based (from the corner point, Moses's wbe). For one thread.
 class PhraseExtractor {
  public:
   explicit PhraseExtractor(uint32_t max_length) : max_length_(max_length) {}
@@ -70,11 +69,11 @@ class PhraseExtractor {
             const std::function<void(const PhraseOccurrence&)>& visit);
   uint32_t max_length_;
   InitialPhrases phrases_;
-  PhraseOccurrence found_;
+  PhraseOccurrence occurrence_;
 };
 
 template <typename F>
-void InitialPhrases::visit(uint32_t max_length, bool tight, F&& found) const {
+void InitialPhrases::visit(uint32_t max_length, bool tight, F&& visit_span) const {
   for (uint32_t e0 = 0; e0 < target_size_; ++e0) {
     if (tight && free_target(e0)) continue;
     uint32_t low = source_size_, high = 0;  // the source words that e0..e1 is aligned to
@@ -94,7 +93,7 @@ void InitialPhrases::visit(uint32_t max_length, bool tight, F&& found) const {
       if (!inside) continue;
       for (uint32_t f0 = low;; --f0) {
         for (uint32_t f1 = high; f1 - f0 < max_length; ++f1) {
-          found(Span{f0, f1, e0, e1});
+          visit_span(Span{f0, f1, e0, e1});
           if (tight || f1 + 1 == source_size_ || !free_source(f1 + 1)) break;
         }
         if (tight || f0 == 0 || !free_source(f0 - 1) || high - (f0 - 1) >= max_length) break;

@@ -1,5 +1,4 @@
-// Between a stream of rules and a table: the rules of each source side, best first, at most so
-// many.
+// Ranks a stream of rules for a table: the rules of each source side, best first, up to a limit.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +8,8 @@
 
 namespace hopefear::rules {
 
-// Best is by one column, then by the sum of all translation scores, then as they came. Memory: the
-// rules of one source side.
+// Rules are ranked by one column, then by the sum of all translation scores, then by order of
+// arrival. Memory: the rules of one source side.
 class RankedSink : public RuleSink {
  public:
   // `limit` 0 keeps all.

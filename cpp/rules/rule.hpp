@@ -1,5 +1,5 @@
-// A rule on its way into or out of a table: a phrase pair or, with nonterminals, a synchronous
-// rule.
+// A rule as it is written to or read from a table: a phrase pair or, with nonterminals, a
+// synchronous rule.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace hopefear::rules {
 
 // A word's number or, with the top bit set, a nonterminal: on a source side the number of its
-// label, on a target side which of the source side's nonterminals it is (0 the first).
+// label, on a target side the index of the source side's nonterminal (from 0).
 using Symbol = uint32_t;
 inline constexpr Symbol kNonterminal = 0x80000000;
 inline bool is_nonterminal(Symbol symbol) { return (symbol & kNonterminal) != 0; }
@@ -24,43 +24,45 @@ inline uint32_t nonterminal(Symbol symbol) { return symbol & ~kNonterminal; }
 inline constexpr uint32_t kManySentences = 0xffffffff;
 inline constexpr uint16_t kNoLabel = 0xffff;
 
-// How often the target side, the source side and the two together were extracted; fractions where
-// the extraction counts in fractions.
+// How often the target side, the source side and the pair were extracted; fractional with
+// fractional counting.
 struct Counts {
   float target, source, joint;
 };
 
-// A score that only few rules have: which of the table's sparse names, and its value.
+// A score that few rules have: its index in the table's sparse names, and its value.
 struct SparseScore {
   uint32_t feature;
   float value;
 };
 
-// All spans point to memory of someone else.
+// A view: all spans point to memory owned elsewhere.
 struct RuleView {
-  std::span<const Symbol> source;  // empty when read by its number (the trie knows it)
+  std::span<const Symbol> source;  // empty when read by number (see the trie)
   std::span<const Symbol> target;
-  std::span<const Link> links;    // nonterminals count as one place; ordered by target, then source
-  std::span<const float> scores;  // natural logs, one for each column, reordering last
+  std::span<const Link> links;    // a nonterminal is one position; ordered by target, then source
+  std::span<const float> scores;  // natural logs, one per column, reordering scores last
   Counts counts;
-  uint32_t sentence;  // from 0: the only one it was extracted from; or kManySentences
+  uint32_t sentence;  // the only sentence it was extracted from, from 0; or kManySentences
   uint16_t label;     // of the left-hand side; kNoLabel for phrase pairs
-  // Of the source side: symbols, and nonterminals among them. Set when read from a table.
+  // Symbols of the source side, and nonterminals among them. Set when read from a table.
   uint8_t source_size = 0, arity = 0;
-  std::span<const SparseScore> sparse = {};  // besides the columns; only in imported grammars
+  std::span<const SparseScore> sparse =
+      {};  // scores that are not columns; only in imported grammars
 };
 
-// Whether all its scores are numbers: tables do not look at those that they hold.
+// Whether all scores are finite, which tables do not check.
 inline bool all_finite(const RuleView& rule) {
   return std::ranges::all_of(rule.scores, [](float score) { return std::isfinite(score); }) &&
          std::ranges::all_of(rule.sparse, [](SparseScore s) { return std::isfinite(s.value); });
 }
 
-// What the columns of a table's score rows are.
+// The columns of a table's score rows.
 struct Columns {
   std::vector<std::string> names;  // translation scores, then reordering scores
-  // The last so many columns are reordering scores: 0; 3, backward mono, swap, other; or 6, those
-  // and the same forward. They fire one at a time, as the derivation goes; all others always.
+  // Number of reordering scores, the last columns: 0; 3 (backward mono, swap, other); or 6 (the
+  // same forward, too). The derivation decides which one of three fires; all other columns always
+  // fire.
   uint32_t reordering = 0;
   size_t size() const { return names.size(); }
   size_t translation() const { return names.size() - reordering; }

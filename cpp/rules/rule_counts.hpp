@@ -1,4 +1,4 @@
-// What is known of one phrase pair or rule before it is scored: counts, orientations, alignment.
+// The counts, orientations and inner alignment of a phrase pair or rule, before it is scored.
 #pragma once
 
 #include <array>
@@ -14,29 +14,28 @@ namespace hopefear::rules {
 
 struct RuleCounts {
   std::vector<Symbol> source, target;  // numbers of the table
-  // Of a hierarchical rule: sentences, each as often as it has the rule with another inner
-  // alignment.
+  // For a hierarchical rule: the number of (sentence, inner alignment) pairs that it occurs with.
   uint32_t occurrences = 0;
   double joint = 0;  // the sum of their counts
   uint32_t sentence = kManySentences;
   std::array<uint32_t, 3> backward = {}, forward = {};  // by Orientation
-  // The most frequent inner alignment, ordered by target, then source. Where several are, Moses
-  // takes one for the table and for lex(e|f), and perhaps another for lex(f|e).
+  // The most frequent inner alignment, ordered by target, then source. Of several, Moses uses one
+  // (`links`) for the table and lex(e|f), and possibly another (`source_links`) for lex(f|e).
   std::vector<Link> links, source_links;
 
   void write(ScratchStream& stream) const;
   void read(ScratchStream& stream);
 };
 
-// The inner alignments of a pair and how often each was seen.
+// The inner alignments of a pair with their counts.
 class AlignmentVotes {
  public:
   void clear() { size_ = 0; }
   // `links` as bytes: target, source, target, source, …
   void add(std::string_view links, double count);
-  // The winners: those with the highest count. Ties go to the larger one, compared as vectors over
-  // target words (for `links`) or source words (`source_links`) of sorted lists of what each is
-  // linked to.
+  // Sets the links of `pair` to the alignments with the highest count. Ties go to the larger one,
+  // compared as vectors over target words (for `links`) or source words (for `source_links`) of the
+  // sorted lists of words that each is linked to.
   void decide(RuleCounts& pair) const;
 
  private:

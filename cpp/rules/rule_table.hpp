@@ -11,12 +11,12 @@
 //   edge.symbol edge.node         the edges of all nodes
 //   rules       RuleEntry         counts   Counts        scores   a row of floats for each rule
 //   bodies      target symbols and links, for each rule
-//   info        how it was made, as the maker wrote it (JSON)
-//   sparse.places sparse.score sparse.*     only if some rule has scores that are no column:
-//               where those of each rule begin, the scores (SparseScore), their names in order
+//   info        how the table was made (JSON)
+//   sparse.places sparse.score sparse.*     only if some rule has scores that are not columns:
+//               begin of each rule's scores, the scores (SparseScore), their names in order
 //
-// Reading is bounds-checked everywhere: a damaged file gives an InputError, never a wild read. All
-// of it may be used by any number of threads.
+// Reading is bounds-checked everywhere: a damaged file gives an InputError, never an access outside
+// of the file. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct TableLayout {
   uint32_t columns, reordering;
   uint32_t longest_source, longest_target;  // symbols
   uint64_t source_sides;                    // nodes with rules
-  uint64_t one_sentence;                    // rules that know their only sentence
+  uint64_t one_sentence;                    // rules extracted from a single sentence
 };
 
 struct TrieNode {
@@ -46,7 +46,7 @@ struct TrieNode {
 };
 
 struct RuleEntry {
-  uint64_t body;  // where in `bodies`, in units of two bytes
+  uint64_t body;  // offset in `bodies`, in units of two bytes
   uint32_t sentence;
   uint16_t label;
   uint8_t source_size, target_size;
@@ -70,10 +70,10 @@ class RuleTable {
   };
 
   static RuleTable open(const std::string& path, Verify verify = Verify::quick);
-  // What TableWriter::finish_in_memory made. `name` is for messages.
+  // Takes the bytes of TableWriter::finish_in_memory. `name` is for messages.
   static RuleTable from_memory(std::vector<char> bytes, std::string name);
 
-  // The trie. A dotted item is a node: start at root(), go on with child() for each symbol.
+  // The trie. A dotted item is a node: start at root() and follow child() for each symbol.
   Node root() const { return static_cast<Node>(nodes_.size() - 1); }
   Node child(Node node, Symbol symbol) const;  // kNoNode if there is none; O(log edges)
   Edges edges(Node node) const;
@@ -83,11 +83,11 @@ class RuleTable {
   // words, links and nonterminals as indices, provided that `source_size` is the depth of the node
   // that led to it and `arity` the number of nonterminals on the way.
   RuleView rule(uint32_t number) const;
-  // Its target side alone, of which only the bounds are checked: to look through many rules for
-  // few, at half the cost.
+  // Only the target side, with only its bounds checked: to search many rules for few, at half the
+  // cost.
   std::span<const Symbol> target(uint32_t number) const;
   std::span<const float> scores(uint32_t number) const;
-  // Scores that are no columns; their names are sparse_names(). Empty in tables of our own.
+  // Scores that are not columns, with names in sparse_names(). Empty in extracted tables.
   std::span<const SparseScore> sparse(uint32_t number) const;
 
   // Every rule with its source side, in the order of a sorted Moses table. `visit` gets the

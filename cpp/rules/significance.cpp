@@ -36,8 +36,9 @@ uint64_t common(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) 
   return n;
 }
 
-// Where p-values of pairs seen once each lie is alpha = ln N; a little more drops all of them, a
-// little less keeps them (Johnson et al. 2007, section 3.1: alpha + epsilon, alpha - epsilon).
+// Pairs that occur once, with words that occur once, have -ln p = alpha = ln N; a slightly larger
+// threshold drops all of them, a slightly smaller one keeps them (Johnson et al. 2007, section 3.1:
+// alpha + epsilon, alpha - epsilon).
 double threshold_of(const ExtractOptions& options, uint64_t sentences) {
   constexpr double kEpsilon = 1e-3;
   const double alpha = std::log(static_cast<double>(std::max<uint64_t>(sentences, 1)));
@@ -55,7 +56,8 @@ double threshold_of(const ExtractOptions& options, uint64_t sentences) {
 
 double fisher(uint64_t joint, uint64_t source, uint64_t target, uint64_t sentences) {
   const uint64_t most = std::min(source, target);
-  // The hypergeometric probability of meeting `joint` times; the others follow by their ratio.
+  // The hypergeometric probability of `joint` co-occurrences; the further terms follow by their
+  // ratio.
   const double first = log_choose(source, joint) + log_choose(sentences - source, target - joint) -
                        log_choose(sentences, target);
   double sum = 1, term = 1;
@@ -63,7 +65,7 @@ double fisher(uint64_t joint, uint64_t source, uint64_t target, uint64_t sentenc
     term *= static_cast<double>(source - k) * static_cast<double>(target - k) /
             (static_cast<double>(k + 1) * static_cast<double>(sentences + k + 1 - source - target));
     sum += term;
-    // Terms may grow before they fall; behind their peak the rest cannot matter any more.
+    // Terms may grow before they fall; stops after their peak once they are negligible.
     if (term < 1e-17 * sum) break;
   }
   return std::max(0.0, -(first + std::log(sum)));
@@ -101,7 +103,7 @@ PhraseIndex::PhraseIndex(const AlignedCorpus& corpus, bool target_side, const Ph
 }
 
 const std::vector<uint32_t>& PhraseIndex::sentences(std::span<const Word> phrase) {
-  // <0, 0, >0: the suffix at this place is before, begins with, is behind the phrase.
+  // <0, 0, >0: the suffix at this index sorts before, begins with, sorts after the phrase.
   const auto order = [&](uint32_t suffix) {
     for (size_t i = 0; i < phrase.size(); ++i) {
       const Word word = words_[suffix + i];  // differs at the sentence's end at the latest

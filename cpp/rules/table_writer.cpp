@@ -46,7 +46,7 @@ void TableWriter::add(const RuleView& rule) {
     node.first_rule = static_cast<uint32_t>(rules_);
     ++layout_.source_sides;
   } else if (node.first_rule + node.rule_count != rules_) {
-    throw std::logic_error("the rules of a source side must come together");
+    throw std::logic_error("the rules of a source side must be contiguous");
   }
   ++node.rule_count;
   ++rules_;
@@ -98,7 +98,7 @@ void TableWriter::close_last() {
                             node.rule_count};
   for (size_t i = 0; i < node.edges.size(); ++i) {
     if (i > 0 && node.edges[i - 1].symbol == node.edges[i].symbol) {
-      throw std::logic_error("source sides with a common beginning must come together");
+      throw std::logic_error("source sides with a common prefix must be contiguous");
     }
     put<Symbol>(edge_symbols_, {&node.edges[i].symbol, 1});
     put<RuleTable::Node>(edge_nodes_, {&node.edges[i].node, 1});

@@ -1,5 +1,6 @@
 // Writes a rule table from a stream of rules. Memory: the edges of the nodes on the current path
-// (at most the number of different first words) and a few buffers; the rest waits in scratch files.
+// (at most the number of different first words) and a few buffers; everything else is in scratch
+// files.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@ class TableWriter : public RuleSink {
  public:
   TableWriter(Columns columns, const std::string& scratch_directory);
 
-  // Rules of one source side come together, best first, and all source sides with a common
-  // beginning come together too, as in any sorted order. At most 255 symbols on each side.
+  // Adds a rule. Rules of the same source side must be contiguous, best first, and so must source
+  // sides with a common prefix, as in any sorted order. At most 255 symbols on each side.
   void add(const RuleView& rule) override;
 
-  // What the numbers in the rules stand for: words in their order (that of `word_less`), labels,
-  // names of sparse scores in the same order.
+  // The names of the numbers in rules: words in the order of `word_less`, labels, and names of
+  // sparse scores in the same order.
   struct Names {
     std::span<const std::string_view> source_words, target_words, labels = {}, sparse = {};
   };

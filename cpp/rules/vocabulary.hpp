@@ -1,8 +1,8 @@
-// The words of a table and their numbers: in the order of bytes, looked up in a mapped file.
+// The words of a table, numbered in the order of their bytes and looked up in a mapped file.
 //
-// The order of words is that of their bytes followed by a blank. A phrase is written as its words
-// with a blank behind each and then "|||", so comparing phrases number by number, with the end
-// of the phrase in the place of "|||", is comparing the lines of a text table byte by byte.
+// The order of words is that of their bytes followed by a blank. In a text table each word of a
+// phrase is followed by a blank, and the phrase by "|||". So comparing phrases number by number,
+// with "|||" as the end of a phrase, is the same as comparing lines byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ bool word_less(std::string_view a, std::string_view b);
 std::vector<Word> sorted(
     const WordNumbers& words);  // all numbers, in the order of words; O(n log n)
 
-// The collected words in their order: the number of each in a table, and each by that number. The
+// The order of collected words: the table number of each word, and the words by table number. The
 // views point into the collector.
 struct WordOrder {
   explicit WordOrder(const WordNumbers& collected);
@@ -34,13 +34,13 @@ struct WordOrder {
   std::vector<std::string_view> words;  // by table number
 };
 
-// The words of a table in their order; a word's number is its place. Points into a mapped file.
+// The words of a table in their order, which is their numbering. A view of a mapped file.
 class WordList {
  public:
   WordList() = default;
   WordList(const BinaryFile& file, const std::string& section);
   size_t size() const { return offsets_.empty() ? 0 : offsets_.size() - 1; }
-  // Empty if there is no such number or the file is damaged there.
+  // Empty if the number is out of range or the file is damaged there.
   std::string_view word(Word id) const;
   Word find(std::string_view word) const;  // O(log n); kNoWord if absent
 

@@ -1,5 +1,5 @@
-// The most frequent words, aligned pairs and unaligned words of a word-aligned text: what feature
-// templates tell apart.
+// The most frequent words, aligned pairs and unaligned words of a word-aligned text: the lists that
+// feature templates distinguish.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct WordLists {
   std::vector<CountedWord> inserted, deleted;  // target, source words without a link
 };
 
-// At most `limit` entries of each. Errors as AlignedCorpus's; one pass over the text and one over a
-// scratch file; memory grows with the number of different pairs.
+// Counts the lists, with at most `limit` entries each. Errors as in AlignedCorpus. One pass over
+// the text and one over a scratch file; memory grows with the number of distinct pairs.
 WordLists count_word_lists(ByteSource& source, ByteSource& target, ByteSource& alignment,
                            size_t limit, const std::string& scratch_directory,
                            const std::function<void(uint64_t)>& progress);

@@ -15,8 +15,8 @@
 namespace hopefear::text {
 namespace {
 
-// Of mergers whose losses differ by no more than this the first is taken: losses are sums that were
-// added to and taken from many times, and equal ones must not be told apart by their rounding.
+// Of mergers whose losses differ by no more than this the first is taken: losses are sums that are
+// updated many times, and rounding must not decide between equal ones.
 constexpr double kTie = 1e-7;
 
 // x ln x; counts below 64 K from a table, 4 of 5 in a text of half a million words.
@@ -38,8 +38,8 @@ struct Neighbour {
   uint64_t count;
 };
 
-// Words by falling frequency, and which ones stand beside which. A word beside itself is among its
-// `after` only.
+// Words by descending frequency, and their neighbours. A word next to itself is in its `after`
+// only.
 struct Text {
   std::vector<std::string> words;
   std::vector<uint64_t> counts;
@@ -47,7 +47,7 @@ struct Text {
   uint64_t sentences = 0, tokens = 0;
 };
 
-// Sorts the pairs that have come together and adds equal ones up, so that memory is bounded by the
+// Sorts the collected pairs and merges equal ones, so that memory is bounded by the
 // distinct pairs, not by the text.
 class PairCounts {
  public:
@@ -128,7 +128,7 @@ Text read(std::span<ByteSource* const> sources, uint64_t min_count) {
   return text;
 }
 
-// Up to C + 1 clusters in slots, their counts, and what each merger would lose.
+// Up to C + 1 clusters in slots, their counts, and the loss of each merger.
 class Clusters {
  public:
   explicit Clusters(size_t slots)
@@ -158,7 +158,7 @@ class Clusters {
     return h(n(a, d), n(b, d)) + h(n(d, a), n(d, b));
   }
   void refresh(size_t a);  // own_ of all pairs with a
-  // The slots that have anything to do with this one, itself left out.
+  // The slots with a non-zero count with this one, except itself.
   std::vector<size_t> touching(size_t slot) const;
 
   size_t slots_;

@@ -1,10 +1,10 @@
 // Dense features: each is defined once, in a header of this folder, for all decoders.
 //
-// A feature is a small struct: its numbers in a model, its unit, and functions for what a rule adds
-// wherever it is used, what depends on a state, and what the end of a sentence adds. They write
-// into an accumulator, `out.add(number, unit, amount)`: the value is unit * amount. A weighted sum
-// is the score while decoding; on replay the values are recorded. All are templates, so that a
-// compiler makes the same code of them as of sums written by hand.
+// A feature is a small struct: its numbers in a model, its unit, and functions for the
+// contributions of a rule anywhere, of a step that depends on a state, and of the end of a
+// sentence. They write to an accumulator, `out.add(number, unit, amount)`, with the value unit *
+// amount. While decoding the accumulator is a weighted sum, the score; on replay it records the
+// values. All are templates, so that the compiled code equals sums written by hand.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct ValueSums {
   void add(uint32_t number, double unit, double amount) { values[number] += unit * amount; }
 };
 
-// record(number, value) for each value as forests keep it.
+// Calls record(number, value) for each value, as float like in forests.
 template <typename F>
 struct Recorder {
   F record;
@@ -43,8 +43,8 @@ struct Recorder {
 template <typename F>
 Recorder(F) -> Recorder<F>;
 
-// Both, for values that are too costly to be computed twice: they go to `to`, one behind the other,
-// and what is summed is what is recorded.
+// Sums and records, for values that are expensive to compute: writes them to `to` consecutively and
+// sums the recorded floats.
 struct ScoredValues {
   std::span<const double> weights;
   float* to;  // borrowed

@@ -1,4 +1,4 @@
-// The dense features of hierarchical search, and what each side of a rule adds.
+// The dense features of hierarchical search, and the contributions of each side of a rule.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace hopefear::features {
 struct ChartFeatures {
   std::vector<FeatureId> ids;  // by number
   std::vector<LanguageModel> lms;
-  std::vector<Count> lm_unknown;  // for each language model: words that it does not know
+  std::vector<Count> lm_unknown;  // per language model: unknown words
   std::vector<Count> arity;       // [k]: rules with k nonterminals, the last one for more
   Count words, source_words;      // of target and source sides
-  Count rules;                    // all of them; glue included, the goal not
+  Count rules;                    // all rules, including glue, excluding the goal
   Count glue;                     // S -> S X
   Count pass_through;
 
@@ -25,7 +25,7 @@ struct ChartFeatures {
     rules.add(1, out);
     source_words.add(source_side_words, out);
   }
-  // `knows(l, word)`: whether language model l does.
+  // `knows(l, word)`: whether language model l knows the word.
   template <typename Knows, typename Out>
   void target_side(std::span<const int32_t> target, Knows&& knows, Out&& out) const {
     const auto count = [&](auto&& is_one) {
@@ -38,7 +38,7 @@ struct ChartFeatures {
     }
   }
 
-  // In the order in which a rule adds them.
+  // Calls f(count) for each count, in the order in which a rule adds them.
   template <typename F>
   void for_counts(F&& f) {
     for (Count& each : arity) f(each);

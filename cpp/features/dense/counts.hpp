@@ -1,5 +1,5 @@
-// Features that count (words, phrases, words that pass through, rules, glue …) and the scores of a
-// rule table. They depend on the rule alone.
+// Features that count (words, phrases, untranslated words, rules, glue …) and the scores of a rule
+// table. They depend on the rule alone.
 #pragma once
 
 #include <span>
@@ -26,8 +26,8 @@ struct Columns {
   void add(std::span<const float> scores, Out&& out) const {
     for (size_t c = 0; c < scores.size(); ++c) out.add(numbers[c], 1, scores[c]);
   }
-  // Of a translation that is in no table but has a probability: each has an equal share of it, as
-  // in Moses.
+  // The value of each column for a translation that is in no table but has a probability: equal
+  // shares, as in Moses.
   double share(double log_probability) const {
     return numbers.empty() ? 0 : log_probability / static_cast<double>(numbers.size());
   }

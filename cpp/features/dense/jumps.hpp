@@ -1,5 +1,5 @@
-// What depends on where a phrase is and where the one before it was: distortion and lexicalised
-// reordering. The state is the span of the last phrase, and its forward scores.
+// Features of the positions of a phrase and its predecessor: distortion and lexicalised reordering.
+// The state is the span of the last phrase and its forward scores.
 #pragma once
 
 #include <array>
@@ -23,20 +23,20 @@ enum Orientation : size_t { kMono, kSwap, kOther, kOrientations };
 
 using OrientationScores = std::array<float, kOrientations>;
 
-// Of a phrase [begin, end) behind the last one.
+// The orientation of a phrase [begin, end) after the last one.
 inline Orientation orientation(int32_t last_begin, int32_t last_end, int32_t begin, int32_t end) {
   return begin == last_end ? kMono : end == last_begin ? kSwap : kOther;
 }
 
-// The last columns of a table: three backward scores, for the phrase's orientation to the one
-// before, and perhaps three forward scores, for that of the next phrase to it. The last phrase has
-// no forward score, and a phrase that is in no table has neither.
+// The last columns of a table: three backward scores, for the phrase's orientation relative to its
+// predecessor, and optionally three forward scores, for that of the next phrase relative to it. The
+// last phrase has no forward score, and a phrase that is in no table has neither.
 struct Reordering {
   uint32_t first = 0;    // their numbers are consecutive
   uint32_t columns = 0;  // 0, 3 or 6
   bool present() const { return columns > 0; }
   bool has_forward() const { return columns > kOrientations; }
-  // What recombination compares of where the last phrase began.
+  // The begin of the last phrase if recombination must compare it, else -1.
   int32_t state(int32_t begin) const { return present() ? begin : -1; }
 
   template <typename Out>

@@ -1,10 +1,10 @@
-// The language model: the log probability of the whole output, <s> and </s> included.
+// The language model feature: the log probability of the complete output, including <s> and </s>.
 //
-// Put together in three ways, each of which gives the same sum: word by word; phrase by phrase from
-// left to right, where only a phrase's first words depend on what is before it (a state is the
-// context, 4 bytes); and edge by edge of a forest, where all tails are constituents (a state is
-// lm::pack of what they show at both ends). Amounts are log10 from left to right and natural logs
-// in forests, with units to match.
+// Computed in three ways with the same sum: word by word; phrase by phrase from left to right,
+// where only the first words of a phrase depend on its context (a state is the context, 4 bytes);
+// and edge by edge of a forest, where all tails are constituents (a state is their packed left and
+// right state, lm::pack). Amounts are log10 from left to right and natural logs in forests, with
+// units to match.
 #pragma once
 
 #include <cstring>
@@ -26,8 +26,8 @@ struct LanguageModel : Count {
   // -- Word by word. --
 
   // Calls f(look-up) for each word of a target side, without context on the left; a nonterminal (a
-  // negative symbol) hides the context on its left, too. `word(i)`: the number of symbol i in the
-  // model. Stops when f returns false; returns whether it never did.
+  // negative symbol) resets the context. `word(i)`: the number of symbol i in the model. Stops and
+  // returns false if f does.
   template <typename Symbol, typename Word, typename F>
   bool for_words(std::span<const Symbol> target, Word&& word, F&& f) const {
     lm::State context = model->empty();
@@ -41,7 +41,7 @@ struct LanguageModel : Count {
     return true;
   }
 
-  // The feature of a whole translation, by its words: what the other ways must sum to.
+  // The feature of a complete translation, word by word: the reference for the other ways.
   template <typename Word, typename Out>
   void sentence(size_t words, Word&& word, Out&& out) const {
     lm::State context = model->begin();
@@ -52,7 +52,7 @@ struct LanguageModel : Count {
 
   // -- From left to right. --
 
-  // Context l of a state: those of all language models stand side by side.
+  // Context l of a state, which has the contexts of all language models in order.
   static constexpr size_t kContextSize = sizeof(lm::State::context);
   static lm::State context_in(const std::byte* state, size_t l) {
     lm::State context;
@@ -69,12 +69,12 @@ struct LanguageModel : Count {
     for (size_t i = 0; i < words; ++i) rule.terminal(word(i));
     return {rule.state, rule.log10()};
   }
-  // A phrase alone: the estimate of what it will add.
+  // The estimate of a phrase without context.
   template <typename Out>
   void alone(const LmPhrase& phrase, Out&& out) const {
     add(phrase.log10, out);
   }
-  // A phrase behind a context, which becomes the one after it.
+  // Adds a phrase after a context and updates the context.
   template <typename Out>
   void step(lm::State& context, const LmPhrase& phrase, Out&& out) const {
     double change = 0;
@@ -89,14 +89,14 @@ struct LanguageModel : Count {
   // -- Over a forest. --
 
   size_t edge_state_size() const { return lm::packed_size(model->order()); }
-  // The natural log that an edge adds to those of its tails, and the state of its head. `word(i)`
-  // as above, `tail(k)` is the state of tail k. `whole`: the sentence begins and ends with this
-  // edge, and nothing is left to remember.
+  // Returns the natural log probability that an edge adds to those of its tails, and writes the
+  // state of its head. `word(i)` as above, `tail(k)` is the state of tail k. `whole`: the edge is
+  // the complete sentence, whose state is empty.
   template <typename Word, typename Tail>
   float edge(std::span<const int32_t> target, bool whole, Word&& word, Tail&& tail,
              std::byte* state) const {
     const unsigned order = model->order();
-    if (!whole && target.size() == 1 && target[0] < 0) {  // as it is
+    if (!whole && target.size() == 1 && target[0] < 0) {  // unchanged
       std::memcpy(state, tail(0), lm::packed_size(order));
       return 0;
     }

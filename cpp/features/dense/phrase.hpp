@@ -1,4 +1,4 @@
-// The dense features of phrase search, and what each kind of phrase adds.
+// The dense features of phrase search, and the contributions of each kind of phrase.
 #pragma once
 
 #include <vector>
@@ -12,25 +12,25 @@ struct PhraseFeatures {
   std::vector<LanguageModel> lms;
   Columns translation;
   Count words;    // of the target side
-  Count phrases;  // also those that are in no table
+  Count phrases;  // including those that are in no table
   Distortion distortion;
-  Count unknown;  // words that were passed through
+  Count unknown;  // untranslated words
   Reordering reordering;
 
-  // Wherever it is used, a phrase of the table with these translation scores …
+  // The context-free features of a phrase of the table with these translation scores …
   template <typename Out>
   void phrase(size_t target_words, std::span<const float> scores, Out&& out) const {
     phrases.add(1, out);
     words.add(static_cast<double>(target_words), out);
     translation.add(scores, out);
   }
-  // … a translation that the input gives, with its share of translation.share() …
+  // … of a translation that the input prescribes, with the value of translation.share() …
   template <typename Out>
   void given(size_t target_words, double share, Out&& out) const {
     phrase(target_words, {}, out);
     translation.add_shares(share, out);
   }
-  // … and a word that is passed through.
+  // … and of an untranslated word.
   template <typename Out>
   void passed(Out&& out) const {
     phrase(1, {}, out);

@@ -1,9 +1,9 @@
-// How often the rule was seen in training: "NAME:2" for a bin of one number, "NAME:[4,5]" for one
+// The training count of the rule: "NAME:2" for a bin of one number, "NAME:[4,5]" for one
 // of several, "NAME:[101,)" beyond the last. Chiang 2009, section 4 [chiang2009]. A rule that is in
 // no table, or in one without counts, fires nothing.
 //
-// Differs: counts may be fractions where extraction shares a count out; they are rounded up, so
-// that what was seen less than once falls into the first bin.
+// Differs: counts may be fractions if extraction divides counts among rules; they are rounded up,
+// so that counts below 1 are in the first bin.
 #include <cmath>
 #include <sstream>
 
@@ -36,7 +36,7 @@ class CountDiscount : public Template {
   void fire(const RuleUse& use, Sink& sink) const override {
     const double count = use.counts.joint;
     if (use.rule == kPassThrough || !(count > 0)) return;
-    // Fractions add up to whole numbers only nearly.
+    // Tolerance: sums of fractions are whole numbers only approximately.
     const double whole = std::ceil(count * (1 - 1e-6));
     size_t bin = 0;
     while (bin < bins_.size() && whole > static_cast<double>(bins_[bin])) ++bin;

@@ -16,7 +16,7 @@ class Deletion : public Template {
 
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;
-    std::bitset<256> linked;  // a link's places are 8 bits wide
+    std::bitset<256> linked;  // positions of links have 8 bits
     for (const rules::Link& link : use.links) linked.set(link.source);
     for (size_t i = 0; i < use.source_side.size(); ++i) {
       const int32_t f = use.source_side[i];
@@ -28,7 +28,7 @@ class Deletion : public Template {
   }
 
  private:
-  std::optional<WordSet> words_;  // those that fire; none: all
+  std::optional<WordSet> words_;  // words that fire; no list: all
 };
 
 const Registration<Deletion> registration("deletion");

@@ -19,7 +19,7 @@ class Insertion : public Template {
 
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;
-    std::bitset<256> linked;  // a link's places are 8 bits wide
+    std::bitset<256> linked;  // positions of links have 8 bits
     for (const rules::Link& link : use.links) linked.set(link.target);
     const Vocabulary& words = *use.source->vocabulary;
     for (size_t j = 0; j < use.target_side.size(); ++j) {
@@ -40,7 +40,7 @@ class Insertion : public Template {
   }
 
  private:
-  std::optional<WordSet> words_;  // those that fire; none: all
+  std::optional<WordSet> words_;  // words that fire; no list: all
   bool with_source_;
 };
 

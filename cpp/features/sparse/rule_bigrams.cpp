@@ -1,5 +1,6 @@
-// Two rules in a row: "NAME:SOURCE|TARGET+SOURCE|TARGET", the earlier one first (phrase search); in
-// chart parsing a rule and the one that fills a gap of it, the inner one first.  [yu2013]
+// Pairs of adjacent rules, "NAME:SOURCE|TARGET+SOURCE|TARGET": in phrase search two consecutive
+// rules, the earlier one first; in chart parsing a rule and one that fills its gap, the inner one
+// first.  [yu2013]
 #include <cstring>
 
 #include "features/registry.hpp"
@@ -8,7 +9,8 @@
 namespace hopefear::features {
 namespace {
 
-// The number of the last rule's text; kNone behind what is no rule (glue), kBegin before all.
+// The number of the last rule's text; kNone after an edge without a rule (glue), kBegin at the
+// beginning.
 constexpr int32_t kNone = -1, kBegin = -2;
 
 int32_t load(const std::byte* state) {
@@ -66,7 +68,7 @@ class RuleBigrams : public Template {
     return source.vocabulary->word(label).substr(1);
   }
 
-  static constexpr char kMark = '\x01';  // so that no word of a sentence is taken for a rule
+  static constexpr char kMark = '\x01';  // distinguishes rule texts from words of a sentence
 };
 
 const Registration<RuleBigrams> registration("rule-bigrams");

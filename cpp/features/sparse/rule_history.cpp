@@ -1,5 +1,5 @@
-// A rule with the last two target words before it, or the last one, at several levels of back-off:
-// "NAME:LEVEL|SOURCE|TARGET|word|word".  [yu2013] Search must go from left to right.
+// A rule with the preceding two target words, or one, at several levels of back-off:
+// "NAME:LEVEL|SOURCE|TARGET|word|word".  [yu2013] For left-to-right search only.
 #include <array>
 #include <cstring>
 

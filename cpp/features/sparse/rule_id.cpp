@@ -1,5 +1,5 @@
-// Which rule it is: "NAME:[1]_la_position_de_[2]|[1]_the_position_of_[2]". Thesis, equation 3.15
-// [eidelman2013]. A rule that is in no table fires nothing.
+// The identity of the rule: "NAME:[1]_la_position_de_[2]|[1]_the_position_of_[2]". Thesis,
+// equation 3.15 [eidelman2013]. A rule that is in no table fires nothing.
 #include "features/registry.hpp"
 #include "features/rule_text.hpp"
 

@@ -33,7 +33,7 @@ class RuleShape : public Template {
     }
   }
 
-  const bool runs_;  // words in a row are one 1
+  const bool runs_;  // write consecutive words as a single 1
 };
 
 const Registration<RuleShape> registration("rule-shape");

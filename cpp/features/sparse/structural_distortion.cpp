@@ -1,6 +1,7 @@
-// How many words each nonterminal covers and whether the rule moves it: "NAME:reordered|4",
-// "NAME:monotone|2". Thesis, equation 3.16 [eidelman2013]; Chiang 2009, section 4 [chiang2009]. It
-// is reordered if it changes sides with another nonterminal or with a linked word of the rule.
+// The number of words that each nonterminal covers and whether the rule reorders it:
+// "NAME:reordered|4", "NAME:monotone|2". Thesis, equation 3.16 [eidelman2013]; Chiang 2009, section
+// 4 [chiang2009]. A nonterminal is reordered if it crosses another nonterminal or a linked word of
+// the rule.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -34,7 +35,7 @@ class StructuralDistortion : public Template {
   }
 
  private:
-  // Where the k-th nonterminal is in the two sides. This runs once for each edge of a chart.
+  // The positions of the k-th nonterminal in the two sides. Called once per edge of a chart.
   static constexpr size_t kMost = 64;  // no rule has more
   struct Places {
     std::array<uint32_t, kMost> source, target;
@@ -51,8 +52,8 @@ class StructuralDistortion : public Template {
     return places;
   }
 
-  // A point (source place, target place) crosses the nonterminal's if it is before it on one side
-  // and behind it on the other.
+  // A point (source position, target position) crosses the nonterminal if it is before it on one
+  // side and after it on the other.
   static bool is_reordered(const RuleUse& use, const Places& places, size_t gap) {
     const uint32_t source = places.source[gap], target = places.target[gap];
     const auto crosses = [&](uint32_t i, uint32_t j) {

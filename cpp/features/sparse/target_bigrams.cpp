@@ -1,11 +1,12 @@
-// Example of a stateful template, made to be copied: bigrams of the target, "NAME:first|second"
-// for each pair of neighbours, with <s> and </s> at the ends. The value is how often. Thesis,
+// An example of a stateful template, to be copied: bigrams of the target, "NAME:first|second"
+// for each pair of neighbours, with <s> and </s> at the ends. The value is the count. Thesis,
 // equation 3.13 [eidelman2013].
 //
-// What a copy must see to: the state is all that later steps need (here the outermost words), it
-// works for any number of tails, and the two ends of the sentence fire exactly once, whether the
-// state grew from begin() or from the middle. What a rule fires wherever it is used, here the pairs
-// of its own words, belongs into fire(), which is not called in the inner loop of search.
+// A copy must ensure that the state has all that later steps need (here the outermost words), that
+// step() works for any number of tails, and that the two ends of the sentence fire exactly once,
+// whether the state started with begin() or not. Features of a rule that do not depend on its
+// context, here the bigrams within the rule, belong in fire(), which is not called in the inner
+// loop of search.
 #include <cstring>
 
 #include "features/registry.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int32_t kNone = -1, kBegin = -2, kEnd = -3, kUnlisted = -4;  // words are >= 0
 
-// The outermost words; kNone, kNone of an empty string. 8 bytes, no padding.
+// The outermost words; (kNone, kNone) for an empty string. 8 bytes, no padding.
 struct Ends {
   int32_t first = kNone, last = kNone;
 };
@@ -50,13 +51,13 @@ class TargetBigrams : public Template {
   }
 
   void step(const Step& step, Sink& sink, std::byte* state) const override {
-    // All neighbours but two words, which fire() has seen to.
+    // All pairs of neighbours except two words of the rule, which fire() adds.
     Ends made;
     bool in_rule = false;
     for (size_t j = 0; j < step.target.size(); ++j) {
       const int32_t symbol = step.target[j];
       const bool word = symbol >= 0;
-      // Words between words: nobody sees them from outside.
+      // Inner words are not part of the state.
       if (word && in_rule && j + 1 < step.target.size() && step.target[j + 1] >= 0) continue;
       Ends next;
       if (word) {
@@ -88,7 +89,7 @@ class TargetBigrams : public Template {
   }
 
  private:
-  // The word itself, or one number for all that are on no list: their states are equal then.
+  // The word itself, or a common number for words on no list, which makes their states equal.
   int32_t known(const Source& source, int32_t word) const {
     return !words_.has_value() || words_->has(source.vocabulary->word(word)) ? word : kUnlisted;
   }
@@ -104,7 +105,7 @@ class TargetBigrams : public Template {
     });
   }
 
-  std::optional<WordSet> words_;  // those that are told apart, all others are <unk>; none: all
+  std::optional<WordSet> words_;  // words to distinguish, all others are <unk>; no list: all words
 };
 
 const Registration<TargetBigrams> registration("target-bigrams");

@@ -1,9 +1,9 @@
 // Aligned word pairs in context: "NAME:left|c|f|e" where the source word f is linked to e and c
-// stands to the left of f in the sentence, "NAME:right|f|c|e" where c stands to its right; <s> and
+// precedes f in the sentence, "NAME:right|f|c|e" where c follows f; <s> and
 // </s> at the ends. Thesis, equation 3.14 [eidelman2013]; Chiang 2009, section 4 [chiang2009].
 //
-// c may lie outside of the rule, so this depends on the span, and for words between two
-// nonterminals on where those lie. A rule that is in no table fires nothing.
+// c may be outside of the rule, so the features depend on the span, and for words between two
+// nonterminals on the spans of these. A rule that is in no table fires nothing.
 #include "features/registry.hpp"
 #include "features/word_set.hpp"
 
@@ -28,7 +28,8 @@ class WordContext : public Template {
         target_(options.take<std::optional<WordSet>>("target")) {}
   bool needs_gaps() const override { return true; }
 
-  // Words before the first nonterminal and behind the last one: the span tells where they are.
+  // Words before the first nonterminal and after the last one: their positions follow from the
+  // span.
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;
     const auto size = static_cast<int32_t>(use.source_side.size());
@@ -49,18 +50,18 @@ class WordContext : public Template {
   void fire_gaps(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough || use.gaps.size() < 2) return;
     for (const rules::Link& link : use.links) {
-      // The k-th nonterminal is -1-k; how far the word is behind the last one before it.
+      // The k-th nonterminal is -1-k; distance of the word from the preceding one.
       int32_t place = link.source;
       while (place >= 0 && use.source_side[static_cast<size_t>(place)] >= 0) --place;
       if (place < 0 || place == link.source) continue;
       const auto gap = static_cast<size_t>(-1 - use.source_side[static_cast<size_t>(place)]);
-      if (gap + 1 == use.gaps.size()) continue;  // behind the last one
+      if (gap + 1 == use.gaps.size()) continue;  // after the last nonterminal
       fire_link(use, link, use.gaps[gap].end + link.source - place - 1, sink);
     }
   }
 
  private:
-  // `at`: where the link's source word is in the sentence.
+  // `at`: position of the link's source word in the sentence.
   void fire_link(const RuleUse& use, const rules::Link& link, int32_t at, Sink& sink) const {
     const int32_t target = use.target_side[link.target];
     if (target < 0) return;
@@ -98,8 +99,8 @@ class WordContext : public Template {
     return known(source_, sentence.vocabulary->word(word));
   }
 
-  // What is told apart, everything else is <unk>; none: all. f and e are looked up together in
-  // `pairs_`, or without it each for itself; c in `source_`.
+  // The words to distinguish, all others are <unk>; no list: all words. f and e are looked up as a
+  // pair in `pairs_`, or separately without it; c in `source_`.
   std::optional<WordSet> pairs_, source_, target_;
 };
 

@@ -10,12 +10,12 @@
 namespace hopefear::features {
 namespace {
 
-// What a combination is made of. The length is that of the source span, in words; it has no level.
+// The parts of a combination. The length is that of the source span in words; it has no level.
 enum class Edge : uint8_t {
   kBefore,       // the source word before the span
   kFirst,        // the first of the span
   kLast,         // the last of the span
-  kAfter,        // the one behind it
+  kAfter,        // the source word after the span
   kTargetFirst,  // the first word of the target side, unless it is a nonterminal
   kTargetLast,
   kLength,
@@ -27,7 +27,8 @@ struct EdgeAtom {
   Level level = Level::kWord;
 };
 
-// As the Python half gives it: how its features are called, and its (edge, level) by number.
+// A combination as passed by the Python class: the name of its features, and its (edge, level)
+// pairs by number.
 using GivenCombination = std::tuple<std::string, std::vector<std::tuple<int64_t, int64_t>>>;
 
 class WordEdges : public Template {
@@ -49,20 +50,20 @@ class WordEdges : public Template {
         made.atoms.push_back({edge, level});
         if (edge == Edge::kLength) continue;
         made.edges |= 1U << static_cast<unsigned>(edge);
-        wanted_[static_cast<size_t>(edge)] |= 1U << static_cast<unsigned>(level);
+        needed_[static_cast<size_t>(edge)] |= 1U << static_cast<unsigned>(level);
       }
       combinations_.push_back(std::move(made));
     }
   }
   bool needs_tags() const override {
     const unsigned tag = 1U << static_cast<unsigned>(Level::kTag);
-    return std::any_of(wanted_.begin(), wanted_.begin() + static_cast<size_t>(Edge::kTargetFirst),
+    return std::any_of(needed_.begin(), needed_.begin() + static_cast<size_t>(Edge::kTargetFirst),
                        [&](unsigned wanted) { return (wanted & tag) != 0; });
   }
 
-  // Every combination is a name of its own that rarely comes again: names are put together from
-  // pieces that are found once for the use, hashed, and looked up in one go, so that the look-ups
-  // can overlap (each is a miss of the cache in a table of millions).
+  // Each combination is a different name that rarely repeats: names are composed from pieces that
+  // are computed once per use, hashed, and looked up together, so that the cache misses of the
+  // look-ups overlap.
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;
     Pieces pieces;
@@ -86,11 +87,11 @@ class WordEdges : public Template {
   struct Combination {
     std::string head;  // the template's name and the combination's
     std::vector<EdgeAtom> atoms;
-    unsigned edges;  // a bit for each edge that it needs
+    unsigned edges;  // a bit per edge that it needs
   };
   struct Pieces {
     std::array<std::array<std::string_view, kLevels>, kEdgeWords> of;
-    unsigned missing = 0;  // a bit for each edge that this use does not have
+    unsigned missing = 0;  // a bit per edge that this use lacks
   };
 
   void collect(const RuleUse& use, Pieces& pieces) const {
@@ -124,10 +125,10 @@ class WordEdges : public Template {
     target(Edge::kTargetLast, none ? nullptr : &use.target_side.back());
   }
 
-  // The levels that some combination wants. `tag`: of the word in its sentence, or empty.
+  // Computes the levels that some combination needs. `tag`: of the word in its sentence, or empty.
   void describe(Edge edge, std::string_view word, const WordClasses& classes, std::string_view tag,
                 Pieces& pieces) const {
-    const unsigned wanted = wanted_[static_cast<size_t>(edge)];
+    const unsigned wanted = needed_[static_cast<size_t>(edge)];
     auto& of = pieces.of[static_cast<size_t>(edge)];
     const auto wants = [&](Level level) {
       return (wanted >> static_cast<unsigned>(level) & 1) != 0;
@@ -151,7 +152,7 @@ class WordEdges : public Template {
   }
 
   std::vector<Combination> combinations_;
-  std::array<unsigned, kEdgeWords> wanted_{};  // a bit for each level that some combination needs
+  std::array<unsigned, kEdgeWords> needed_{};  // a bit per level that some combination needs
   WordClasses source_, target_;
 };
 

@@ -94,9 +94,9 @@ def test_wrong_dtype_is_an_error(ids: type, numbers: type) -> None:
 def test_lengths_must_agree_and_ids_are_not_zero() -> None:
     with pytest.raises(ValueError, match="as many values"):
         SparseVector(np.array([1], np.uint64), np.array([], np.float32))
-    with pytest.raises(ValueError, match="no feature id"):
+    with pytest.raises(ValueError, match="not a valid feature id"):
         SparseVector(np.array([0], np.uint64), np.array([1], np.float32))
-    with pytest.raises(ValueError, match="no feature id"):
+    with pytest.raises(ValueError, match="not a valid feature id"):
         Weights()[0] = 1.0
 
 

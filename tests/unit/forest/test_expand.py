@@ -80,7 +80,7 @@ def test_scores_from_a_scorer_must_be_numbers() -> None:
             hf.expand(forest, lambda edge, tails, bad=bad: (bad, None), weights)
     with pytest.raises(ValueError, match="not finite"):
         hf.expand(forest, lambda edge, tails: (0.0, None, {1: math.inf}), weights)
-    with pytest.raises(TypeError, match=r"returns \(score, state\)"):
+    with pytest.raises(TypeError, match=r"must return \(score, state\)"):
         hf.expand(forest, lambda edge, tails: (0.0,), weights)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
         hf.expand(forest, lambda edge, tails: (1 / 0, None), weights)
@@ -126,7 +126,7 @@ def test_the_search_is_for_ngrams_of_words() -> None:
     forest, weights = tiny_forest(), tiny_weights()
     characters = BleuPlusOne(unit="char")
     objective = hf.Objective.of(characters, characters.prepare([["cats"]]), 0)
-    with pytest.raises(ValueError, match="n-grams of characters"):
+    with pytest.raises(ValueError, match="needs references of words"):
         hf.hope(forest, weights, objective)
     listed = hf.hope(forest, weights, objective, search=hf.Search(kbest=10))
     assert listed is not None

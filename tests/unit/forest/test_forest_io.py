@@ -347,7 +347,7 @@ def many(reader: Callable[..., Iterator[Any]]) -> Callable[[Path], Any]:
         (many(read_json), '{"format": "x"}\n', ":1: not a forest (format 'x'"),
         (many(read_json), "[]\n", ":1: not a forest"),
         (many(read_json), "\n{\n", ":2: not a forest"),
-        (many(read_json), '{"nodes": 1, "goal": 4}\n', "the goal is no node"),
+        (many(read_json), '{"nodes": 1, "goal": 4}\n', "the goal is not a node"),
     ],
 )
 def test_bad_files(tmp_path: Path, reader: Callable[[Path], Any], text: str, message: str) -> None:

@@ -165,7 +165,7 @@ def test_word_numbers() -> None:
         (["a"], None, "1 hypotheses, but references for 2 sentences"),
         (["a"], [2], "hypothesis 1: sentence number 2, but there are references for 2"),
         (["a"], [-1], "sentence number -1"),
-        (["\ud800"], [0], "half surrogate"),
+        (["\ud800"], [0], "unpaired surrogate"),
     ],
 )
 def test_bad_hypotheses(hypotheses: list[str], sentences: list[int] | None, message: str) -> None:
@@ -177,7 +177,7 @@ def test_bad_hypotheses(hypotheses: list[str], sentences: list[int] | None, mess
 def test_bad_references() -> None:
     with pytest.raises(InputError, match="sentence 2 has no reference"):
         create("bleu").prepare([["a"], []])
-    with pytest.raises(InputError, match="sentence 1: a half surrogate"):
+    with pytest.raises(InputError, match="sentence 1: found an unpaired surrogate"):
         create("bleu").prepare([["\udcff"]])
     with pytest.raises(TypeError):
         create("bleu").prepare([[3]])

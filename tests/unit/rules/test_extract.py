@@ -273,5 +273,5 @@ def test_the_steps_have_an_order() -> None:
     for step in (engine.extract, engine.count):
         with pytest.raises(RuntimeError, match="in this order"):
             step(None)
-    with pytest.raises(RuntimeError, match="read comes first"):
+    with pytest.raises(RuntimeError, match="call read first"):
         print(engine.sentences)
