@@ -116,8 +116,10 @@ class Demo(Command):
         console.print(f"  {place}/models       the two models")
         console.print(f"  {place}/runs         the tuning runs and their weights")
         console.print(f"  {place}/report.html  the comparison of the runs on one page\n")
-        console.print("Next: docs/tutorial-world.md takes the same steps one by one,")
-        console.print("docs/tutorial-data.md uses your own texts, and 'hopefear --help' lists all")
+        console.print("Next: docs/start/world.md takes the same steps one by one,")
+        console.print(
+            "docs/guides/own-data.md uses your own texts, and 'hopefear --help' lists all"
+        )
         console.print("commands.")
 
 

@@ -49,9 +49,9 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     hierarchical models, a line may be <seg grammar="FILE" id="ID"> words </seg>, and text after |||
     is the only translation allowed.
 
-    With --serve-learner, the command serves k-best lists to an external learner (docs/tuning.md):
-    it reads lines <seg delta="…"> words </seg>, where delta changes the weights, and writes a
-    k-best list with features for each.
+    With --serve-learner, the command serves k-best lists to an external learner
+    (docs/guides/other-systems.md): it reads lines <seg delta="…"> words </seg>, where delta changes
+    the weights, and writes a k-best list with features for each.
     """
 
     section = "Apply and evaluate"

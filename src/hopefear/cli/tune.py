@@ -25,7 +25,7 @@ class Tune(TuneOptions, Command):
     --train, online tuners learn from that bitext, and the development set decides only when to stop
     and which iteration is best; violation uses the sentence pairs that the decoder can derive.
     With --lattices, any tuner learns from forests or lattices of any system, without decoding
-    (docs/tuning.md).
+    (docs/guides/other-systems.md).
 
     The run directory has the best weights (weights.tsv), the weights of every iteration, the scores
     (metrics.jsonl) and the complete configuration (config.toml). An interrupted run resumes with

@@ -15,7 +15,7 @@ In Python, for prototypes: a template has no state and is called once for each r
 
         def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]: ...
 
-Or a function that yields the parts after the name (docs/features.md):
+Or a function that yields the parts after the name (docs/reference/features.md):
 
     @feature("question")
     def question(use: RuleUse) -> Iterable[tuple[str, float]]: ...

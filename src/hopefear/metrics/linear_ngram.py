@@ -6,7 +6,7 @@ decomposes over the edges of a lattice. The statistics are those of BLEU. The se
 eq. 8; the corpus score is the sum of sentence scores divided by the reference length.
 
 `fit` estimates the constants from statistics of hypotheses. The defaults were fitted to k-best
-lists of 400 French-English sentences (docs/metrics.md).
+lists of 400 French-English sentences (docs/reference/metrics.md).
 """
 
 from __future__ import annotations

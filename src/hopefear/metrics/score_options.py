@@ -35,7 +35,7 @@ class ScoreOptions:
         "auto", help="paired test; auto: bootstrap, or randomization if there are several runs"
     )
     form: Literal["two-sided", "one-sided", "sacrebleu"] | None = option(
-        None, help="form of the bootstrap test, see docs/metrics.md (default two-sided)"
+        None, help="form of the bootstrap test, see docs/reference/metrics.md (default two-sided)"
     )
     coin: Literal["sentence", "run"] | None = option(
         None,

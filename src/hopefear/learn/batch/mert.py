@@ -18,7 +18,7 @@ and keep their weights too.
 
 Differs: Och moves along the best of all coordinates in each step; moving along each coordinate that
 gains, in random order, finds an equally good end point with 0.4 of the line searches
-(docs/tuners.md).
+(docs/reference/tuners/mert.md).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Mert(SearchAware, BatchTuner):
 
     name: ClassVar[str] = "mert"
     dense_only: ClassVar[bool] = True
-    average_last: ClassVar[int] = 5  # its effect is in docs/tuning.md
+    average_last: ClassVar[int] = 5  # its effect is in docs/concepts/tuning.md
     spaces: ClassVar[tuple[Space, ...]] = ("kbest", "forest")
 
     space: Space = option("kbest", help="search k-best lists, or all derivations of forests")
