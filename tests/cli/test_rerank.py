@@ -239,7 +239,7 @@ def test_no_references(hopefear: Run, folder: Path) -> None:
     assert "--refs is missing" in result.stderr
     result = hopefear(*words, "--metric", "given", "--skip-missing", cwd=folder)
     assert result.returncode == 2
-    assert "--skip-missing: without references" in result.stderr
+    assert "--skip-missing: has no effect" in result.stderr
 
 
 @pytest.mark.parametrize(
