@@ -170,7 +170,7 @@ def test_empty_lines_and_windows_line_ends(hopefear: Run, files: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("good --refs ref short", "ref has 20 lines, short has 3 lines; parallel files need"),
+        ("good --refs ref short", "ref has 20 lines, short has 3 lines; parallel files correspond"),
         ("short --refs ref", "short has 3 lines, ref has 20 lines"),
         ("good --refs ref --versus bad short", "short has 3 lines, ref has 20 lines"),
         ("good --refs absent", "absent: No such file or directory"),

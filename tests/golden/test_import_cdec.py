@@ -83,7 +83,7 @@ def test_constrained(model: Path, golden: Path, hopefear: Run) -> None:
 def test_faults(model: Path, hopefear: Run) -> None:
     words = ["translate", "--model", model, "--tokenized"]
     for line, message in (
-        ("un homme", "every line needs a grammar"),
+        ("un homme", "each line needs a grammar"),
         ('<seg grammar="no.gz"> un </seg>', "no grammar 'no.gz'"),
     ):
         result = hopefear(*words, input=line)

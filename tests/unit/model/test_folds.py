@@ -282,4 +282,4 @@ def test_forced(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     capsys.readouterr()
     refused = ("forced", "--model", folder / "model", folder / "train.zh", folder / "train.en")
     assert main([str(word) for word in (*refused, "--folds", "--leave-out")]) == 2
-    assert "give neither --leave-out nor more targets" in capsys.readouterr().err
+    assert "--folds: excludes --leave-out and several targets" in capsys.readouterr().err
