@@ -100,15 +100,15 @@ def test_templates_do_not_influence_each_other(hiero: SmallHiero) -> None:
         tuple(d.edges.tolist()): named_by(d.features, together)
         for d in kbest(together.forest("e d f u d", weights), weights, 20)
     }
-    assert all(fired_by(features, name) for features in all_of.values() for name in ("rule-id",))
+    assert all(fired_by(values, "rule-id") for values in all_of.values())
     for name, feature in zip(names, features, strict=True):
         if name == "target-bigrams":  # splits states
             continue
         alone = hiero.decoder([feature, features[-1]])
         for derivation in kbest(alone.forest("e d f u d", weights), weights, 20):
-            features = named_by(derivation.features, alone)
+            values = named_by(derivation.features, alone)
             other = all_of[tuple(derivation.edges.tolist())]
-            assert fired_by(features, name) == fired_by(other, name)
+            assert fired_by(values, name) == fired_by(other, name)
 
 
 SIZED = ("word-context", "insertion", "deletion")
