@@ -126,7 +126,7 @@ def test_the_score_restores_what_was_cut(
                 lm = found.features.get(decoder.names.intern("LanguageModel"))
                 assert -25 < lm < -10
     assert len(warnings) == 1
-    assert "cuts the last byte" in warnings[0]
+    assert "truncates the last byte" in warnings[0]
 
 
 def test_our_decoder_in_the_place_of_cdec(
