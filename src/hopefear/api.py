@@ -151,6 +151,8 @@ def translate(
     """
     _load_plugins(options.get("plugin") or ())
     texts = Texts()
+    if isinstance(text, str) and " " in text and not Path(text).exists():
+        raise OptionError(f"text: no such file {text!r}; give sentences as a list: [{text!r}]")
     path = texts.add(text, "text")
     return translations.translate(
         model if isinstance(model, Model) else Model.load(model),
