@@ -1,7 +1,7 @@
 """What millions of features cost: memory and seconds of learning, and of the files.
 
-    python bench/scale.py stream     # 20 million features through the loop that learns
-    python bench/scale.py sets       # an iteration of maxforce by feature set, from the Bible zh-en
+    python bench/scale.py --what stream    # 20 million features through the learning loop
+    python bench/scale.py --what sets      # an iteration of maxforce by feature set, Bible zh-en
 
 Stream: an online tuner with AdaGrad and averages whose steps are generated, half of their features
 new, with names as long as those of `word-edges`; nothing is decoded, everything else is as in a

@@ -138,10 +138,13 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Case]:
 
 
 def content(forest: Forest) -> list[Any]:
-    """Return the forest's arrays, except words: their numbers depend on earlier sentences."""
-    arrays = ("heads", "tails", "rules", "edge_values", "row_values", "own_values")
-    present = [getattr(forest, name).tobytes() for name in arrays if hasattr(forest, name)]
-    return [forest.nodes, forest.edges, forest.goal, *present]
+    """The forest as bytes of its arrays."""
+    arrays = (
+        "node_edges", "heads", "tail_begin", "tails", "target_begin", "target", "rules", "spans",
+        "coverage", "covered", "feature_ids", "edge_dense", "edge_rows", "row_dense", "row_values",
+        "own_begin", "own_features", "own_values",
+    )  # fmt: skip
+    return [forest.goal, *(getattr(forest, name).tobytes() for name in arrays)]
 
 
 def texts(case: Case, forest: Forest, weights: Weights | None = None) -> list[tuple[str, float]]:

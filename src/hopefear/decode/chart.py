@@ -42,7 +42,7 @@ from hopefear.features.dense import (
     engine_features,
     lm_factor,
 )
-from hopefear.features.feature import Feature, make_feature
+from hopefear.features.feature import Feature
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.rules.cdec import read_grammar
@@ -167,17 +167,7 @@ class HieroDecoder(Decoder):
 
     @classmethod
     def load(cls, parts: ModelParts, options: Any) -> HieroDecoder:
-        templates = [make_feature(name, values) for name, values in parts.templates.items()]
-        return cls(
-            parts.rules,
-            parts.lms,
-            options=options,
-            features=parts.features,
-            templates=templates,
-            lists=parts.lists,
-            tagger=parts.tagger,
-            folds=parts.folds,
-        )
+        return cls(parts.rules, parts.lms, options=options, **parts.keywords())
 
     def _engine_of(self, sentence: Sentence) -> ChartDecoder:
         return self._engine if sentence.fold is None else self._folds[sentence.fold]

@@ -40,6 +40,7 @@ from hopefear.base.errors import InputError, OptionError
 from hopefear.base.threads import in_order
 from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.features.dense import FeatureSpec as FeatureSpec
+from hopefear.features.feature import make_feature
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.rules.table import RuleTable
@@ -223,6 +224,16 @@ class ModelParts:
     # Creates the tagger of source words; called only if a template uses tags.
     tagger: Callable[[], SentenceTags] | None = None
     folds: Sequence[FoldParts] = ()  # used for sentences with a `fold`
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the arguments that the constructors of our decoders share, by name."""
+        return {
+            "features": self.features,
+            "templates": [make_feature(name, values) for name, values in self.templates.items()],
+            "lists": self.lists,
+            "tagger": self.tagger,
+            "folds": self.folds,
+        }
 
 
 class Decoder(ABC):

@@ -69,7 +69,7 @@ from hopefear.features.dense import (
     engine_features,
     lm_factor,
 )
-from hopefear.features.feature import Feature, make_feature
+from hopefear.features.feature import Feature
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
 from hopefear.rules.table import RuleTable
@@ -191,17 +191,7 @@ class PhraseDecoder(Decoder):
     def load(cls, parts: ModelParts, options: PhraseOptions) -> PhraseDecoder:
         if parts.rules is None:
             raise InputError("a phrase model needs a rule table; train or import one")
-        templates = [make_feature(name, values) for name, values in parts.templates.items()]
-        return cls(
-            parts.rules,
-            parts.lms,
-            features=parts.features,
-            templates=templates,
-            lists=parts.lists,
-            tagger=parts.tagger,
-            options=options,
-            folds=parts.folds,
-        )
+        return cls(parts.rules, parts.lms, options=options, **parts.keywords())
 
     def engine_of(self, sentence: Sentence | Tokens) -> PhraseModel:
         """Return the engine's model for a sentence: the full one, or the one without its fold."""

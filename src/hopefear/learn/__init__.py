@@ -1,1 +1,1 @@
-"""Learning weights: one file per tuner; `loop.py` runs them all."""
+"""Learning weights: one file per tuner; the loops in `loop/` run them."""

@@ -196,10 +196,10 @@ def _external(
                 "--decoder: no initial weights; give --weights FILE, or the decoder's moses.ini "
                 "with --options config=FILE"
             )
-    source = None if options.tokenized or model is None else model.text("source", warn)
+    words = _source_words(options, model, warn)
 
     def sentence(text: str, place: str) -> Sentence:
-        return Sentence.of(text if source is None else source.prepare(text))
+        return Sentence(tuple(words(text)))
 
     return TuningInput(
         decoder=decoder,
@@ -231,8 +231,7 @@ def _stream(
     elif weights is None:
         raise OptionError("--stream-decoder: no initial weights; give --weights FILE")
     decoder = StreamDecoder(stream_options, weights, learners=learners, warn=warn)
-    source = None if options.tokenized or model is None else model.text("source", warn)
-    words = split_words if source is None else source.prepare
+    words = _source_words(options, model, warn)
     folders, numbers = _folders(options), itertools.count()
 
     def sentence(text: str, place: str) -> Sentence:
@@ -317,6 +316,14 @@ def _remote_config(
 def _folders(options: TuneOptions) -> list[Path]:
     """The directories that per-sentence grammars are searched in."""
     return [*(path.parent for path in options.sources), Path()]
+
+
+def _source_words(
+    options: TuneOptions, model: Model | None, warn: Warn
+) -> Callable[[str], Sequence[str]]:
+    if options.tokenized or model is None:
+        return split_words
+    return model.text("source", warn).prepare
 
 
 def _reference_steps(options: TuneOptions, model: Model | None, warn: Warn) -> Callable[[str], str]:

@@ -15,7 +15,7 @@ untranslated (copied) word costs 100 before learning, so that the bound would ot
 one such hypothesis at the end of a list.
 
 B should not be below the largest required margin, max cost(y) - cost(y+), or the two kinds of
-constraints conflict; `mira.py` therefore takes B in units of the cost.
+constraints conflict; `online/mira.py` therefore takes B in units of the cost.
 
 Differs: errata eq. 4.1: the bounds hold for all y. Errata Alg. 6: y_3 is the model's best, and tau
 is subtracted from both bounds. Errata Alg. 7: signs; multipliers persist; the two bounds share one

@@ -5,9 +5,9 @@ the hinge between a hypothesis y of a sentence and y+, the one to move towards,
 
     H(y) = [cost(y) - cost(y+)] - [s(y+) - s(y)],
 
-for any selection of the two (`selection.py`), so that every selection works with every step. Here
-features have local numbers, common to all sentences of a minibatch (`MarginProblem`), and M is the
-diagonal matrix of learning rates (`rates.py`).
+for any selection of the two (`online/selection.py`), so that every selection works with every step.
+Here features have local numbers, common to all sentences of a minibatch (`MarginProblem`), and M is
+the diagonal matrix of learning rates (`rates.py`).
 """
 
 from __future__ import annotations
