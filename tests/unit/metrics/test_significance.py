@@ -85,6 +85,26 @@ def test_a_coin_per_run_does_not_keep_the_level() -> None:
     assert rejections(per_run, runs=3, shared=0.0) <= 0.092
 
 
+def test_a_coin_per_run_does_not_keep_the_level_of_length() -> None:
+    """Why MultEval's p-values of length are smaller: runs of a system agree in length."""
+    length = create("length")
+    random = np.random.default_rng(1)
+    p_values: dict[str, list[float]] = {"sentence": [], "run": []}
+    for seed in range(200):
+        references = random.integers(8, 35, 300)
+        systems: tuple[Runs, Runs] = ([], [])
+        for runs in systems:
+            tendency = references + random.normal(0, 1, 300)  # of the system, in all of its runs
+            for _ in range(3):
+                lengths = np.rint(tendency + random.normal(0, 1, 300)).astype(np.int32)
+                runs.append(np.column_stack([lengths, references]))
+        for coin in ("sentence", "run"):
+            outcome = approximate_randomization(length, *systems, trials=200, seed=seed, coin=coin)
+            p_values[coin].append(outcome.p_value)
+    assert np.mean(np.array(p_values["sentence"]) <= 0.05) <= 0.096
+    assert np.mean(np.array(p_values["run"]) <= 0.05) > 0.12
+
+
 def test_ter_and_length_can_be_tested() -> None:
     random = np.random.default_rng(3)
     length = random.integers(5, 30, 80)
