@@ -68,8 +68,8 @@ class Feature(ABC):
     label: ClassVar[str] = ""  # the prefix of its features' names: the registered name
 
     @classmethod
-    def settled(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        """Return the options with the content of files in place of their names.
+    def inline_files(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """Return the options with names of files replaced by the files' content.
 
         A model that stores these options can be moved and has a complete record. File names are
         relative to `folder`.
@@ -180,7 +180,7 @@ def parse_templates(
             options = config.parse_pairs(cls, pairs)
         except OptionError as error:
             raise OptionError(str(error).replace("--set", f"--templates {name}", 1)) from None
-        templates[name] = {**known.get(name, {}), **cls.settled(options, Path())}
+        templates[name] = {**known.get(name, {}), **cls.inline_files(options, Path())}
     return templates
 
 

@@ -40,26 +40,37 @@ class PreparedNgrams(Protocol):
     """References of a metric that counts n-grams (`metrics.PreparedReferences`)."""
 
     @property
-    def references(self) -> Any: ...  # the engine's BleuReferences
+    def references(self) -> Any:
+        """The engine's `BleuReferences`."""
+
     @property
-    def lowercase(self) -> bool: ...
+    def lowercase(self) -> bool:
+        """Whether the metric ignores case."""
+
     def statistics(
         self, hypotheses: Sequence[Any], sentences: ArrayLike | None = None, threads: int = 1
-    ) -> IntArray: ...
+    ) -> IntArray:
+        """Return a row of statistics for each text."""
 
 
 class SentenceMetric(Protocol):
     """The methods of an n-gram metric that the search uses."""
 
-    def search_gain(self) -> NgramGain: ...
-    def sentence_scores(self, statistics: ArrayLike) -> FloatArray: ...
+    def search_gain(self) -> NgramGain:
+        """Return the gain as a function of n-gram counts, for the search of forests."""
+
+    def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
+        """Take a row of statistics per text and return the score of each."""
 
 
 class SentenceContext(Protocol):
     """BLEU in the context of other translations (`metrics.context_bleu`)."""
 
-    def search_gain(self, sentence: int) -> NgramGain: ...
-    def gains(self, statistics: ArrayLike, sentence: int) -> FloatArray: ...
+    def search_gain(self, sentence: int) -> NgramGain:
+        """Return a sentence's gain as a function of n-gram counts, for the search of forests."""
+
+    def gains(self, statistics: ArrayLike, sentence: int) -> FloatArray:
+        """Return the gain of each translation of a sentence."""
 
 
 @dataclass(frozen=True)

@@ -41,14 +41,17 @@ class SystemScores:
 
     @property
     def bleu(self) -> float:
+        """BLEU, 0 to 100."""
         return self.summaries["bleu"].mean
 
     @property
     def chrf(self) -> float:
+        """chrF, 0 to 100."""
         return self.summaries["chrf"].mean
 
     @property
     def ter(self) -> float:
+        """TER, in percent; lower is better."""
         return self.summaries["ter"].mean
 
     @property
@@ -108,6 +111,7 @@ class Scores(SystemScores):
 
     @property
     def signature(self) -> str:
+        """The signatures of all metrics."""
         return "; ".join(self.signatures.values())
 
     def to_mapping(self) -> dict[str, Any]:

@@ -49,6 +49,7 @@ class FeatureTable:
 
     @property
     def rows(self) -> int:
+        """The number of candidates."""
         return int(self.dense.shape[0])
 
     @property
@@ -104,6 +105,7 @@ class Candidates:
 
     @property
     def groups(self) -> int:
+        """The number of groups."""
         return len(self.begin) - 1
 
     @property
@@ -115,6 +117,7 @@ class Candidates:
 
     @property
     def rows(self) -> int:
+        """The number of candidates in all groups."""
         return self.features.rows
 
     def vector(self, weights: Weights) -> FloatArray:
