@@ -75,11 +75,11 @@ class Expanded(NamedTuple):
     """A forest with split states, and how its nodes and edges map to the original forest."""
 
     forest: Forest
-    scores: NDArray[np.float64]  # per edge: the original score plus the scorer's
-    edges: NDArray[np.uint32]  # per edge: the original edge
-    nodes: NDArray[np.uint32]  # per node: the original node
-    best: NDArray[np.float64]  # per node: the score of its best derivation
-    scored: int  # number of calls of the scorer
+    scores: NDArray[np.float64]  #: per edge: the original score plus the scorer's
+    edges: NDArray[np.uint32]  #: per edge: the original edge
+    nodes: NDArray[np.uint32]  #: per node: the original node
+    best: NDArray[np.float64]  #: per node: the score of its best derivation
+    scored: int  #: number of calls of the scorer
 
     def roots(self, nodes: ArrayLike) -> NDArray[np.uint32]:
         """Take nodes of the original forest and return all their split nodes."""
