@@ -22,9 +22,38 @@ autodoc_default_options = {"member-order": "bysource"}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {
+    name: name
+    for name in ("ArrayLike", "FloatArray", "IntArray", "PathLike", "References", "Text", "Tokens")
+}
 add_module_names = False
 python_maximum_signature_line_length = 80
 python_display_short_literal_types = True
+
+
+def plain_signature(
+    app: object,
+    what: str,
+    name: str,
+    value: object,
+    options: Any,
+    signature: str | None,
+    returns: str | None,
+) -> tuple[str | None, str | None]:
+    """Shorten the names of types, and replace the default of fields with a factory.
+
+    Sphinx cannot parse `<factory>`, which stands there in Python's own signature.
+    """
+    array = r"~?(?:numpy\.)?ndarray\[tuple\[~?(?:typing\.)?Any, \.\.\.\], "
+    array += r"~?(?:numpy\.)?dtype\[~?(?:numpy\.|typing\.)?(\w+)\]\]"
+
+    def plain(text: str | None) -> str | None:
+        if text:
+            text = re.sub(array, r"NDArray[\1]", text.replace("<factory>", "..."))
+            text = re.sub(r"~?[\w.]*TypeAliasForwardRef\('(\w+)'\)", r"\1", text)
+        return text
+
+    return plain(signature), plain(returns)
 
 
 def plain_docstring(
@@ -32,8 +61,11 @@ def plain_docstring(
 ) -> None:
     """Turn a plain docstring into reStructuredText, in place.
 
-    An indented block becomes code, `name` becomes a literal, and no sign is markup.
+    An indented block becomes code, `name` becomes a literal, and no sign is markup. What Python
+    itself writes about the fields of named tuples is dropped.
     """
+    if lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
     text: list[str] = []
     indented = False
     for line in lines:
@@ -59,3 +91,4 @@ def plain_line(line: str) -> str:
 
 def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", plain_docstring)
+    app.connect("autodoc-process-signature", plain_signature)

@@ -1,8 +1,10 @@
-"""Write configs/*.toml and docs/options/*.md from the dataclasses whose fields are the options.
+"""Write configs/*.toml and docs/options/*.md from the dataclasses whose fields are the options, and
+docs/examples/*.md from the notebooks in examples/.
 
     python docs/generate.py       writes what is not current; so does `make generate`
 
-The classes come from the registry, so a new tuner, metric or command is in the tables by itself.
+The classes come from the registry, so that a new tuner, metric or command is included without
+further registration.
 `tests/unit/test_configs.py` fails while a committed file is not current. A page includes the
 table of one component with
 
@@ -311,15 +313,47 @@ def configs() -> dict[str, str]:
     return made | {f"decoder.{name}": decoder_config(name, f) for name, f in decoders.items()}
 
 
+# -- notebooks --
+
+CELL = "# %%"
+
+
+def notebooks() -> dict[str, str]:
+    """Each script of examples/ in the percent format as a page, by its name."""
+    folder = REPOSITORY / "examples"
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+    return {name: notebook(name, text) for name, text in texts.items() if text.startswith(CELL)}
+
+
+def notebook(name: str, text: str) -> str:
+    """A script in the percent format as Markdown; a code cell becomes a block of code."""
+    parts = []
+    for cell in text.removeprefix(CELL).split(f"\n{CELL}"):
+        kind, _, body = cell.partition("\n")
+        if kind.strip() == "[markdown]":
+            lines = [line.removeprefix("#").removeprefix(" ") for line in body.strip().splitlines()]
+            parts.append("\n".join(lines))
+        else:
+            parts.append(f"```py\n{body.strip()}\n```")
+    title, _, rest = parts[0].partition("\n")
+    note = (
+        f"This page is `examples/{name}.py`, written by `{COMMAND}`. Run the file as a script, or "
+        "cell by cell as a\nnotebook: [how](../guides/examples.md)."
+    )
+    return "\n\n".join([title, note, rest.strip(), *parts[1:]]) + "\n"
+
+
 # -- files --
 
 
 def files() -> dict[Path, str]:
-    """What the generated files should hold, by their paths."""
+    """The contents of all generated files, by their paths."""
     folder = REPOSITORY / "configs"
     made = {folder / f"{name}.toml": text for name, text in configs().items()}
     folder = REPOSITORY / "docs" / "options"
-    return made | {folder / f"{name}.md": text for name, text in pages().items()}
+    made |= {folder / f"{name}.md": text for name, text in pages().items()}
+    folder = REPOSITORY / "docs" / "examples"
+    return made | {folder / f"{name}.md": text for name, text in notebooks().items()}
 
 
 def outdated() -> list[Path]:

@@ -1,7 +1,7 @@
-"""Feature templates of one's own, from a file that is given as --plugin (docs/guides/extending.md).
+"""Your own feature templates: a plugin for --plugin (docs/guides/extending.md).
 
 A template looks at a rule where it is used (`RuleUse`: the sentence, the span, the two sides, the
-inner alignment, scores and counts) and gives names and values. It is asked once for each rule at
+inner alignment, scores and counts) and returns names and values. It is called once for each rule at
 each span, never in the inner loop of search.
 """
 
@@ -18,8 +18,8 @@ from hopefear.features.feature import PythonFeature, RuleUse, feature
 
 @feature("punctuation")
 def punctuation(use: RuleUse) -> Iterator[tuple[str, float]]:
-    """A function is enough: does the rule keep the punctuation? Fires `punctuation:lost` or
-    `punctuation:added`, with how many marks.
+    """A template as a function: whether the rule keeps the punctuation. Fires `punctuation:lost` or
+    `punctuation:added`, with the number of marks.
     """
     before = sum(symbol in {".", ",", "?", "!"} for symbol in use.source_side)
     after = sum(symbol in {".", ",", "?", "!"} for symbol in use.target_side)
@@ -32,13 +32,13 @@ def punctuation(use: RuleUse) -> Iterator[tuple[str, float]]:
 @register("feature", "sentence-place")
 @dataclass(frozen=True, kw_only=True)
 class SentencePlace(PythonFeature):
-    """A class has options: which part of the sentence a rule with few words is used in. Fires
+    """A template as a class with options: the part of the sentence where a rule is used. Fires
     `sentence-place:0|short`, `sentence-place:1|long` …
     """
 
     label: ClassVar[str] = "sentence-place"
 
-    parts: int = option(3, min=1, help="so many parts of equal length")
+    parts: int = option(3, min=1, help="number of parts of equal length")
 
     def fire(self, use: RuleUse) -> Iterator[tuple[str, float]]:
         part = use.span[0] * self.parts // len(use.source)

@@ -1,4 +1,4 @@
-"""A system of your own: phrase pairs that are never reordered, and no longer than you say.
+"""Your own system: phrase pairs of limited length that are never reordered.
 
 hopefear train train.fr train.en --model fr-en --plugin my_system.py --system monotone
 hopefear translate --model fr-en --plugin my_system.py -i test.fr
@@ -17,7 +17,9 @@ from hopefear.rules.extract import ExtractOptions
 @dataclass(kw_only=True)
 class MonotoneExtractOptions(ExtractOptions):
     system: ClassVar[str] = "monotone"
-    longest: int = option(3, min=1, max=100, help="words of a phrase, on either side")
+    longest: int = option(
+        3, min=1, max=100, help="largest number of words of a phrase, on either side"
+    )
 
     def content(self) -> dict[str, Any]:
         own = {"longest": self.longest, "limit": self.limit, "min_count": self.min_count}
@@ -29,7 +31,9 @@ class MonotoneExtractOptions(ExtractOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class MonotoneOptions(PhraseOptions):
-    distortion_limit: int = option(0, min=0, max=0, help="no phrase is moved")
+    distortion_limit: int = option(
+        0, min=0, max=0, help="largest jump between phrases: 0, since no phrase is moved"
+    )
 
 
 class MonotoneDecoder(PhraseDecoder):

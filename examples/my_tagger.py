@@ -1,7 +1,7 @@
-"""A tagger of one's own, from a file that is given as --plugin (docs/reference/features.md).
+"""Your own tagger: a plugin for --plugin (docs/reference/features.md).
 
-A tagger is asked for the tags of a sentence's words, as the model has them. This one needs no data:
-for a language that has no tagger, forms and endings tell a good deal about a word.
+A tagger takes the words of a sentence, tokenised as in the model, and returns their tags. This one
+needs no data: where a language has no tagger, forms and endings say much about a word.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A tuner of one's own, from a file that is given as --plugin (docs/guides/extending.md).
+"""Your own tuner: a plugin for --plugin (docs/guides/extending.md).
 
     hopefear tune --plugin examples/my_tuner.py --tuner batch-perceptron --set passes=20 …
     hopefear rerank tune --plugin examples/my_tuner.py --tuner batch-perceptron …
 
-A batch tuner gets everything that was decoded so far and returns new weights. Which sentences are
-decoded, when to stop, what goes to disk: all that is the loop's business, not ours.
+A batch tuner takes all candidates decoded so far and returns new weights. The loop decides what is
+decoded, when to stop, and what is saved.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class BatchPerceptron(BatchTuner):
         oracle = problem.best(problem.gains) - problem.begin  # the best candidate of each group
         vector, total = problem.start.copy(), np.zeros_like(problem.start)
         for _ in range(self.passes):
-            for group in task.random.permutation(problem.groups):  # the only source of chance
+            for group in task.random.permutation(problem.groups):  # the only random numbers
                 block, good = blocks[group], int(oracle[group])
                 chosen = int(block.dot(vector).argmax())
-                # difference() is 0 for features whose weights are fixed; for equal ones, too.
+                # difference() is 0 for features with fixed weights and for equal candidates.
                 vector[block.columns] += self.eta * block.difference(good, chosen)
                 total += vector
         mean = total / (self.passes * problem.groups)

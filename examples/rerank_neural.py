@@ -1,110 +1,130 @@
-"""Rerank the n-best lists of a neural system.
+# %% [markdown]
+# # Rerank the n-best lists of a neural system
+#
+# A neural system gives several translations of each sentence. Other models can score them too: a
+# model that translates back, a language model, a quality estimator. This notebook learns how much
+# each score should count on one set of lists, and chooses among the candidates of another set.
+#
+# It uses 50-best lists of a small German-English transformer if they are in `HOPEFEAR_SHARED` or
+# `../shared`; otherwise it makes lists of its own. Files go to `rerank-neural/`.
 
-    python examples/rerank_neural.py                    # with lists that are made here
-    python examples/rerank_neural.py --work DIR         # the same, and the files stay
-
-A neural system gives a few translations of each sentence and how probable it finds them. Other
-models can score them, too: one that translates back, a language model, a quality estimator. This
-script has such lists as JSON lines, one candidate each:
-
-    {"id": 0, "text": "a house", "features": {"nmt": -3.1, "back": -4.0, "lm": -9.2, "words": 2}}
-
-It learns on one set of lists how much each score should count, and chooses with these weights
-among the candidates of another one. With files of your own only `rerank` matters; `id` is the
-number of the sentence, from 0, and the names of the features are yours. The commands `hopefear
-rerank tune`, `rerank apply` and `score` do the same.
-"""
-
-from __future__ import annotations
-
-import argparse
+# %%
+import gzip
 import json
+import os
 import random
-import tempfile
 from pathlib import Path
 
 import hopefear
 from hopefear.text.world import generate
 
+WORK = Path("rerank-neural")
+WORK.mkdir(exist_ok=True)
+SHARED = Path(os.environ.get("HOPEFEAR_SHARED", "../shared")) / "data"
+REAL = (SHARED / "neural-nbest-de-en").is_dir()
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work", type=Path, help="where files go; without it they do not stay")
-    parser.add_argument("--sentences", type=int, default=200, help="of each of the two sets")
-    a = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        work = a.work or Path(temporary)
-        work.mkdir(parents=True, exist_ok=True)
-        made = generate(train=0, dev=a.sentences, test=a.sentences, seed=1)
-        for name, part in (("dev", made.dev), ("test", made.test)):
-            write_lists(work, name, [sentence.references[0] for sentence in part])
-        rerank(work)
+# %% [markdown]
+# ## The lists
+#
+# A list is a file of JSON lines, one candidate per line:
+#
+#     {"id": 0, "text": "a house", "features": {"nmt": -3.1, "lm": -9.2, "words": 2}}
+#
+# `id` is the number of the sentence in the references, from 0. The names of the features are yours.
+# The references have one line per sentence.
 
-
-def rerank(work: Path) -> None:
-    """The calls; with your own files these are all that is needed."""
-    # Weights for the features. folds=5 says what they are worth on lists they have not seen.
-    reranker = hopefear.rerank(
-        nbest=work / "dev.jsonl", refs=[work / "dev.en"], tuner="mert", folds=5, display="off"
+# %%
+if REAL:
+    dev, test = (
+        SHARED / "neural-nbest-de-en" / f"{part}.beam.jsonl.gz" for part in ("dev", "test")
     )
-    print(reranker, reranker.weights, sep="\n", end="\n\n")
-    reranker.save(work / "weights.tsv")
-    # Choose among the candidates of the test set …
-    chosen = reranker.apply(work / "test.jsonl")
-    (work / "reranked.en").write_text("".join(f"{text}\n" for text in chosen))
-    # … and compare with what the neural system itself put first.
-    scores = hopefear.score(
-        chosen, refs=[work / "test.en"], versus={"first": work / "test.first.en"}, display="off"
-    )
-    print(scores)
+    dev_en, test_en = (SHARED / "multi30k" / "de-en" / f"{part}.en" for part in ("dev", "test"))
+else:
+    dev, test = WORK / "dev.jsonl", WORK / "test.jsonl"
+    dev_en, test_en = WORK / "dev.en", WORK / "test.en"
 
 
-# -- lists to play with --
+# %% [markdown]
+# Without real lists, these functions make some. A candidate is a reference with words left out,
+# repeated or exchanged. Its features are like the log probabilities of models: sums over words, so
+# that short candidates have high scores.
 
 
-def write_lists(work: Path, name: str, references: list[str]) -> None:
-    """References, ten candidates for each, and the first of these."""
-    chance = random.Random(name)
-    vocabulary = sorted({word for text in references for word in text.split()})
-    candidates = []
-    first = []
-    for number, reference in enumerate(references):
-        texts = {damaged(reference.split(), vocabulary, chance) for _ in range(10)}
-        scored = [scores(text, reference, chance) for text in sorted(texts)]
-        scored.sort(key=lambda one: -one["features"]["nmt"])  # as the system would give them
-        first.append(scored[0]["text"])
-        candidates += [{"id": number, **one} for one in scored]
-    (work / f"{name}.en").write_text("".join(f"{text}\n" for text in references))
-    (work / f"{name}.first.en").write_text("".join(f"{text}\n" for text in first))
-    (work / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in candidates))
-
-
-def damaged(words: list[str], vocabulary: list[str], chance: random.Random) -> str:
-    """What such systems do wrong: leave words out, repeat some, take others."""
-    found: list[str] = []
-    for word in words:
-        what = chance.random()
-        if what < 0.08:
-            continue
-        found.append(chance.choice(vocabulary) if what > 0.92 else word)
-        if 0.08 < what < 0.12:
-            found.append(found[-1])
-    return " ".join(found) or words[0]
-
-
-def scores(text: str, reference: str, chance: random.Random) -> dict:
-    """Logs of probabilities as models give them: a sum over words, so short texts look good."""
-    words, wanted = text.split(), reference.split()
-    wrong = sum(word not in wanted for word in words)
-    missing = sum(word not in words for word in wanted)
+# %%
+def candidate(reference, vocabulary, chance):
+    """Return the text and the features of a damaged reference."""
+    words = []
+    for word in reference:
+        kind = chance.choices(["keep", "drop", "repeat", "exchange"], [84, 8, 4, 4])[0]
+        words += {"keep": [word], "drop": [], "repeat": [word, word]}.get(
+            kind, [chance.choice(vocabulary)]
+        )
+    words = words or reference[:1]
+    wrong = sum(word not in reference for word in words)
+    missing = sum(word not in words for word in reference)
     features = {
-        "nmt": -0.6 * len(words) - 1.0 * wrong - 0.1 * missing + chance.gauss(0, 0.7),
-        "back": -0.5 * len(wanted) - 1.0 * missing - 0.3 * wrong + chance.gauss(0, 1.5),
+        "nmt": -0.6 * len(words) - wrong - 0.1 * missing + chance.gauss(0, 0.7),
+        "back": -0.5 * len(reference) - missing - 0.3 * wrong + chance.gauss(0, 1.5),
         "lm": -2.0 * len(words) - 1.5 * wrong + chance.gauss(0, 2.0),
         "words": len(words),
     }
-    return {"text": text, "features": {key: round(value, 4) for key, value in features.items()}}
+    return {"text": " ".join(words), "features": features}
 
 
-if __name__ == "__main__":
-    main()
+def write_lists(path, references, chance):
+    """Write ten candidates for each reference, in the order of the neural system's score."""
+    vocabulary = sorted({word for text in references for word in text.split()})
+    with path.open("w") as file:
+        for number, text in enumerate(references):
+            made = [candidate(text.split(), vocabulary, chance) for _ in range(10)]
+            for entry in sorted(made, key=lambda entry: -entry["features"]["nmt"]):
+                file.write(json.dumps({"id": number, **entry}) + "\n")
+
+
+if not REAL:
+    world = generate(train=0, dev=200, test=200)
+    for part, lists, path in ((world.dev, dev, dev_en), (world.test, test, test_en)):
+        references = [sentence.references[0] for sentence in part]
+        path.write_text("".join(f"{text}\n" for text in references))
+        write_lists(lists, references, random.Random(1))
+
+# %% [markdown]
+# ## Learn the weights
+#
+# `mert` is a good choice for few features, `batch-mira` for many. `folds=5` scores each list with
+# weights that were learned on other lists, so that `tuned` is what to expect on new text.
+# `oracle` is the score of the best candidates: no reranker can do better with these lists.
+
+# %%
+reranker = hopefear.rerank(nbest=dev, refs=[dev_en], tuner="mert", folds=5, display="off")
+reranker.save(WORK / "weights.tsv")
+print(reranker)
+print(reranker.weights)
+
+# %% [markdown]
+# ## Choose among the candidates of new lists
+#
+# The result is compared with the first candidate of each list, the neural system's own choice.
+# Lines are tokenised as in the WMT evaluations (13a).
+
+# %%
+chosen = reranker.apply(test)
+(WORK / "reranked.en").write_text("".join(f"{text}\n" for text in chosen))
+
+first = {}
+with gzip.open(test, "rt") if test.suffix == ".gz" else test.open() as file:
+    for entry in map(json.loads, file):
+        first.setdefault(entry["id"], entry["text"])
+first_best = [first[number] for number in sorted(first)]
+
+scores = hopefear.score(
+    chosen, refs=[test_en], versus={"first best": first_best}, tokenize="13a", display="off"
+)
+print(scores)
+
+# %% [markdown]
+# The same on the command line:
+#
+#     hopefear rerank tune --nbest dev.jsonl --refs dev.en --tuner mert --folds 5 -o weights.tsv
+#     hopefear rerank apply --nbest test.jsonl --weights weights.tsv -o reranked.en
+#     hopefear score reranked.en --refs test.en --tokenize 13a

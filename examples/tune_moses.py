@@ -1,74 +1,51 @@
-"""Tune an existing model of Moses, without Moses.
+# %% [markdown]
+# # Tune a model of Moses, without Moses
+#
+# The phrase table, the reordering table and the language model named in `moses.ini` become a model
+# directory. Features keep their names, units and weights, so scores equal those of Moses. Then the
+# weights are learned again on one half of a text, and both versions are compared on the other half.
+#
+# The cells run the commands of Hopefear, so each of them also works in a shell. Files go to
+# `tune-moses/`.
 
-    python examples/tune_moses.py moses.ini dev.fr dev.en         # a model of yours
-    python examples/tune_moses.py                                 # one that is made here
-
-The phrase table, the reordering table and the language model that moses.ini names become a model
-directory. Its features keep their names, units and weights, so its scores are those of Moses. Then
-its weights are learned anew, on the first half of the given text, and both are compared on the
-other half. Texts are tokenised as those that the model was trained on.
-"""
-
-from __future__ import annotations
-
-import argparse
+# %%
 import shlex
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("ini", type=Path, nargs="?", help="moses.ini")
-    parser.add_argument("source", type=Path, nargs="?", help="source text, tokenised")
-    parser.add_argument("reference", type=Path, nargs="?", help="its translation")
-    parser.add_argument("--tuner", default="batch-mira")
-    parser.add_argument("--iterations", type=int, default=5)
-    parser.add_argument("--work", type=Path, help="where files go; without it they do not stay")
-    a = parser.parse_args()
-    if a.ini is not None and a.reference is None:
-        parser.error("give moses.ini, a source text and its translation, or nothing")
-    with tempfile.TemporaryDirectory() as temporary:
-        work = a.work or Path(temporary)
-        work.mkdir(parents=True, exist_ok=True)
-        files = (a.ini, a.source, a.reference) if a.ini is not None else make_model(work)
-        tune(work, *files, a.tuner, a.iterations)
+WORK = Path("tune-moses")
+WORK.mkdir(exist_ok=True)
 
 
-def tune(work: Path, ini: Path, source: Path, reference: Path, tuner: str, iterations: int) -> None:
-    """The story: import, tune, translate, compare."""
-    for path, side in ((source, "source"), (reference, "reference")):
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        (work / f"dev.{side}").write_text("".join(lines[: len(lines) // 2]), encoding="utf-8")
-        (work / f"test.{side}").write_text("".join(lines[len(lines) // 2 :]), encoding="utf-8")
-    hopefear("import", ini, "--model", work / "model")
-    hopefear(
-        "tune", "--model", work / "model", "--tokenized", "--dev", work / "dev.source",
-        "--refs", work / "dev.reference", "--tuner", tuner, "--iterations", iterations,
-        "-o", work / "run",
-    )  # fmt: skip
-    test = ("--model", work / "model", "--tokenized", "-i", work / "test.source")
-    hopefear("translate", *test, "-o", work / "before.out")
-    hopefear(
-        "translate", *test, "--weights", work / "run" / "weights.tsv", "-o", work / "after.out"
+def hopefear(line):
+    """Print and run a command in the folder WORK."""
+    print(f"$ hopefear {line}")
+    command = [sys.executable, "-m", "hopefear", *shlex.split(line), "--progress", "off"]
+    done = subprocess.run(
+        command, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    hopefear(
-        "score", work / "after.out", "--refs", work / "test.reference",
-        "--versus", work / "before.out",
-    )  # fmt: skip
+    print(done.stdout, flush=True)
+    done.check_returncode()
 
 
-def hopefear(*words: str | Path | int) -> None:
-    print("$", shlex.join(["hopefear", *map(str, words)]), flush=True)
-    command = [sys.executable, "-m", "hopefear", *map(str, words), "--progress", "off"]
-    subprocess.run(command, check=True)
+# %% [markdown]
+# ## The model
+#
+# With a model of your own, put its `moses.ini` here, and a text with its translation. The text must
+# be tokenised and cased like the training text.
 
+# %%
+INI = None  # Path("moses.ini")
+SOURCE = None  # Path("dev.fr")
+REFERENCE = None  # Path("dev.en")
 
-# -- a model to play with: what Moses's training would leave, made by our own tools --
+# %% [markdown]
+# Without one, this cell makes a small model as the training of Moses would leave it, from the
+# built-in corpus.
 
-INI = """\
+# %%
+MOSES_INI = """\
 [input-factors]
 0
 
@@ -82,8 +59,8 @@ INI = """\
 UnknownWordPenalty
 WordPenalty
 PhrasePenalty
-PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=phrase-table.gz input-factor=0 output-factor=0 table-limit=20
-LexicalReordering name=LexicalReordering0 num-features=6 type=wbe-msd-bidirectional-fe-allff input-factor=0 output-factor=0 path=reordering-table.gz
+PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=phrase-table.gz
+LexicalReordering name=LexicalReordering0 num-features=6 type=wbe-msd-bidirectional-fe-allff path=reordering-table.gz
 Distortion
 KENLM name=LM0 factor=0 path=lm.arpa.gz order=3
 
@@ -97,23 +74,49 @@ Distortion0= 0.3
 LM0= 0.5
 """  # noqa: E501
 
-
-def make_model(work: Path) -> tuple[Path, Path, Path]:
-    """moses.ini, a source text and its translation, from the built-in world."""
-    world, tables = work / "world", work / "moses"
-    texts = (world / "train.zh", world / "train.en")
-    hopefear("world", "-o", world, "--train", 1000, "--dev", 120, "--test", 0)
-    hopefear("align", *texts, "-o", world / "train.align")
+if INI is None:
+    hopefear("world -o world --train 1000 --dev 120 --test 0")
+    hopefear("align world/train.zh world/train.en -o world/train.align")
     hopefear(
-        "extract", *texts, world / "train.align", "--system", "phrase", "-o", tables,
-        "--export", "moses",
-    )  # fmt: skip
-    hopefear(
-        "lm", "estimate", texts[1], "-o", tables / "lm.arpa.gz", "--order", 3, "--discount-fallback"
+        "extract world/train.zh world/train.en world/train.align --system phrase -o moses "
+        "--export moses"
     )
-    (tables / "moses.ini").write_text(INI)
-    return tables / "moses.ini", world / "dev.zh", world / "dev.en.0"
+    hopefear("lm estimate world/train.en -o moses/lm.arpa.gz --order 3 --discount-fallback")
+    INI = WORK / "moses" / "moses.ini"
+    INI.write_text(MOSES_INI)
+    SOURCE, REFERENCE = WORK / "world" / "dev.zh", WORK / "world" / "dev.en.0"
 
+# %% [markdown]
+# One half of the text is to tune on, the other half to compare on.
 
-if __name__ == "__main__":
-    main()
+# %%
+for path, side in ((SOURCE, "source"), (REFERENCE, "reference")):
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    half = len(lines) // 2
+    (WORK / f"dev.{side}").write_text("".join(lines[:half]), encoding="utf-8")
+    (WORK / f"test.{side}").write_text("".join(lines[half:]), encoding="utf-8")
+
+# %% [markdown]
+# ## Import, tune, translate, compare
+#
+# `--tokenized` takes the text as it is. `--resume` lets you run the cell again.
+
+# %%
+hopefear(f"import {shlex.quote(str(INI.resolve()))} --model model")
+
+# %%
+hopefear(
+    "tune --model model --tokenized --dev dev.source --refs dev.reference --tuner batch-mira "
+    "--iterations 5 -o run --resume"
+)
+
+# %%
+hopefear("translate --model model --tokenized -i test.source -o before.out")
+hopefear(
+    "translate --model model --tokenized -i test.source -o after.out --weights run/weights.tsv"
+)
+hopefear("score after.out --refs test.reference --versus before.out")
+
+# %% [markdown]
+# `after.out` is the first row. A p-value below 0.05 means that chance alone rarely explains the
+# difference. `tune-moses/model` can be moved, and `run/weights.tsv` is a table of names and values.

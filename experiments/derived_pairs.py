@@ -73,6 +73,7 @@ def derived_lengths(runner: Runner) -> str:
 
 
 def main() -> None:
+    """Runs the command line."""
     made = parser(__doc__)
     made.add_argument("--corpora", nargs="+", choices=CORPORA, default=TASKS)
     made.add_argument("--train", type=int, default=0, help="training pairs; 0: all")

@@ -69,6 +69,7 @@ def row(label: str, report: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
+    """Runs the command line."""
     made = parser(__doc__)
     made.add_argument("--corpora", nargs="+", choices=CORPORA, default=["zh-en", "es-en"])
     made.add_argument("--train", type=int, default=0, help="pairs to train on; 0: all")

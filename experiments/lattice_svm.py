@@ -99,9 +99,11 @@ class Curve:
         self.references = [list(row) for row in zip(*columns, strict=True)]
 
     def updates(self, iteration: int) -> float:
+        """Returns the number of updates before an iteration."""
         return float(LatticeSvm().first + STEP * (iteration - 1))
 
     def weights(self, iteration: int) -> Weights:
+        """Returns the weights after an iteration."""
         return Weights.load(self.run.path / "iterations" / f"{iteration:02d}.tsv")
 
     def losses(self) -> list[tuple[float, float]]:
@@ -131,10 +133,12 @@ class Curve:
         return [(self.updates(i), value(i)) for i in range(1, self.count)]
 
     def lattice_bleu(self) -> list[tuple[float, float]]:
+        """Returns BLEU on the lattices by the number of updates."""
         records = self.run.records()
         return [(self.updates(i), records[i]["bleu"]) for i in range(1, self.count)]
 
     def test_bleu(self) -> list[tuple[float, float]]:
+        """Returns BLEU on the test set by the number of updates; translates on demand."""
         source, *references = self.runner.part(self.corpus, "test")
         score = Scores(self.corpus, references)
         found = []
@@ -187,6 +191,7 @@ def figures(runner: Runner, write: bool) -> None:
 
 
 def draw(corpus: Corpus, name: str, unit: str, series: Series) -> None:
+    """Writes a plot of BLEU or a loss by the number of updates to the pages of results."""
     ys = [y for points in series.values() for _, y in points]
     path = RESULTS / f"lattice-svm-{name}-{corpus.name}.svg"
     limits = (float(np.floor(min(ys))), float(np.ceil(max(ys))))

@@ -37,6 +37,7 @@ class Steepest(LineSearchProblem):
     def climb(
         self, weights: FloatArray, random: np.random.Generator, *, worth: float = -np.inf
     ) -> End:
+        """Moves along the best coordinate until none gains; returns the end point."""
         weights, known = self._normal(weights), -np.inf
         while True:
             scores = self._line.search.scores(self._base, weights)
@@ -59,6 +60,7 @@ class Counting(Line):
     searches = 0
 
     def best(self, *arguments: object, **more: object) -> tuple[float, float, float]:
+        """Counts the call; takes and returns what `Line.best` does."""
         type(self).searches += 1
         return super().best(*arguments, **more)  # type: ignore[arg-type]
 
@@ -92,6 +94,7 @@ def compare_steps(pool: Pool, start: Weights, seeds: range, starts: int) -> None
 
 
 def main() -> None:
+    """Runs the command line."""
     made = parser(__doc__, writes=False)
     made.add_argument("--starts", type=int, default=8, help="starting points")
     made.add_argument("--seeds", type=int, default=5, help="number of seeds")

@@ -23,10 +23,12 @@ MIRA, RM = Setting("mira", "mira"), Setting("rm", "rm")
 
 
 def mira(label: str, *options: str) -> Setting:
+    """Returns a row of a table: MIRA with these options."""
     return Setting(label, "mira", options)
 
 
 def rm(label: str, *options: str, kbest: int | None = None) -> Setting:
+    """Returns a row of a table: relative margin with these options."""
     return Setting(label, "rm", options, ("--kbest", str(kbest)) if kbest else ())
 
 

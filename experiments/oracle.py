@@ -28,6 +28,7 @@ from hopefear.model.translate import TranslateOptions, Translator
 
 
 def lines(path: Path, count: int) -> list[str]:
+    """Returns the first lines of a file."""
     return path.read_text(encoding="utf-8").splitlines()[:count]
 
 
@@ -101,6 +102,7 @@ MODELS = {"phrase": phrase_model, "hiero": hiero_model}
 
 
 def main() -> None:
+    """Runs the command line."""
     made = parser(__doc__)
     made.add_argument("--systems", nargs="+", choices=[*MODELS], default=[*MODELS])
     made.add_argument("--model", type=Path, help="a model directory instead of these systems")

@@ -89,6 +89,7 @@ def table(data: Path, kind: str, seeds: int) -> str:
 
 
 def main() -> None:
+    """Runs the command line."""
     arguments = parser(__doc__)
     arguments.add_argument("--seeds", type=int, default=3)
     arguments.add_argument("--lists", nargs="+", choices=LISTS, default=[*LISTS])

@@ -31,6 +31,7 @@ SHORT = 10  # words
 
 
 def row(tuner: str, how: str, beam: int, *more: str) -> Setting:
+    """Returns a row of a table: a tuner, search-aware or not, at a beam."""
     label = TUNERS[tuner] if how == "off" else f"{TUNERS[tuner]}, {how}"
     search = ("--beam", str(beam), "--pop-limit", str(max(30, 3 * beam)))
     # Run all iterations: search-aware tuning may improve without a better dev score.
@@ -41,6 +42,7 @@ def row(tuner: str, how: str, beam: int, *more: str) -> Setting:
 def rows(
     beam: int, *more: str, hows: Sequence[str] = ("off", "partial", "potential")
 ) -> list[Setting]:
+    """Returns the rows of all tuners at a beam."""
     return [row(tuner, how, beam, *more) for tuner in TUNERS for how in hows]
 
 

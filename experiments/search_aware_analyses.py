@@ -36,10 +36,12 @@ FIGURE = RESULTS / "search-aware.svg"
 
 
 def lines_of(path: Path) -> list[str]:
+    """Returns the lines of a file."""
     return path.read_text(encoding="utf-8").splitlines()
 
 
 def bleu(lines: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """Returns the corpus BLEU of tokenised translations."""
     metric = create("bleu")
     return float(metric.shown(total(metric.statistics(lines, references))))
 
@@ -141,6 +143,7 @@ def analyses(runner: Runner, write: bool) -> None:
 
 
 def main() -> None:
+    """Runs the command line."""
     made = parser(__doc__)
     for part in ("train", "dev", "test"):
         made.add_argument(

@@ -40,6 +40,7 @@ SEARCH = ("--beam", "30", "--pop-limit", "60")
 
 
 def dense(tuner: str) -> Setting:
+    """Returns a row with dense features only."""
     return Setting(f"{tuner.upper()}, dense", tuner, (), ("--kbest", "100"), SEARCH)
 
 

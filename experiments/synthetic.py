@@ -47,12 +47,14 @@ class MeanGain(Metric):
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The names of the statistics."""
         return ("gain", "sentences")
 
     def prepare(self, references: Any) -> Any:
         raise NotImplementedError("gains are given")
 
     def score(self, statistics: Any) -> FloatArray:
+        """Returns the mean gain of summed statistics."""
         values = np.asarray(statistics, np.float64)
         return values[..., 0] / np.maximum(UNIT * values[..., 1], 1.0)
 
@@ -136,12 +138,14 @@ def run(study: Study, tuners: Sequence[str], keep: Path | None) -> dict[str, dic
 def mean(
     done: Mapping[str, Mapping[str, Any]], study: Study, tuner: str, d: int, noise: float, what: str
 ) -> float:
+    """Returns the mean of a figure over the seeds of a condition."""
     size = f"{study.sentences}x{study.candidates}"
     keys = [f"{tuner} {d} {noise:g} {seed} {size}" for seed in range(1, study.seeds + 1)]
     return float(np.mean([done[key][what] for key in keys]))
 
 
 def main() -> None:
+    """Runs the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

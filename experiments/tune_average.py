@@ -71,6 +71,7 @@ def translated(runner: Runner, corpus: Corpus, run: Path, label: str, weights: W
 
 
 def table(runner: Runner, corpus: Corpus) -> str:
+    """Returns the table of a corpus in Markdown."""
     score = Scores(corpus, runner.part(corpus, "test")[1:])
     rows: dict[str, list[Finished]] = {}
     lengths = []
@@ -91,6 +92,7 @@ def table(runner: Runner, corpus: Corpus) -> str:
 
 
 def main() -> None:
+    """Runs the command line."""
     made = parser(__doc__)
     made.add_argument("--run", action="store_true", help="run what is not finished yet")
     made.add_argument("--corpora", nargs="+", default=["de-en", "es-en"], choices=CORPORA)

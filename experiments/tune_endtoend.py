@@ -118,6 +118,7 @@ def measure(
 
 
 def main() -> None:
+    """Runs the command line."""
     made = parser(__doc__)
     made.add_argument("--pairs", nargs="+", default=list(PAIRS), choices=PAIRS)
     made.add_argument("--tuners", nargs="+", default=["mert", "batch-mira"])

@@ -64,6 +64,7 @@ class World:
 
 
 def curves(a: argparse.Namespace) -> str:
+    """Returns the table of learning curves in Markdown and draws its figure."""
     world = World(a)
     runs = {update: world.run(update, a.beam, a.iterations) for update in UPDATES}
     examples = runs["early"][-1]["examples"]
@@ -104,6 +105,7 @@ def curves(a: argparse.Namespace) -> str:
 
 
 def invalid(a: argparse.Namespace) -> str:
+    """Returns the table of invalid updates in Markdown and draws its figure."""
     world = World(a)
     shares: dict[str, list[tuple[float, float]]] = {}
     for update in UPDATES[:3]:
@@ -123,11 +125,13 @@ def invalid(a: argparse.Namespace) -> str:
 
 
 def picture(a: argparse.Namespace, name: str, text: str) -> None:
+    """Writes a figure to the pages of results, if `--write` is given."""
     if a.write:
         (RESULTS / name).write_text(text, encoding="utf-8")
 
 
 def main() -> None:
+    """Runs the command line."""
     known = {"curves": curves, "invalid": invalid}
     made = parser(__doc__)
     made.add_argument(

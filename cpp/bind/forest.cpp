@@ -187,7 +187,7 @@ void bind_derivation(nb::module_& m) {
           },
           "forest"_a, "edges"_a.noconvert(), "score"_a,
           "Take edges (uint32) in pre-order and the score, which is not checked.")
-      .def_ro("forest", &Derivation::forest)
+      .def_ro("forest", &Derivation::forest, "The forest.")
       .def_ro("score", &Derivation::score, "The sum of its edges' scores.")
       .def_prop_ro("root", &Derivation::root, "The root node.")
       .def_prop_ro(
@@ -260,32 +260,41 @@ void bind_forest(nb::module_& m) {
                    "Source span of each node, flattened (begin, end); -1 for none.")
       .def_prop_ro("symbols", &array_view<&V::symbols>,
                    "Label of each node as a word number; -1 for none.")
-      .def_prop_ro("coverage_begin", &array_view<&V::coverage_begin>)
+      .def_prop_ro("coverage_begin", &array_view<&V::coverage_begin>,
+                   "Begin of each node in coverage, and the end.")
       .def_prop_ro("coverage", &array_view<&V::coverage>,
                    "Bits of covered source positions; those of node n are the 64-bit words "
                    "coverage_begin[n] .. coverage_begin[n + 1].")
       .def_prop_ro("heads", &array_view<&V::heads>, "Head of each edge.")
-      .def_prop_ro("tail_begin", &array_view<&V::tail_begin>)
+      .def_prop_ro("tail_begin", &array_view<&V::tail_begin>,
+                   "Begin of each edge in tails, and the end.")
       .def_prop_ro("tails", &array_view<&V::tails>,
                    "Tails; those of edge e are tail_begin[e] .. tail_begin[e + 1].")
-      .def_prop_ro("target_begin", &array_view<&V::target_begin>)
+      .def_prop_ro("target_begin", &array_view<&V::target_begin>,
+                   "Begin of each edge in target, and the end.")
       .def_prop_ro("target", &array_view<&V::target>,
                    "Target sides: word numbers, and -1-k for the string of tail k.")
       .def_prop_ro("edge_rows", &array_view<&V::rows>,
                    "Shared row of each edge, 0xffffffff for none.")
       .def_prop_ro("rules", &array_view<&V::rules>, "The decoder's rule of each edge, -1 for none.")
-      .def_prop_ro("edge_columns", &array_view<&V::edge_columns>)
+      .def_prop_ro("edge_columns", &array_view<&V::edge_columns>,
+                   "Local feature number of each column of edge_dense.")
       .def_prop_ro("edge_dense", &array_view<&V::edge_dense>,
                    "Own features that most edges have: edges x edge_columns.")
-      .def_prop_ro("own_begin", &array_view<&V::own_begin>)
-      .def_prop_ro("own_features", &array_view<&V::own_features>)
-      .def_prop_ro("own_values", &array_view<&V::own_values>)
-      .def_prop_ro("row_columns", &array_view<&V::row_columns>)
+      .def_prop_ro("own_begin", &array_view<&V::own_begin>,
+                   "Begin of each edge in own_features and own_values, and the end.")
+      .def_prop_ro("own_features", &array_view<&V::own_features>,
+                   "Local feature numbers of the edges' other own features.")
+      .def_prop_ro("own_values", &array_view<&V::own_values>, "Values of own_features.")
+      .def_prop_ro("row_columns", &array_view<&V::row_columns>,
+                   "Local feature number of each column of row_dense.")
       .def_prop_ro("row_dense", &array_view<&V::row_dense>,
                    "Features that most rows have: rows x row_columns.")
-      .def_prop_ro("row_begin", &array_view<&V::row_begin>)
-      .def_prop_ro("row_features", &array_view<&V::row_features>)
-      .def_prop_ro("row_values", &array_view<&V::row_values>)
+      .def_prop_ro("row_begin", &array_view<&V::row_begin>,
+                   "Begin of each row in row_features and row_values, and the end.")
+      .def_prop_ro("row_features", &array_view<&V::row_features>,
+                   "Local feature numbers of the rows' other features.")
+      .def_prop_ro("row_values", &array_view<&V::row_values>, "Values of row_features.")
       .def_prop_ro("feature_ids", &array_view<&V::feature_ids>,
                    "The 64-bit id of each local feature number.")
       .def(

@@ -120,9 +120,9 @@ void bind_weights(nb::module_& m) {
       .def(
           "__eq__", [](const SparseVector& a, const SparseVector& b) { return a == b; },
           nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def_prop_ro("norm1", &SparseVector::norm1)
-      .def_prop_ro("norm2", &SparseVector::norm2)
-      .def_prop_ro("max_norm", &SparseVector::max_norm);
+      .def_prop_ro("norm1", &SparseVector::norm1, "Sum of the absolute values.")
+      .def_prop_ro("norm2", &SparseVector::norm2, "Euclidean norm.")
+      .def_prop_ro("max_norm", &SparseVector::max_norm, "Largest absolute value.");
 
   m.def(
       "weighted_sum",
@@ -172,8 +172,8 @@ void bind_weights(nb::module_& m) {
       .def("to_vector", &Weights::to_vector, "Return the entries as a SparseVector.")
       .def("top", &Weights::top, "k"_a,
            "Return the k (id, weight) of largest absolute weight, largest first.")
-      .def_prop_ro("norm1", &Weights::norm1)
-      .def_prop_ro("norm2", &Weights::norm2);
+      .def_prop_ro("norm1", &Weights::norm1, "Sum of the absolute weights.")
+      .def_prop_ro("norm2", &Weights::norm2, "Euclidean norm.");
 
   m.def(
       "save_weights",

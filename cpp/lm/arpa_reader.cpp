@@ -17,8 +17,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Takes the next field off the front of `text`; empty at the end. By hand: four times as fast as
-// find_first_of, and this is a fifth of the time that reading takes.
+// Removes the next field from the front of `text` and returns it; empty at the end. This loop is
+// four times as fast as find_first_of; splitting fields is a fifth of the time of reading.
 std::string_view take_field(std::string_view& text) {
   const char* p = text.data();
   const char* const end = p + text.size();
@@ -32,8 +32,8 @@ std::string_view take_field(std::string_view& text) {
 constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                               1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-// A finite decimal number. Up to 15 digits without exponent (what everybody writes) are exact in a
-// double, and one division rounds once; the rest goes to the library.
+// A finite decimal number. Up to 15 digits without exponent (the usual case) are exact in a
+// double, and one division rounds once; the library parses all other numbers.
 bool parse_float(std::string_view text, float& value) {
   const char* p = text.data();
   const char* const end = p + text.size();
@@ -61,7 +61,7 @@ bool parse_float(std::string_view text, float& value) {
   if (digits == end || *digits == '-' || *digits == '+') return false;  // "--1", "+-1"
   double x = 0;
   const auto [rest, problem] = std::from_chars(digits, end, x);
-  // "1e-400" is out of range for the library and 0 for everybody else.
+  // "1e-400" is out of range for the library; other readers take it as 0.
   if (problem == std::errc::result_out_of_range && rest == end) {
     x = text.find("e-") != std::string_view::npos || text.find("E-") != std::string_view::npos
             ? 0.0
@@ -118,7 +118,7 @@ void ArpaReader::read_header() {
     if (line_number() > kLinesBeforeData) {
       throw not_arpa("has no \\data\\ line among the first " + std::to_string(kLinesBeforeData));
     }
-    // A byte order mark is no reason to refuse a file.
+    // A byte order mark is skipped.
     if (line_number() == 1 && line_.starts_with("\xEF\xBB\xBF")) line_.remove_prefix(3);
   } while (line_ != "\\data\\");
   while (true) {

@@ -23,7 +23,7 @@ char* put_number(char* at, float value) {
 }
 
 char* put_log10(char* at, float value) {
-  // log10 of 0 (a discount may be 0) has no text that every reader knows; -99 is the custom.
+  // No text for log10(0) is known to every reader (a discount may be 0); -99 is customary.
   return put_number(at, value > 0 ? std::log10(value) : -99.0F);
 }
 
@@ -33,7 +33,7 @@ ArpaWriter::ArpaWriter(ByteSink& sink, std::span<const uint64_t> ngrams_per_orde
                        size_t memory)
     : sink_(sink), counts_(ngrams_per_order.begin(), ngrams_per_order.end()), threads_(threads) {
   for (Round& round : rounds_) round.batches.resize(4 * threads);
-  // A line takes up to 320 bytes in all: its numbers, its words, its text, room to grow.
+  // A line needs up to 320 bytes: its numbers, its words, its text, and reserve.
   batch_lines_ = std::clamp<size_t>(memory / (320 * 8 * threads), 16, 4096);
   batch_bytes_ = 64 * batch_lines_;
   std::string header = "\\data\\\n";
@@ -83,7 +83,7 @@ void ArpaWriter::format(Batch& batch, bool back_offs) {
         known.value = line.back_off;
         known.size = static_cast<uint32_t>(put_log10(known.text, line.back_off) - known.text);
       }
-      std::memcpy(at, known.text, sizeof(known.text));  // more than needed, but of fixed size
+      std::memcpy(at, known.text, sizeof(known.text));  // a fixed size is faster than the exact one
       at += known.size;
     }
     *at++ = '\n';
@@ -106,7 +106,7 @@ void ArpaWriter::end_round() {
     try {
       formatting_ = std::async(std::launch::async, format_all);
       started = true;
-    } catch (const std::system_error&) {  // no thread to be had
+    } catch (const std::system_error&) {  // the system has no thread left
     }
   }
   if (!started) format_all();

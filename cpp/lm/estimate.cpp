@@ -17,15 +17,15 @@ namespace {
 
 using namespace estimation;
 
-// How the memory is divided: the workspace (blocks of text, later sorting), the vocabulary, the
-// columns with what the workspace and the vocabulary leave, and a twentieth for buffers.
+// How the memory is divided: the workspace (blocks of text, later sorting), the vocabulary, a
+// twentieth for buffers, and the columns, which get the remainder.
 struct Shares {
   explicit Shares(size_t memory)
       : workspace(memory / 20 * 9), vocabulary(memory / 20 * 8), columns(memory / 20 * 10) {
     chunk = std::clamp<size_t>(std::bit_floor(memory / 1024), 512, 256 << 10);
   }
   size_t workspace, vocabulary;
-  size_t columns;  // with the vocabulary
+  size_t columns;  // includes the vocabulary
   size_t chunk;
 };
 
@@ -79,8 +79,8 @@ class Words {
   struct Level {
     explicit Level(const Column<Entry>& column) : reader(column) {}
     Column<Entry>::Reader reader;
-    uint64_t read = 0;  // entries
-    std::string text;   // of the last one
+    uint64_t read = 0;  // number of entries
+    std::string text;   // of the last entry
   };
   // The n-gram of that order and rank; ranks never decrease.
   const std::string& text(size_t order, uint32_t rank) {

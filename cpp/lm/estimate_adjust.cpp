@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kMaxRank = (uint64_t{1} << 32) - 1;
 
-// The state of the scan: the n-grams of orders 1, 2, ... it is in, each the suffix of the next.
+// The state of the scan: the open n-grams of orders 1, 2, ..., each the suffix of the next.
 template <int N>
 class Scan {
  public:
@@ -64,7 +64,7 @@ class Scan {
     uint32_t raw, adjusted;
   };
 
-  // Makes entries of the open n-grams of orders above `depth`.
+  // Closes the open n-grams of orders above `depth` and writes their entries.
   void close_to(int depth) {
     while (depth_ > depth) {
       const int k = --depth_;

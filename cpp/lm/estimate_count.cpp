@@ -13,7 +13,7 @@ constexpr uint64_t kMaxTokens = (uint64_t{1} << 32) - 2;  // counts and ranks ha
 constexpr size_t kReadSize = 64 << 10;
 constexpr size_t kBatch = 1024;
 
-// White space is what lmplz takes for it: blank, tab, CR, LF and NUL.
+// White space as lmplz defines it: blank, tab, CR, LF and NUL.
 constexpr auto kIsSpace = [] {
   std::array<bool, 256> table{};
   for (const unsigned char c : {' ', '\t', '\r', '\n', '\0'}) table[c] = true;
@@ -64,8 +64,8 @@ class MergeStream : public NgramStream<N> {
   RunMerger<Ngram<N>>& runs_;
 };
 
-// Sorts the places `ends`, whose last words are in [low, high), by the N words that end there: by
-// the farthest word first, stably. `count` has a place for every word id.
+// Sorts the positions `ends`, whose last words are in [low, high), by the N words that end there:
+// a radix sort, the leftmost word first. `count` has a place for every word id.
 template <int N>
 void sort_ends(std::span<const WordId> tokens, std::span<uint32_t> ends, std::span<uint32_t> spare,
                std::vector<uint32_t>& count) {
@@ -102,7 +102,7 @@ Counter<N>::Counter(const Pages& workspace, WordNumbers& vocabulary, const Setti
 template <int N>
 void Counter<N>::add(ByteSource& text, const std::function<void(uint64_t)>& progress) {
   std::vector<char> buffer(kReadSize);
-  size_t kept = 0;  // bytes at the beginning of the buffer: a word that may go on
+  size_t kept = 0;  // bytes at the beginning of the buffer: a word that the next block may continue
   uint64_t line = 1;
   bool in_line = false;
   while (true) {
@@ -218,7 +218,7 @@ void Counter<N>::spill() {
   sort_block();
   BlockStream<N> block(tokens_space_.first(size_), ends_.first(ends_size_));
   runs_.begin_run();
-  // Batches are cut so that equal n-grams never fall apart: see BlockStream.
+  // Equal n-grams are always in the same batch: see BlockStream.
   for (auto batch = block.next_batch(); !batch.empty(); batch = block.next_batch()) {
     runs_.append(batch);
   }

@@ -7,7 +7,7 @@ namespace hopefear::lm::estimation {
 namespace {
 
 // An n-gram h w as a record for sorting by context. With h = v h', the key is the rank of h' and
-// the word v: sorted by it, the n-grams come in the order of the entries of their contexts h.
+// the word v; sorting by it gives the n-grams in the order of the entries of their contexts h.
 struct ByContext {
   static constexpr uint64_t kPruned = uint64_t{1} << 63;
   uint64_t key_and_flag;
@@ -20,7 +20,7 @@ struct ByContext {
   static bool absorb(const ByContext&) { return false; }
 };
 
-// The same with the values of its context, for sorting back.
+// The n-gram with the values of its context, for sorting back by rank.
 struct ByRank {
   uint32_t rank;
   uint32_t context;  // rank of h
@@ -98,7 +98,7 @@ class Interpolation {
       const double p = term(entry.count, sums.total(), summary.discounts) + base;
       // <s> is never predicted; the file says 1.
       values_[0].probability.append(entry.word() == kBegin ? 1.0F : static_cast<float>(p));
-      contexts_.append(0);  // the empty one
+      contexts_.append(0);  // the empty context
     }
     values_[0].probability.finish();
     contexts_.finish();
@@ -127,8 +127,8 @@ class Interpolation {
   void send_to_contexts(size_t order, unsigned word_bits, KeySorter<ByContext>& by_context) {
     Column<Entry>::Reader entries(entries_[order - 1]);
     Column<uint32_t>::Reader contexts(contexts_);
-    uint64_t parents = 0;  // how many of them were read
-    uint64_t context = 0;  // of the parent
+    uint64_t parents = 0;  // number of parents read
+    uint64_t context = 0;  // the parent's context
     for (uint32_t rank = 0; !entries.done(); ++rank) {
       const Entry& entry = entries.next();
       for (; parents <= entry.parent; ++parents) context = contexts.next();
@@ -142,7 +142,7 @@ class Interpolation {
     const Discounts& discounts = summaries_[order - 1].discounts;
     Column<float>& gammas = values_[order - 2].gamma;
     Column<Entry>::Reader candidates(entries_[order - 2]);
-    uint32_t candidate = 0;        // how many of them were read
+    uint32_t candidate = 0;        // number of candidates read
     std::vector<ByContext> group;  // at most one per word of the vocabulary
     const ByContext* next = by_context.next();
     while (next != nullptr) {
@@ -153,7 +153,7 @@ class Interpolation {
         group.push_back(*next);
         sums.add(next->count, next->pruned());
       }
-      // Contexts that nothing follows (they end in </s>) come in between.
+      // Contexts without successors (they end in </s>) come in between.
       while (true) {
         const Entry& entry = candidates.next();
         ++candidate;

@@ -36,7 +36,7 @@ class MappedModel : public Model {
   template <typename Slot>
   TableView<Slot> view(const std::string& name, uint64_t homes, uint64_t reach) const {
     const std::span<const Slot> slots = file_.section<Slot>(name);
-    // homes + reach could wrap around; each of them alone cannot lie.
+    // Each number is checked before the sum, which could overflow.
     if (homes == 0 || reach < kLeastReach || homes > slots.size() || reach > slots.size() ||
         homes + reach != slots.size()) {
       throw file_.damaged(name + " has a wrong size");

@@ -62,7 +62,7 @@ class OwnedModel : public Model {
 };
 
 // While building, `next` of an n-gram of order k is its own context number if it has one (a
-// number of length k), else anything shorter.
+// number of length k), else any shorter context.
 //
 // Reading an order finds the prefix of each n-gram by walking down from its first word and makes
 // it a context. link() then finds the suffix of each n-gram with one look-up, since the suffix of
@@ -105,7 +105,7 @@ class Builder {
   void read_unigrams() {
     word_table_ = reserve(1, [](uint64_t n) {
       return TableBuilder<layout::Word>(3 * (n + 1) / 2);
-    });  // load 1/2: small anyway, and asked for every word
+    });  // load 1/2: a small table, with a look-up for every word
     unigram_array_ = reserve(1, [](uint64_t n) { return ZeroedArray<Unigram>(n + 1); });
     if (order() > 1) {
       levels_[1] = reserve(1, [](uint64_t n) { return ZeroedArray<Context>(n + 1); });
@@ -187,14 +187,14 @@ class Builder {
     return levels_[length_of(number)][number & State::kIndexMask];
   }
 
-  // The context number of an n-gram's own words; makes it one if it is not yet.
+  // The context number of an n-gram's own words; makes the n-gram a context if it is none yet.
   template <typename Slot>  // Unigram or Ngram
   uint32_t own_context(Slot& slot, unsigned n) {
     if (length_of(slot.next) != n) slot.next = new_context(n, 0, 0);
     return slot.next;
   }
 
-  // The n-gram `word` after a context of length n - 1, filled in if the file lacks it.
+  // The n-gram `word` after a context of length n - 1; added if the file lacks it.
   Ngram& find_or_fill(unsigned n, uint32_t after, WordId word) {
     const uint64_t key = layout::ngram_key(after, word);
     const auto [slot, is_new] = builders_[n].insert(key);
@@ -271,12 +271,12 @@ class Builder {
 
   // ---- suffixes ----
 
-  // Gives every context its next shorter one and every other n-gram the context after it, and marks
-  // what extends to the left. Contexts first, at all orders: making a suffix a context changes what
-  // follows other n-grams. False: suffixes are missing (missing_ has the n-grams), fill them in and
-  // call again.
+  // Gives every context its next shorter context and every other n-gram the context after it, and
+  // marks n-grams that extend to the left. Contexts come first, at all orders: making a suffix a
+  // context changes the context after other n-grams. Returns false if suffixes are missing
+  // (missing_ has the n-grams); then call fill_in_suffixes() and link() again.
   bool link() {
-    // A suffix that is made a context comes after the pass over its own order: once more then.
+    // A suffix that becomes a context after the pass over its own order needs another pass.
     for (uint64_t before = ~uint64_t{0}; before != all_contexts();) {
       before = all_contexts();
       missing_.clear();
@@ -364,12 +364,12 @@ class Builder {
                                   : nullptr;
                below != nullptr) {
       next = context_of_suffix(*below, n - 1, shorter);
-    }  // else it is missing itself, which this round will find out
+    }  // else this n-gram is missing itself, and this pass will add it to missing_
     return suffix.next = new_context(n, 0, next);
   }
 
-  // Adds the suffixes that link() missed, and theirs. Rare (SRILM drops n-grams whose extension it
-  // keeps), so it may take time: it needs the words of every context.
+  // Adds the suffixes that link() missed, and their suffixes. Rare (SRILM drops some n-grams but
+  // keeps their extensions), so it may be slow: it needs the words of every context.
   void fill_in_suffixes() {
     std::vector<std::vector<uint64_t>> parent(order());  // [length][index]: context << 32 | word
     for (unsigned n = 1; n < order(); ++n) parent[n].resize(header_.contexts[n]);
@@ -397,7 +397,7 @@ class Builder {
     }
   }
 
-  // Makes sure that the n-gram and all that is inside it exist.
+  // Adds the n-gram and all n-grams inside it, where they are missing.
   void fill_in(std::span<const WordId> words) {
     if (words.size() < 2) return;
     uint32_t at = own_context(unigram_array_[words[0]], 1);
@@ -409,7 +409,7 @@ class Builder {
     fill_in(words.subspan(1));
   }
 
-  // What was filled in gets the probability that backing off gives, shorter n-grams first.
+  // Added n-grams get their back-off probability, shorter n-grams first.
   void weigh_filled() {
     std::stable_sort(filled_.begin(), filled_.end(),
                      [](const Filled& a, const Filled& b) { return a.n < b.n; });
@@ -420,7 +420,7 @@ class Builder {
       const float lower =
           item.n == 2 ? unigram_array_[word].weight
                       : builders_[item.n - 1].find(layout::ngram_key(prefix.shorter, word))->weight;
-      // In a proper model this is never positive.
+      // Positive only in an improper model.
       const float log10 = std::min(0.0F, prefix.backoff + layout::log10_of(lower));
       float& weight = builders_[item.n].find(item.key)->weight;
       weight = std::copysign(log10, weight);

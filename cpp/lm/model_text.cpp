@@ -12,7 +12,7 @@
 namespace hopefear::lm {
 namespace {
 
-constexpr size_t kPadding = 8;  // readable bytes behind every text that scan() sees
+constexpr size_t kPadding = 8;  // readable bytes behind every text passed to scan()
 constexpr size_t kBlock = size_t{256} << 10;
 
 bool separates(unsigned char c) {
@@ -25,8 +25,8 @@ uint64_t load8(const char* p) {
   return x;
 }
 
-// The high bit of the first byte below 33 is the lowest bit set; 0 if there is none. Separators are
-// all below 33; what else is (control characters) the caller sorts out.
+// The high bit of the first byte below 33 is the lowest bit set; 0 if there is none. All separators
+// are below 33; the caller distinguishes them from control characters.
 uint64_t low_bytes(uint64_t x) { return (x - 0x2121212121212121ULL) & ~x & 0x8080808080808080ULL; }
 
 // hash64() of a word, with reads beyond its end instead of a copy of its last bytes.
@@ -135,8 +135,8 @@ struct Lines {
 };
 
 // KenLM adds the words of a sentence in single precision, which changes totals by up to about 1e-5;
-// we do the same for totals that are equal to the last digit. Only within 256 words, since the
-// error grows with the sum.
+// we do the same for totals that are equal to the last digit. Only for up to 256 words, since
+// the error grows with the sum.
 class Total {
  public:
   void add(float log10) {
@@ -187,7 +187,7 @@ void score_lines(const Model& model, const Lines& lines, Boundaries boundaries,
   const uint64_t marks = boundaries.eos ? 1 : 0;
   scores.assign(lines.ends.size(), {});
   size_t next_line = 0;
-  const auto start = [&](Lane& lane) {  // false: no line left
+  const auto start = [&](Lane& lane) {  // returns false if no line is left
     while (next_line < scores.size()) {
       const size_t line = next_line++;
       const WordId* const words = lines.words.data();
@@ -239,7 +239,7 @@ std::string padded(std::string_view text) {
 
 void append_number(std::string& text, double value) {
   char digits[32];
-  // As a float: the digits beyond are noise of the sum.
+  // As a float: further digits are rounding errors of the sum.
   const auto [end, problem] =
       std::to_chars(digits, digits + sizeof(digits), static_cast<float>(value));
   text.append(digits, end);
@@ -253,7 +253,7 @@ SentenceScore score_words(const Model& model, const std::vector<WordId>& words,
 }
 
 SentenceScore score_sentence(const Model& model, std::string_view text, Boundaries boundaries) {
-  // Sentences are short and asked for one by one: no allocation for them.
+  // Most sentences are short, and each is a call of its own: no allocation for them.
   constexpr size_t kShort = 1024;
   if (text.size() > kShort) {
     const std::string copy = padded(text);

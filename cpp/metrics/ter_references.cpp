@@ -11,7 +11,7 @@ namespace {
 
 using Words = std::vector<WordId>;
 
-// Tercom's limits as sacreBLEU has them.
+// Tercom's limits, with sacreBLEU's values.
 constexpr int kMaxShiftSize = 10;
 constexpr int kMaxShiftDistance = 50;
 constexpr int kBeamWidth = 25;
@@ -49,7 +49,7 @@ class EditDistance {
     }
   }
 
-  // The distance of the words that are to be changed.
+  // Sets the words that variants are compared with; returns their distance.
   int32_t set_base(const Words& words) {
     compute(words, 0, base_, base_);
     return last(base_);
@@ -61,7 +61,7 @@ class EditDistance {
     return last(same == rows_ ? base_ : trial_);
   }
 
-  // The operations that lead to the base's distance, first one first.
+  // The operations that lead to the base's distance, from left to right.
   void trace(std::vector<Operation>& operations) {
     operations.clear();
     int i = rows_, j = columns_ - 1;
@@ -118,7 +118,7 @@ class EditDistance {
   std::vector<Cell> base_, trial_;
 };
 
-// words with [start, start + length) moved to `target`, as Tercom understands it.
+// Copies `words` to `out` with [start, start + length) moved to `target`, as Tercom does.
 void shift(const Words& words, int start, int length, int target, Words& out) {
   const auto at = [&](int i) {
     return words.begin() + std::min(i, static_cast<int>(words.size()));
@@ -175,7 +175,7 @@ class TerCounter : public Counter {
     }
   }
 
-  // The shift that lowers the distance most, in best_words_; its gain, 0 without any.
+  // Puts the words after the best shift into best_words_; returns its gain, 0 if no shift helps.
   int32_t best_shift(const Words& reference, int32_t before, int& checked) {
     align(reference.size());
     const int n = static_cast<int>(words_.size()), m = static_cast<int>(reference.size());
@@ -188,7 +188,7 @@ class TerCounter : public Counter {
         for (int length = 1; length <= kMaxShiftSize && h + length <= n && r + length <= m;
              ++length) {
           if (words_[h + length - 1] != reference[r + length - 1]) break;
-          // Only where the hypothesis is wrong and the reference is not yet matched.
+          // Shifts only wrong words of the hypothesis to unmatched words of the reference.
           if (hypothesis_errors_[h + length] == hypothesis_errors_[h]) continue;
           if (reference_errors_[r + length] == reference_errors_[r]) continue;
           if (h <= aligned_[r] && aligned_[r] < h + length) continue;

@@ -21,8 +21,10 @@ namespace {
 
 constexpr Symbol kEnd = 0xffffffff;  // after the last source symbol; no label has this number
 constexpr size_t kMostSymbols = 255;
-constexpr size_t kAlwaysColumns = 32;  // with so few features all of them are columns,
-constexpr uint64_t kColumnShare = 16;  // with more, those that at least one in this many rules has
+// Up to kAlwaysColumns features are all columns; of more, those of at least 1/kColumnShare of
+// rules.
+constexpr size_t kAlwaysColumns = 32;
+constexpr uint64_t kColumnShare = 16;
 
 // The label and number of a token in brackets: [X,1], [X], [1].
 struct Bracket {
@@ -35,7 +37,7 @@ bool is_number(std::string_view text, uint32_t& value) {
   return end.ec == std::errc() && end.ptr == text.data() + text.size();
 }
 
-// False if it is an ordinary word.
+// Returns false for an ordinary word.
 bool parse_bracket(std::string_view token, Bracket& bracket) {
   if (token.size() < 3 || token.front() != '[' || token.back() != ']') return false;
   const std::string_view inner = token.substr(1, token.size() - 2);
@@ -389,9 +391,9 @@ class GrammarReader {
   const std::function<void(uint64_t)>& progress_;
   const LineReader* reader_ = nullptr;
   WordNumbers source_words_, target_words_, labels_, features_;
-  std::vector<uint64_t> feature_count_;  // rules that have it
-  std::vector<uint64_t> last_rule_;      // line of the last one, for repetitions
-  std::vector<Word> last_names_;         // the features of the last rules, place by place
+  std::vector<uint64_t> feature_count_;  // number of rules with each feature
+  std::vector<uint64_t> last_rule_;      // line of each feature's last rule, to find repetitions
+  std::vector<Word> last_names_;         // the last rules' features, by position in the line
   std::vector<Word> column_of_, sparse_of_;
   std::vector<std::string_view> sparse_names_;
   std::optional<WordOrder> source_order_, target_order_, label_order_;

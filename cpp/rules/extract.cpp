@@ -75,7 +75,7 @@ void RuleExtraction::read(ByteSource& source, ByteSource& target, ByteSource& al
   begin_step(0);
   corpus_ = std::make_unique<AlignedCorpus>(source, target, alignment, options_.scratch_directory,
                                             progress);
-  // On the source side one label, on the target side which nonterminal it is.
+  // Nonterminals: one label on the source side, their numbers on the target side.
   const uint32_t labels = options_.hierarchical ? 1 : 0, places = options_.hierarchical ? 2 : 0;
   source_codec_ = std::make_unique<PhraseCodec>(corpus_->source_words(), labels);
   target_codec_ = std::make_unique<PhraseCodec>(corpus_->target_words(), places);
@@ -84,7 +84,7 @@ void RuleExtraction::read(ByteSource& source, ByteSource& target, ByteSource& al
 // The memory for sorting: the configured memory minus the data that must stay in memory.
 uint64_t RuleExtraction::budget() const {
   constexpr uint64_t kLeast = uint64_t{1} << 20;
-  const uint64_t held = corpus_->bytes() + (uint64_t{4} << 20);  // and the buffers of streams
+  const uint64_t held = corpus_->bytes() + (uint64_t{4} << 20);  // 4 MB for the buffers of streams
   return std::max(kLeast, options_.memory > held ? options_.memory - held : 0);
 }
 
@@ -239,7 +239,7 @@ void RuleExtraction::count(const Progress& progress) {
   progress(pairs_);
 }
 
-// For each pair, in the order of pairs, how often its target side was extracted.
+// For each pair, in the order of pairs, the number of times its target side was extracted.
 void RuleExtraction::count_targets() {
   target_counts_ =
       std::make_unique<RecordSorter>(budget() / 2, options_.threads, options_.scratch_directory);

@@ -22,7 +22,7 @@ void add_orientations(const std::array<uint32_t, 3>& counts, std::vector<float>&
   }
 }
 
-// A side in the collector's numbers of words, which the lexicon knows.
+// Converts the words of a side to the collector's numbers, which the lexicon uses.
 void collected(std::span<const Symbol> side, const std::vector<Word>& order,
                std::vector<Word>& out) {
   out.clear();
@@ -45,7 +45,7 @@ class RuleExtraction::PairReader {
     RuleCounts pair;
     double target_count;
   };
-  // Fills the front of `group`, whose size only grows; returns how many there are, 0 at the end.
+  // Fills the front of `group`, whose size only grows; returns the number of pairs, 0 at the end.
   size_t next(std::vector<Counted>& group) {
     size_t n = 0;
     while (has_next_ && (n == 0 || next_.pair.source == group[0].pair.source)) {

@@ -62,7 +62,7 @@ void HieroExtractor::add_rule(const Span& phrase, const Rule& rule) {
     return;
   }
   if (options_.aligned && rule.size > 0) {
-    // Points that begin outside of all holes end there, too: holes are phrases themselves.
+    // One side of a point is enough: holes are phrases, so no point leads out of a hole.
     bool aligned = false;
     for (const Point& point : phrases_.points(phrase.e0, phrase.e1)) {
       bool inside = false;

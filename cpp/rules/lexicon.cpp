@@ -19,8 +19,8 @@ void count(std::vector<uint64_t>& totals, uint64_t& null, Word word) {
   ++totals[word];
 }
 
-// A product of probabilities as a log. One logarithm for all factors, unless they are so many and
-// so small that no double holds the product: a phrase may have a hundred words.
+// A product of probabilities as a log. One logarithm for all factors, as long as the product does
+// not underflow: a phrase may have a hundred words.
 class LogProduct {
  public:
   void multiply(double probability) {

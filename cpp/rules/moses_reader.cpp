@@ -220,7 +220,7 @@ class Importer {
     return n;
   }
 
-  // `expected` 0: the first line, which determines the number of scores.
+  // `expected` is 0 for the first line, which determines the number of scores.
   void parse_scores(std::string_view text, const std::string& place, size_t& expected) {
     scores_.clear();
     for_each_word(text, kBlanks, [&](std::string_view word) {

@@ -24,7 +24,7 @@ void InitialPhrases::read(const SentencePair& pair) {
   });
 }
 
-// Whether there is such a point; the sentence's two outer corners count as points.
+// Whether the point exists; the sentence's two outer corners count as points.
 bool PhraseExtractor::aligned(int64_t source, int64_t target) const {
   const int64_t source_size = phrases_.source_size(), target_size = phrases_.target_size();
   if (source == -1 && target == -1) return true;

@@ -24,14 +24,15 @@ void read_into(ScratchStream& stream, size_t size, std::vector<T>& values) {
   stream.read(values.data(), size * sizeof(T));
 }
 
-// Whether a is larger than b as a vector, over places of one side, of lists of places of the other.
-// Both are sorted by that side first. A list that goes on is larger than one that ends.
+// Whether a is larger than b; both are compared as a vector over the words of one side, whose
+// elements are the lists of linked words of the other side. Both are sorted by that side first. A
+// list is larger than its prefixes.
 template <typename Place, typename Other>
 bool larger(const std::vector<Link>& a, const std::vector<Link>& b, Place place, Other other) {
   for (size_t i = 0;; ++i) {
     if (i == a.size() || i == b.size()) return a.size() > b.size();
-    // Where the places differ, one of them has an ended list (or none) at the lower place, while
-    // the other's goes on there.
+    // Where the words differ, the list of one has ended (or is empty) at the lower word, while the
+    // list of the other continues.
     if (place(a[i]) != place(b[i])) return place(a[i]) < place(b[i]);
     if (other(a[i]) != other(b[i])) return other(a[i]) > other(b[i]);
   }
@@ -102,7 +103,7 @@ void AlignmentVotes::add(std::string_view bytes, double count) {
     }
     return true;
   };
-  // Occurrences come sorted by alignment: it is the last one, or new.
+  // Occurrences come sorted by alignment: this alignment is the last one or new.
   if (size_ > 0 && same(votes_[size_ - 1].links)) {
     votes_[size_ - 1].count += count;
     return;

@@ -46,7 +46,7 @@ RuleTable::RuleTable(BinaryFile file)
     sparse_ = file_.section<SparseScore>("sparse.score");
   }
   if (nodes_.empty() || nodes_.size() >= kNoNode) throw file_.damaged("no root");
-  // Walks go as deep as this, and no rule is longer.
+  // The longest source side limits the depth of walks, and no rule has more than 255 symbols.
   if (layout_.longest_source > 255) throw file_.damaged("a source side is too long");
 }
 

@@ -78,7 +78,7 @@ void TableWriter::add(const RuleView& rule) {
   }
 }
 
-// Most tables have no sparse scores, and no places for them.
+// Tables without sparse scores (most tables) have no offsets for them either.
 void TableWriter::add_sparse(std::span<const SparseScore> scores) {
   const uint64_t at = sparse_.size() / sizeof(SparseScore);
   if (at == 0 && scores.empty()) return;

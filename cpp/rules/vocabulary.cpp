@@ -11,7 +11,7 @@ bool word_less(std::string_view a, std::string_view b) {
   const int order = common == 0 ? 0 : std::memcmp(a.data(), b.data(), common);
   if (order != 0) return order < 0;
   if (a.size() == b.size()) return false;
-  // One is the beginning of the other: its blank is compared with the other's next byte.
+  // One word is a prefix of the other: the blank after it is compared with the other's next byte.
   if (a.size() < b.size()) return ' ' < static_cast<unsigned char>(b[common]);
   return static_cast<unsigned char>(a[common]) < ' ';
 }

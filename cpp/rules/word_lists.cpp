@@ -9,7 +9,7 @@ namespace hopefear::rules {
 namespace {
 
 struct Counted {
-  Word source, target;  // kNoWord: no such part
+  Word source, target;  // kNoWord: the entry lacks this side
   uint64_t count;
 };
 
@@ -47,7 +47,7 @@ WordLists count_word_lists(ByteSource& source, ByteSource& target, ByteSource& a
                            size_t limit, const std::string& scratch_directory,
                            const std::function<void(uint64_t)>& progress) {
   const AlignedCorpus corpus(source, target, alignment, scratch_directory, progress);
-  // The lexicon counts points, and words without one as linked to NULL.
+  // The lexicon counts alignment points; an unaligned word counts as linked to NULL.
   std::vector<Counted> pairs, inserted, deleted, source_words, target_words;
   corpus.lexicon().visit([&](Word f, Word e, uint64_t count) {
     (f == kNoWord ? inserted : e == kNoWord ? deleted : pairs).push_back({f, e, count});

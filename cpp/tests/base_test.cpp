@@ -125,7 +125,7 @@ TEST(binary_file_refuses_every_flipped_byte_and_every_truncation) {
   }
   write(bytes + "x");
   CHECK_THROWS(InputError, BinaryFile::open(file.path, kind));
-  // Places outside the file, under a checksum that is right.
+  // Offsets outside the file, with a correct checksum.
   for (const auto& [at, value] : std::vector<std::pair<size_t, uint64_t>>{
            {20, 25}, {80, uint64_t{1} << 40}, {80, 1217}, {88, uint64_t{1} << 40}, {88, ~0ULL}}) {
     std::string forged = bytes;
@@ -173,7 +173,7 @@ struct Counted : Keyed {
 
 TEST(key_sorter_equals_sort) {
   std::mt19937 random(3);
-  // From one run in memory to so many that groups of them are merged first.
+  // From one run in memory to more runs than are merged at once.
   for (const size_t size : {0, 1, 4000, 50'000, 300'000}) {
     for (const unsigned bits : {1U, 9U, 32U}) {
       std::vector<Keyed> expected, memory(4100), spare(4100), result;
@@ -181,7 +181,7 @@ TEST(key_sorter_equals_sort) {
       KeySorter<Keyed> sorter(memory, spare, bits, 2, disk);
       for (size_t i = 0; i < size; ++i) {
         const uint32_t key = bits == 32 ? random() : random() % (1U << bits);
-        expected.push_back({key, key ^ 7});  // equal ones in any order
+        expected.push_back({key, key ^ 7});  // equal keys may be in any order
         sorter.push(expected.back());
       }
       std::sort(expected.begin(), expected.end(), Keyed::before);
@@ -193,13 +193,13 @@ TEST(key_sorter_equals_sort) {
   }
 }
 
-TEST(merging_adds_equal_records_up) {
+TEST(merging_sums_equal_records) {
   std::mt19937 random(4);
   std::map<uint32_t, uint32_t> expected;
   Disk disk("");
   RunMerger<Counted> merger(disk);
   std::vector<Counted> run, space(3000);
-  for (int i = 0; i < 20; ++i) {  // more than are merged at once
+  for (int i = 0; i < 20; ++i) {  // more runs than are merged at once
     run.clear();
     for (uint32_t n = random() % 500; n > 0; --n) run.push_back({{uint32_t(random() % 300), n}});
     for (const Counted& record : run) expected[record.first] += record.count;
@@ -215,7 +215,7 @@ TEST(merging_adds_equal_records_up) {
   CHECK(sums == expected);
 }
 
-TEST(parallel_for_visits_everything_once_and_throws_what_was_thrown) {
+TEST(parallel_for_visits_each_index_once_and_rethrows) {
   for (const size_t threads : {1, 2, 5}) {
     std::vector<int> seen(1000);
     parallel_for(seen.size(), threads, [&](size_t i) { ++seen[i]; });
@@ -226,11 +226,11 @@ TEST(parallel_for_visits_everything_once_and_throws_what_was_thrown) {
   }
 }
 
-#ifndef __SANITIZE_ADDRESS__  // it needs the address space itself
-TEST(parallel_for_works_with_the_threads_that_there_are) {
+#ifndef __SANITIZE_ADDRESS__  // ASan needs the address space that this test limits
+TEST(parallel_for_works_with_fewer_threads_than_requested) {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  if (pages == 0) return;  // no such file here
+  if (pages == 0) return;  // the system lacks this file
   rlimit before, less;
   CHECK_EQUAL(::getrlimit(RLIMIT_AS, &before), 0);
   less = before;

@@ -12,7 +12,8 @@ namespace {
 
 const ChartOptions kOptions = {15, 0, true, false, 1'000'000, "X", "S", "Goal"};
 
-// Fires where each gap is; with spans apart from what every use of the rule shares.
+// Fires a feature for each gap's position; features of the span are separate from those that all
+// uses of the rule share.
 class Gaps : public features::Template {
  public:
   explicit Gaps(bool per_edge) : Template("gaps"), per_edge_(per_edge) {}
@@ -69,7 +70,7 @@ size_t fired(const Forest& forest, std::string_view name) {
   return edges;
 }
 
-TEST(chart_templates_see_gaps_where_they_ask_for_them) {
+TEST(chart_templates_see_gaps_if_they_declare_it) {
   features::NameLog names;
   auto shared = std::make_shared<FeatureNames>();
   const Forest forest = parse_with(std::make_shared<Gaps>(true), names, shared);
@@ -86,11 +87,11 @@ TEST(chart_rows_are_shared_by_all_uses_of_a_rule) {
   auto shared = std::make_shared<FeatureNames>();
   const Forest forest = parse_with(std::make_shared<Gaps>(false), names, shared);
   CHECK_EQUAL(fired(forest, "gaps:0-3|2"), 3u);  // two splits of one rule, one of the other
-  // Three rules and two rows of glue; what depends on the span is the edges' own.
+  // Three rules and two rows of glue; features of a span belong to the edges.
   CHECK_EQUAL(forest.rows(), 3u + 2u);
 }
 
-// There are 160 million ways to share 39 words out among ten gaps.
+// There are 160 million ways to divide 39 words among ten gaps.
 TEST(chart_edges_are_limited_before_they_are_made) {
   std::ostringstream grammar;
   grammar << "[X] ||| u ||| a\n[X] ||| [X,1] u ||| [1] a\n[X] ||| u";
@@ -111,7 +112,7 @@ TEST(chart_edges_are_limited_before_they_are_made) {
   CHECK_EQUAL(output.span_limit, 10);
 }
 
-TEST(chart_forests_are_faultless_before_and_after_expanding) {
+TEST(chart_forests_are_valid_before_and_after_expanding) {
   const ChartDecoder decoder(kOptions, {}, {toy_table()}, {}, {}, std::make_shared<FeatureNames>());
   for (size_t n = 0; n < 7; ++n) {
     const std::vector<std::string> words(n, "u");

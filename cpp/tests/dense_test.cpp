@@ -1,5 +1,5 @@
-// Dense features on random small models: what search summed is what forests recorded, times
-// weights, and what they recorded is what the features are by definition.
+// Dense features on random small models: the score of search equals the recorded features times
+// weights, and the recorded features equal their definitions.
 #include <bit>
 #include <map>
 #include <random>
@@ -68,7 +68,7 @@ std::vector<std::string> random_words(Random& random, std::string_view letters, 
   return words;
 }
 
-// One of the derivations of a node.
+// A random derivation of a node.
 Derivation random_derivation(Random& random, const Forest& forest, uint32_t root) {
   return {forest, expand_derivation(forest, root, [&](uint32_t node) {
             const auto [begin, end] = forest.in_edges(node);
@@ -113,7 +113,7 @@ std::shared_ptr<const rules::RuleTable> random_table(Random& random, uint32_t re
       writer.finish_in_memory("random", {source_words, target_words}, "{}"));
 }
 
-// The phrases of a derivation, from its edges, the last one first.
+// The phrases of a derivation, from its edges, in reverse order.
 std::vector<PhraseUse> phrases_of(const Derivation& derivation) {
   const ForestView& a = derivation.forest.arrays();
   std::vector<PhraseUse> phrases;
@@ -158,7 +158,7 @@ TEST(phrase_scores_are_recorded_features_times_weights) {
     input.exclusive = false;
     for (size_t i = random() % 3; i > 0; --i) {
       const auto begin = static_cast<int32_t>(random() % input.words.size());
-      // Unlike any phrase of the table.
+      // Different from every phrase of the table.
       std::vector<std::string> target = random_words(random, "xyzw", 2);
       target.push_back("w");
       input.forced.push_back({begin, begin + 1, target, -0.25});
@@ -266,7 +266,7 @@ TEST(chart_scores_are_recorded_features_times_weights) {
     weights.set(feature_id("p"), static_cast<float>(uniform(random, -1, 1)));
     const std::vector<std::string> words = random_words(random, "abcd", 6);
 
-    // As ChartDecoder::decode() does it.
+    // The same steps as ChartDecoder::decode().
     const ChartSentence sentence(decoder.model(), words, {}, "", nullptr);
     features::Memo memo(&weights);
     features::NameLog log;

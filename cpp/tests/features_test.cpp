@@ -12,8 +12,8 @@ using features::Fired;
 using features::Source;
 using features::Template;
 
-// The string of words [begin, end), put together in a random way: from steps with up to three
-// tails, empty ones among them. Returns its state.
+// Builds the string of words [begin, end) in random steps with up to three tails, some of them
+// empty. Returns its state.
 std::vector<std::byte> build(const Template& feature, const Source& source,
                              const std::vector<int32_t>& words, size_t begin, size_t end,
                              std::mt19937& random, features::Sink& sink) {
@@ -67,7 +67,7 @@ TEST(target_bigrams_of_any_bracketing) {
     }
     expected[feature_id("target-bigrams:" + before + "|</s>")] += 1;
 
-    // Out of the middle, as a chart does it.
+    // In any order, as in a chart.
     std::vector<Fired> fired;
     features::NameLog names;
     features::Sink sink(fired, &names);

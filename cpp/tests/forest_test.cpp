@@ -30,7 +30,7 @@ Forest small_forest() {
   return builder.finish(goal, "id");
 }
 
-TEST(forest_without_fault) {
+TEST(valid_forest_has_no_fault) {
   const Forest forest = small_forest();
   CHECK_EQUAL(fault_of(forest.arrays(), 2, 2), "");
   CHECK_EQUAL(fault_of(Forest().arrays(), -1, 0), "");
@@ -38,9 +38,9 @@ TEST(forest_without_fault) {
   CHECK(fault_of(forest.arrays(), 2, 1) != "");
 }
 
-// Whatever the arrays of a file contain: either fault_of says so, or inference is safe (the
-// sanitizers watch). Each trial changes one number of one array.
-TEST(damaged_arrays_are_found_or_harmless) {
+// For any content of a file's arrays, either fault_of reports it or inference is safe (as the
+// sanitizers check). Each trial changes one number of one array.
+TEST(damaged_arrays_are_reported_or_harmless) {
   const Forest forest = small_forest();
   std::mt19937 random(5);
   size_t found = 0, harmless = 0;
@@ -87,7 +87,7 @@ TEST(damaged_arrays_are_found_or_harmless) {
   CHECK(harmless > 100);
 }
 
-TEST(a_row_that_is_refused_leaves_nothing_behind) {
+TEST(a_refused_row_leaves_the_builder_unchanged) {
   const auto vocabulary = std::make_shared<Vocabulary>();
   ForestBuilder builder(vocabulary, nullptr);
   const uint32_t x = builder.feature(11), y = builder.feature(12);

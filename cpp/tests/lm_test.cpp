@@ -34,7 +34,7 @@ TEST(lm_scores_are_natural_logs) {
   CHECK(near(lm->score(state, a, state), -0.25 * kLn10));
   CHECK_EQUAL(state.length(), 2u);
   CHECK(near(lm->score(state, b, state), -0.0625 * kLn10));
-  CHECK_EQUAL(state.length(), 1u);  // nothing goes on from "a b"
+  CHECK_EQUAL(state.length(), 1u);  // no n-gram of the model continues "a b"
   CHECK(near(lm->score(state, kUnknown, state), (-0.125 - 3) * kLn10));
   CHECK(state == lm->empty());
 }

@@ -23,10 +23,11 @@ TEST(units_of_a_line) {
   CHECK((units_of("a \u732b\u00e9", TextUnit::character) ==
          std::vector<std::string>{"a", "\u732b", "\u00e9"}));
   CHECK(units_of("", TextUnit::word).empty());
-  CHECK(units_of("\xe2\x80", TextUnit::word).size() == 1);  // cut off: no reading past the end
+  CHECK(units_of("\xe2\x80", TextUnit::word).size() ==
+        1);  // a truncated character is not read past the end
 }
 
-// What forest inference calls: spans of word numbers, one counter per thread.
+// The interface for forest inference: spans of word numbers, one counter per thread.
 TEST(counting_word_numbers_of_a_derivation) {
   BleuReferences set(4, TextUnit::word, LengthChoice::closest, true);
   const std::vector<std::vector<WordId>> references{numbers(set, "a b c d"), numbers(set, "a a")};

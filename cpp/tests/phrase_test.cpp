@@ -1,4 +1,4 @@
-// What a phrase decoder makes of tables that are damaged under a right checksum.
+// Phrase decoding with damaged tables whose checksum is correct.
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -15,7 +15,7 @@ using rules::RuleEntry;
 using rules::RuleTable;
 using rules::TableWriter;
 
-// Three translations of "a": more than the table limit, so that they are ranked.
+// Three translations of "a", more than the table limit, so that the decoder ranks them.
 RuleTable table_with(float last_score) {
   TableWriter writer({{"p"}, 0}, "");
   const std::vector<rules::Symbol> source = {0}, targets = {0, 1, 2};
@@ -34,7 +34,7 @@ RuleTable table_with(float last_score) {
   return writer.finish_in_memory("small", {source_words, target_words}, "{}");
 }
 
-// The same with other entries; `change` gets all of them.
+// The same table after `change`, which gets all entries.
 template <typename Change>
 RuleTable changed(const RuleTable& table, Change&& change) {
   BinaryWriter writer(rules::kRulesKind);
@@ -57,7 +57,7 @@ size_t edges(RuleTable table, size_t table_limit) {
   return decode(model, Weights(), input, settings, nullptr, nullptr).forest.edges();
 }
 
-TEST(phrase_search_refuses_scores_that_are_no_numbers) {
+TEST(phrase_search_refuses_nan_scores) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const size_t limit : {size_t{0}, size_t{2}}) {
@@ -68,10 +68,10 @@ TEST(phrase_search_refuses_scores_that_are_no_numbers) {
   }
 }
 
-TEST(phrase_search_refuses_rules_that_are_at_a_wrong_node) {
+TEST(phrase_search_refuses_rules_at_a_wrong_node) {
   const RuleTable good = table_with(-3);
   const auto nonterminal = [](std::string_view name, std::vector<char>& content) {
-    // With a nonterminal in the source its target may have one, which is no word.
+    // A rule with a nonterminal in its source may have one in its target, which is no word.
     const uint8_t arity = 1;
     if (name == "rules") std::memcpy(content.data() + offsetof(RuleEntry, arity), &arity, 1);
     const rules::Symbol gap = rules::kNonterminal;

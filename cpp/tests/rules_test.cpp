@@ -1,4 +1,4 @@
-// What Python cannot reach of the rules: the sorter, rules with nonterminals, damaged tables.
+// Parts of the rules that Python cannot reach: the sorter, rules with nonterminals, damaged tables.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,7 @@ TEST(record_sorter) {
   for (int i = 0; i < 60'000; ++i) {
     std::string record;
     for (uint32_t n = random() % 30; n > 0; --n) record += static_cast<char>(1 + random() % 3);
-    record += '\0';  // so that none is the beginning of another
+    record += '\0';  // so that no record is a prefix of another
     records.push_back(record);
   }
   records[7] = std::string(200'000, '\2') + '\0';  // larger than a block
@@ -54,7 +54,7 @@ TEST(record_sorter) {
 }
 
 // A table may have a word of megabytes, and many phrases that begin with it.
-TEST(record_sorter_of_records_with_a_long_common_beginning) {
+TEST(record_sorter_of_records_with_a_long_common_prefix) {
   const std::string beginning(size_t{3} << 20, 'x');
   std::vector<std::string> records;
   for (const char c : {'e', 'b', 'h', 'a', 'c', 'g', 'd', 'f'}) records.push_back(beginning + c);
@@ -148,7 +148,7 @@ TEST(nonterminals_in_a_table) {
   const test::TemporaryFile file;
   for (const bool in_memory : {false, true}) {
     RuleTable made = write_small(in_memory ? "" : file.path);
-    const RuleTable table = std::move(made);  // its spans stay where they are
+    const RuleTable table = std::move(made);  // its spans stay valid
     CHECK_EQUAL(table.size(), 3u);
     CHECK_EQUAL(table.sparse(0).size(), 0u);
     CHECK_EQUAL(table.sparse(1).size(), 2u);

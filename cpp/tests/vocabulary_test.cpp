@@ -14,7 +14,7 @@
 namespace hopefear {
 namespace {
 
-// Appended, not added: GCC 12 warns of std::string's own operator+ with a literal in front.
+// Appends, because GCC 12 warns about operator+ with a literal on the left.
 std::string numbered(const char* text, int number) {
   std::string made = text;
   made += std::to_string(number);
@@ -22,7 +22,7 @@ std::string numbered(const char* text, int number) {
 }
 
 // Run it under ThreadSanitizer too ('make tsan'): word() takes no lock.
-TEST(words_can_be_read_while_others_come) {
+TEST(words_can_be_read_while_others_are_added) {
   auto base = std::make_shared<Vocabulary>();
   for (int i = 0; i < 100; ++i) base->intern(numbered("base", i));
   Vocabulary shared(base);
@@ -43,7 +43,7 @@ TEST(words_can_be_read_while_others_come) {
       }
     }
   };
-  // The base grows too, behind what `shared` sees of it.
+  // The base grows too, beyond the part that `shared` sees.
   const auto grow = [&] {
     for (int i = 0; i < kWords; ++i) base->intern(numbered("w", i));
   };
@@ -57,7 +57,7 @@ TEST(words_can_be_read_while_others_come) {
   CHECK_EQUAL(shared.size(), 100 + kWords);
 }
 
-// Whatever the hash is worth: all keys in one slot's way, or their low bits.
+// With any hash, even one that sends all keys to one slot or uses only their low bits.
 template <typename Hash, size_t kEighths>
 void compare_with_a_map(size_t operations) {
   std::mt19937_64 random(7);
@@ -117,7 +117,7 @@ TEST(known_keys_and_reserved_room_do_not_make_a_table_grow) {
 TEST(key_set) {
   KeySet set;
   CHECK(!set.has(0) && !set.has(1));
-  CHECK(set.add(0) && !set.add(0) && set.has(0));  // 0 is a hash like any other
+  CHECK(set.add(0) && !set.add(0) && set.has(0));  // 0 is a valid hash
   for (uint64_t key = 2; key < 3000; ++key) CHECK(set.add(key << 32));
   for (uint64_t key = 2; key < 3000; ++key) CHECK(!set.add(key << 32));
   CHECK_EQUAL(set.size(), 2999u);
@@ -126,13 +126,14 @@ TEST(key_set) {
 TEST(number_table) {
   NumberTable table;
   std::vector<uint64_t> things;
-  const auto add = [&](uint64_t thing) {  // hashes alike in what a slot keeps, or altogether
-    const uint64_t hash = thing % 3 == 0 ? thing << 32 : thing / 2;
-    const auto made = table.insert(hash, [&](uint32_t n) { return things[n] == thing; });
-    if (made.second) things.push_back(thing);
-    CHECK_EQUAL(table.find(hash, [&](uint32_t n) { return things[n] == thing; }), made.first);
-    return made;
-  };
+  const auto add =
+      [&](uint64_t thing) {  // hashes that agree in the part that a slot stores, or entirely
+        const uint64_t hash = thing % 3 == 0 ? thing << 32 : thing / 2;
+        const auto made = table.insert(hash, [&](uint32_t n) { return things[n] == thing; });
+        if (made.second) things.push_back(thing);
+        CHECK_EQUAL(table.find(hash, [&](uint32_t n) { return things[n] == thing; }), made.first);
+        return made;
+      };
   CHECK_EQUAL(table.find(5, [](uint32_t) { return true; }), NumberTable::kNone);
   for (int round = 0; round < 3; ++round) {
     for (uint32_t i = 0; i < 1000; ++i) {
@@ -180,7 +181,7 @@ TEST(word_numbers) {
   }
 }
 
-TEST(sinks_share_what_they_remember) {
+TEST(sinks_share_their_feature_log) {
   Weights weights;
   for (int i = 0; i < 600; i += 2) weights.set(feature_id(numbered("t:", i)), 2.0F);
   features::Memo memo(&weights);
@@ -198,7 +199,7 @@ TEST(sinks_share_what_they_remember) {
   CHECK_EQUAL(composed, 600);
   CHECK_NEAR(sums.score(), 2 * 300 * 2.0, 1e-9);
 
-  // A sink with names composes once more, but only what the log lacks.
+  // A sink with names composes only names that the log lacks.
   auto recent = std::make_shared<features::RecentNames>();
   recent->add(feature_id("t:1"));
   features::NameLog names(recent);

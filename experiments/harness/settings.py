@@ -68,6 +68,7 @@ class Sizes:
     test: int | None = None
 
     def of(self, part: str) -> int | None:
+        """Returns the number of sentences of a part (train, dev, test); None: all."""
         size: int | None = getattr(self, part)
         return size
 

@@ -1,8 +1,10 @@
-"""The scripts and plugins in examples/, run as their documentation says."""
+"""The notebooks and plugins in examples/, run as their documentation says."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,29 +16,71 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def run(name: str, *words: str | Path) -> str:
+def run(name: str, folder: Path, shared: Path | None = None, **edits: str) -> str:
+    """Run a notebook as a script in a folder, with other values of some of its constants."""
+    script = (EXAMPLES / name).read_text("utf-8")
+    for constant, value in edits.items():
+        script, count = re.subn(rf"^{constant} = .*", f"{constant} = {value}", script, flags=re.M)
+        assert count == 1, constant
+    (folder / name).write_text(script, "utf-8")
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name, *map(str, words)],
+        [sys.executable, name],
         capture_output=True,
         text=True,
         timeout=300,
+        cwd=folder,
+        env={**os.environ, "HOPEFEAR_SHARED": str(shared or folder / "none")},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("[!m]*.py")), ids=lambda path: path.stem)
+def test_notebooks_consist_of_cells(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert text.startswith("# %% [markdown]\n# # ")
+    for cell in text.split("# %% [markdown]\n")[1:]:
+        markdown, _, code = cell.partition("\n# %%\n")
+        assert all(line.startswith("#") for line in markdown.strip().splitlines())
+        compile(code, path.name, "exec")
+
+
 @pytest.fixture(scope="module")
 def lists(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("neural")
-    output = run("rerank_neural.py", "--work", folder, "--sentences", "60")
+    output = run("rerank_neural.py", folder)
     assert "tuned, 5 folds" in output
     assert "p: against hypotheses" in output
-    return folder
+    return folder / "rerank-neural"
+
+
+@pytest.mark.golden
+def test_real_lists_of_a_neural_system(shared: Path, tmp_path: Path) -> None:
+    output = run("rerank_neural.py", tmp_path, shared)
+    assert "1,014 lists" in output
+    bleu = re.findall(r"^BLEU +\S+ +([\d.]+)|^ +first best +([\d.]+)", output, re.M)
+    assert float(bleu[0][0]) > float(bleu[1][1]) + 2
+
+
+def test_a_feature_is_written_and_learned(tmp_path: Path) -> None:
+    output = run("write_feature.py", tmp_path)
+    assert re.search(r"^ *-?0\.\d+  length-change:inside\|\+1$", output, re.M)
+    assert "dense" in output
+
+
+def test_a_study_compares_two_tuners(tmp_path: Path) -> None:
+    output = run("compare_tuners.py", tmp_path, RUNS="2")
+    assert "compared with mert" in output
+    assert "s_run: standard deviation over 2 runs" in output
+    assert "batch-mira {1,2}" in output
 
 
 def test_reranking_improves_the_metric(lists: Path, hopefear: Run) -> None:
+    entries = map(json.loads, (lists / "test.jsonl").read_text().splitlines())
+    first = {entry["id"]: entry["text"] for entry in reversed(list(entries))}
+    (lists / "first.en").write_text("".join(f"{first[n]}\n" for n in range(len(first))))
     words = ["score", lists / "reranked.en", "--refs", lists / "test.en", "--json"]
-    report = json.loads(hopefear(*words, "--versus", lists / "test.first.en").stdout)
+    report = json.loads(hopefear(*words, "--versus", lists / "first.en").stdout)
     assert report["bleu"] > report["versus"][0]["bleu"] + 5
     assert report["versus"][0]["p_value"] < 0.05
 
@@ -87,14 +131,15 @@ def test_a_plugin_system(hopefear: Run, hopefear_process: Run, tmp_path: Path) -
 
 
 def test_a_model_of_moses(hopefear: Run, tmp_path: Path) -> None:
-    output = run("tune_moses.py", "--work", tmp_path, "--iterations", "2")
+    output = run("tune_moses.py", tmp_path)
+    work = tmp_path / "tune-moses"
     assert "TranslationModel0_4" in output
-    assert (tmp_path / "after.out").read_text().count("\n") == 60
+    assert (work / "after.out").read_text().count("\n") == 60
     assert "word-f" not in output
 
     # The tuner and the metric of the examples, in the loop.
-    words = ["tune", "--model", tmp_path / "model", "--dev", tmp_path / "dev.source", "--tokenized"]
-    words += ["--refs", tmp_path / "dev.reference", "-o", tmp_path / "mine", "--json"]
+    words = ["tune", "--model", work / "model", "--dev", work / "dev.source", "--tokenized"]
+    words += ["--refs", work / "dev.reference", "-o", tmp_path / "mine", "--json"]
     words += ["--tuner", "batch-perceptron", "--metric", "word-f", "--iterations", "2"]
     words += ["--plugin", EXAMPLES / "my_tuner.py", EXAMPLES / "my_metric.py"]
     words += ["--set", "eta=0.001", "metric.beta=2", "--beam", "30"]
@@ -110,7 +155,8 @@ def test_a_model_of_moses(hopefear: Run, tmp_path: Path) -> None:
 @pytest.mark.golden
 def test_the_tuned_model_of_moses(shared: Path, tmp_path: Path) -> None:
     golden = shared / "golden" / "moses" / "decode"
-    files = [golden / name for name in ("moses.ini", "input.fr", "reference.en")]
-    output = run("tune_moses.py", *files, "--work", tmp_path, "--iterations", "1")
+    names = {"INI": "moses.ini", "SOURCE": "input.fr", "REFERENCE": "reference.en"}
+    files = {key: f'Path("{golden / name}")' for key, name in names.items()}
+    output = run("tune_moses.py", tmp_path, **files)
     assert "LexicalReordering0_6" in output
-    assert (tmp_path / "after.out").read_text().count("\n") == 100
+    assert (tmp_path / "tune-moses" / "after.out").read_text().count("\n") == 100

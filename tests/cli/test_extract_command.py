@@ -148,7 +148,7 @@ def test_a_full_disk(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupt_leaves_nothing(folder: Path, number: int, code: int) -> None:
+def test_interrupt_leaves_no_files(folder: Path, number: int, code: int) -> None:
     (folder / "out").mkdir()
     words = ["-" if word == "a.fr" else word for word in WORDS]
     with subprocess.Popen(

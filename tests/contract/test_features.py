@@ -130,7 +130,7 @@ def test_scores_of_hierarchical_search_are_weights_times_features(
             assert derivation.score == pytest.approx(weights.dot(derivation.features), abs=1e-3)
 
 
-def test_hierarchical_recombination_hides_nothing(
+def test_hierarchical_recombination_keeps_the_best_derivation(
     chart_feature: Feature, hiero: SmallHiero
 ) -> None:
     """Cube pruning without a limit finds the best of all derivations."""
@@ -148,7 +148,7 @@ def test_hierarchical_recombination_hides_nothing(
     assert best.score >= max(scores) - 1e-4
 
 
-def test_recombination_hides_nothing(model: SmallModel) -> None:
+def test_recombination_keeps_the_best_derivation(model: SmallModel) -> None:
     """Without limits, search finds the best of all derivations."""
     exact = PhraseOptions(beam=10**6, pop_limit=10**8, distortion_limit=-1, table_limit=0)
     decoder = model.decoder(exact)

@@ -65,7 +65,7 @@ def test_blank_lines_have_no_words(tokenizer: Tokenizer, line: str) -> None:
 
 
 @pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
-def test_detokenizing_loses_nothing_but_blanks(tokenizer: Tokenizer, line: str) -> None:
+def test_detokenizing_loses_only_blanks(tokenizer: Tokenizer, line: str) -> None:
     words = tokenizer.tokenize(line)
     text = tokenizer.detokenize(words)
     assert text.replace(" ", "").replace("@-@", "-") == "".join(words).replace("@-@", "-")

@@ -124,12 +124,12 @@ FOUND: list[tuple[str, bytes]] = [
 
 
 @pytest.mark.parametrize(("name", "data"), FOUND)
-def test_what_was_found(name: str, data: bytes, tmp_path: Path) -> None:
+def test_earlier_findings_stay_fixed(name: str, data: bytes, tmp_path: Path) -> None:
     READERS[name].samples(tmp_path)
     assert outcome(name, tmp_path, data) == ""
 
 
-def test_a_rule_table_that_says_nonsense_of_its_making(tmp_path: Path) -> None:
+def test_rule_table_with_a_nonsensical_header(tmp_path: Path) -> None:
     (sample, *_) = READERS["rules-binary"].samples(tmp_path)
     at = sample.index(b'"made_by"')
     assert outcome("rules-binary", tmp_path, resealed(sample[:at] + b"\1" + sample[at + 1 :])) == ""
@@ -147,7 +147,7 @@ def test_a_rule_table_that_says_nonsense_of_its_making(tmp_path: Path) -> None:
         ("[decoder]", "[decoder.features]\nwords = {name = 'w', factor = 3e38}\n[decoder]"),
     ],
 )
-def test_a_model_that_says_nonsense_of_itself(found: str, instead: str, tmp_path: Path) -> None:
+def test_model_with_nonsensical_metadata(found: str, instead: str, tmp_path: Path) -> None:
     (sample, *_) = READERS["model/model.toml"].samples(tmp_path)
     assert found.encode() in sample
     data = sample.replace(found.encode(), instead.encode())
@@ -183,7 +183,7 @@ def test_a_rule_table_of_which_parts_do_not_fit(
     assert outcome(name, tmp_path, _changed(sample, section, change)) == ""
 
 
-def test_a_run_goes_on_from_its_log(tmp_path: Path) -> None:
+def test_run_resumes_from_its_log(tmp_path: Path) -> None:
     """And an input that failed is read again, and forgotten if it no longer fails."""
     log = Log(tmp_path / "log", 1)
     given = argparse.Namespace(inputs=30, seed=1, seconds=1e9, limit=30.0)
@@ -219,7 +219,7 @@ def test_checksums_are_those_of_the_engine(tmp_path: Path) -> None:
 @pytest.mark.skipif(
     "libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASan has its own ways with memory"
 )
-def test_the_runner_sees_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runner_reports_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An exception, a crash and a hang, told apart, and the inputs after them are read."""
     monkeypatch.setenv(CALLS, str(tmp_path / "calls"))
     count, cpu, failures = fuzz("self-test", inputs=6, seed=1, limit=3.0)

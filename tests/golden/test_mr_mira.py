@@ -101,7 +101,7 @@ def test_answers(answers: list[list[str]], questions: list[str]) -> None:
     assert (same, cut) == (7, 1)
 
 
-def test_the_score_restores_what_was_cut(
+def test_score_restores_truncated_precision(
     folder: Path, questions: list[str], answers: list[list[str]]
 ) -> None:
     """Our learner asks what theirs asked, of a decoder that answers what cdec answered."""

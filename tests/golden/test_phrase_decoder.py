@@ -165,7 +165,7 @@ def test_the_replay_of_a_search_is_its_vector(
         assert difference.max_norm < 1e-3
 
 
-def test_forced_decoding_finds_what_moses_wrote(
+def test_forced_decoding_reaches_the_output_of_moses(
     folder: Path, parts: tuple[RuleTable, dict], source: list[Sentence], weights: Weights
 ) -> None:
     """All of it is reachable, by a derivation that is at least as good as Moses's own."""

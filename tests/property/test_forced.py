@@ -89,7 +89,7 @@ def test_all_derivations_of_the_references(
 
 @settings(max_examples=60)
 @given(seeds, st.lists(st.sampled_from("deu"), min_size=1, max_size=6), limits)
-def test_it_is_the_intersection_of_everything_with_the_reference(
+def test_forced_forest_is_the_intersection_with_the_reference(
     seed: int, words: list[str], limit: int
 ) -> None:
     model = random_model(seed, templates=(TargetBigrams(), RuleBigrams()))

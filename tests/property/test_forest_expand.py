@@ -59,7 +59,7 @@ def strings_of(graph: Hypergraph, made: hf.Expanded, nodes: list[int]) -> Counte
 
 @few
 @given(hypergraphs(), st.booleans())
-def test_everything_is_there_once(graph: Hypergraph, merge: bool) -> None:
+def test_each_derivation_occurs_once(graph: Hypergraph, merge: bool) -> None:
     made = hf.expand(graph.forest, bigrams(graph), scores=graph.scores, merge_goal=merge)
     nodes = [n for n in range(graph.nodes) if not (merge and n == graph.forest.goal)]
     wanted = Counter(

@@ -114,7 +114,7 @@ def expected(pair: Sentence, options: HieroExtractOptions) -> Counter[tuple[obje
 
 @settings(max_examples=300)
 @given(sentence_pairs(), hiero_options)
-def test_rules_are_what_the_definition_says(pair: Sentence, options: HieroExtractOptions) -> None:
+def test_rules_follow_the_definition(pair: Sentence, options: HieroExtractOptions) -> None:
     assert Counter(tuple(rule) for rule in rules_of(*pair, options)) == expected(pair, options)
 
 

@@ -75,7 +75,7 @@ def test_parsing_finds_all_derivations(
 
 @hypothesis_settings(max_examples=60)
 @given(rules=GRAMMARS, words=SENTENCES)
-def test_the_language_model_scores_what_it_would_score_alone(
+def test_language_model_score_equals_that_of_the_string(
     lm: LanguageModel, rules: list[ToyRule], words: list[str]
 ) -> None:
     weights = Weights(WEIGHTS)

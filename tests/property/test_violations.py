@@ -172,7 +172,7 @@ def test_good_and_bad_of_each_bin(case: Case) -> None:
 
 @settings(max_examples=120, deadline=None)
 @given(cases, st.integers(1, 3))
-def test_rules_choose_what_their_definitions_say(case: Case, limit: int) -> None:
+def test_update_rules_follow_their_definitions(case: Case, limit: int) -> None:
     found, last = case.found, len(case.words)
     bins = range(1, last + 1)
 

@@ -73,7 +73,7 @@ def words(folder: Path, output: Path, *more: object) -> list[object]:
 # -- what is exported --
 
 
-def test_importing_loads_nothing() -> None:
+def test_importing_loads_no_submodules() -> None:
     code = "import sys, hopefear; print(*hopefear.__all__); print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     exported, loaded = (line.split() for line in out.stdout.splitlines())

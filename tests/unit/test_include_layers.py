@@ -66,7 +66,7 @@ def test_rows_name_rows_above_them() -> None:
         assert MAY_INCLUDE[folder] <= set(folders[:place]), folder
 
 
-def test_rows_name_nothing_that_is_not_included() -> None:
+def test_rows_list_only_actual_includes() -> None:
     seen: dict[str, set[str]] = {folder: set() for folder in MAY_INCLUDE}
     for path in FILES:
         seen[folder_of(path)] |= folders_included(path)

@@ -100,7 +100,7 @@ def test_rows_name_rows_above_them() -> None:
         assert MAY_IMPORT[room] <= set(rooms[:place]), room
 
 
-def test_rows_name_nothing_that_is_not_imported() -> None:
+def test_rows_list_only_actual_imports() -> None:
     imported: dict[str, set[str]] = {room: set() for room in MAY_IMPORT}
     for path in FILES:
         imported[row(module_name(path))] |= imported_modules(path)

@@ -27,7 +27,7 @@ def test_every_benchmark_gives_figures() -> None:
     assert lacking == []
 
 
-def test_a_benchmark_whose_data_are_absent_says_so(tmp_path: Path) -> None:
+def test_benchmark_reports_absent_data(tmp_path: Path) -> None:
     environment = {**os.environ, "HOPEFEAR_SHARED": str(tmp_path)}
     command = [sys.executable, REPOSITORY / "bench", "cluster"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -35,7 +35,7 @@ def test_a_benchmark_whose_data_are_absent_says_so(tmp_path: Path) -> None:
     assert f"no {tmp_path}" in done.stdout
 
 
-def test_a_study_whose_data_are_absent_says_so(tmp_path: Path) -> None:
+def test_study_reports_absent_data(tmp_path: Path) -> None:
     command = [sys.executable, REPOSITORY / "experiments" / "batch_tuners.py", "--data", tmp_path]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -56,15 +56,15 @@ class Sentence:
 
     words: tuple[str, ...]
     id: str = ""
-    grammar: Path | None = None  # a grammar for this sentence (hierarchical)
-    options: tuple[ForcedOption, ...] = ()  # translations given by markup
-    exclusive: bool = True  # no rule of the table may overlap the spans of `options`
-    leave_out: TrainingPair | None = None  # do without the rules extracted from this pair only
-    fold: int | None = None  # number of the fold to leave out: that of this training sentence
-    links: tuple[tuple[int, int], ...] | None = None  # word alignment to its translation
-    # Words that follow the sentence: visible to the templates of phrase search, not translated.
+    grammar: Path | None = None  #: a grammar for this sentence (hierarchical)
+    options: tuple[ForcedOption, ...] = ()  #: translations given by markup
+    exclusive: bool = True  #: no rule of the table may overlap the spans of `options`
+    leave_out: TrainingPair | None = None  #: leave out the rules extracted only from this pair
+    fold: int | None = None  #: number of the fold to leave out: that of this training sentence
+    links: tuple[tuple[int, int], ...] | None = None  #: word alignment to its translation
+    #: Words that follow the sentence: visible to the templates of phrase search, not translated.
     after: tuple[str, ...] = ()
-    # Part-of-speech tags of `words` and `after`; empty: the model's tagger, if any, assigns them.
+    #: Part-of-speech tags of `words` and `after`; empty: the model's tagger, if any, assigns them.
     tags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class TrainingPair:
     """
 
     target: tuple[str, ...]
-    number: int | None = None  # counted from 0 over the pairs that rules were extracted from
+    number: int | None = None  #: number among the pairs that rules were extracted from, from 0
 
 
 MAX_STATES = 1_000_000  # default limit on the states of forced decoding, per sentence
@@ -139,11 +139,11 @@ def refusal(capability: Capability, title: str) -> str:
 class GoldOptions:
     """How a training pair is decoded by force."""
 
-    # If the pair has no derivation, use its longest prefix of at least this number of source words;
-    # None: use no prefix.
+    #: If the pair has no derivation, use its longest prefix of at least this number of source
+    #: words; None: use no prefix.
     prefixes: int | None = None
-    max_states: int = MAX_STATES  # search stops at this number of states
-    table_limit: int = 0  # best phrases by the weights for each source phrase; 0: all
+    max_states: int = MAX_STATES  #: search stops at this number of states
+    table_limit: int = 0  #: best phrases by the weights for each source phrase; 0: all
 
 
 @dataclass(frozen=True)
@@ -152,14 +152,14 @@ class Request:
 
     sentence: Sentence | Tokens
     weights: Weights
-    target: Tokens | None = None  # return all derivations of this translation; no search
-    # "collapsed": the forest has one feature `SPARSE_SCORE`, the weighted sum of the sparse
-    # features, in place of them: a much smaller forest if their single values are not needed.
+    target: Tokens | None = None  #: return all derivations of this translation; no search
+    #: "collapsed": the forest has one feature `SPARSE_SCORE`, the weighted sum of the sparse
+    #: features, in place of them: a much smaller forest if their single values are not needed.
     sparse: Literal["full", "collapsed"] = "full"
-    # False: names of sparse features may be missing; `Decoder.name_features` adds them later.
+    #: False: names of sparse features may be missing; `Decoder.name_features` adds them later.
     named: bool = True
-    spans: bool = False  # also return the best translation of every span
-    gold: GoldOptions | None = None  # with `target`: decode a training pair or its prefix by force
+    spans: bool = False  #: also return the best translation of every span
+    gold: GoldOptions | None = None  #: with `target`: decode a training pair or its prefix by force
 
     def needs(self) -> Iterator[Capability]:
         """Yield the capabilities that the request requires."""
@@ -186,17 +186,17 @@ class Request:
 class GoldPair:
     """A training pair or a prefix of it; `Decoded.forest` has its derivations."""
 
-    sentence: Sentence  # a prefix has the remaining words in `after`
-    target: str  # for a prefix, the longest of its translations
-    complete: bool = True  # False: a prefix
-    gave_up: bool = False  # search reached `max_states`: derivations may be missing
+    sentence: Sentence  #: the source; a prefix has the remaining words in `after`
+    target: str  #: the target; for a prefix, the longest of its translations
+    complete: bool = True  #: False for a prefix
+    gave_up: bool = False  #: search reached `max_states`: derivations may be missing
 
 
 @dataclass(frozen=True)
 class Decoded:
     """The answer to a request."""
 
-    forest: Forest  # the hypotheses that survived pruning, or all derivations of the target
+    forest: Forest  #: the hypotheses that survived pruning, or all derivations of the target
     spans: BestSpans | None = None
     gold: GoldPair | None = None
 
@@ -212,18 +212,18 @@ class FoldParts(NamedTuple):
 class ModelParts:
     """The parts of a model directory that a decoder is created from."""
 
-    rules: RuleTable | None  # its columns are feature names; None: every sentence has a grammar
-    lms: Mapping[str, LanguageModel]  # by feature name, in order
-    # The decoder's own features that the model has ("words", "distortion", …), each with its name
-    # in the model and its unit; "lm" sets the unit of the language models (their names are in
-    # `lms`), "rules" that of the table's columns. None: all, under the decoder's names.
+    rules: RuleTable | None  #: columns are named as features; None: each sentence has a grammar
+    lms: Mapping[str, LanguageModel]  #: language models by feature name, in order
+    #: The decoder's own features that the model has ("words", "distortion", …), each with its name
+    #: in the model and its unit; "lm" sets the unit of the language models (their names are in
+    #: `lms`), "rules" that of the table's columns. None: all, under the decoder's names.
     features: Mapping[str, FeatureSpec] | None = None
-    # Names of the active feature templates, with their options.
+    #: Names of the active feature templates, with their options.
     templates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    lists: WordLists = field(default_factory=WordLists)  # word lists for the templates
-    # Creates the tagger of source words; called only if a template uses tags.
+    lists: WordLists = field(default_factory=WordLists)  #: word lists for the templates
+    #: Creates the tagger of source words; called only if a template uses tags.
     tagger: Callable[[], SentenceTags] | None = None
-    folds: Sequence[FoldParts] = ()  # used for sentences with a `fold`
+    folds: Sequence[FoldParts] = ()  #: parts for decoding sentences with a `fold`
 
     def keywords(self) -> dict[str, Any]:
         """Return the arguments that the constructors of our decoders share, by name."""
@@ -239,13 +239,13 @@ class ModelParts:
 class Decoder(ABC):
     """Base class of all decoders. Threads may share an object."""
 
-    options_class: ClassVar[type]  # the dataclass of its search options
-    title: str = "this decoder"  # its name in messages
-    can: frozenset[Capability] = frozenset()  # its capabilities
-    names: FeatureNames  # names of the features in its forests
-    tagger: SentenceTags | None = None  # set if a template uses tags
-    # Names of the features that count untranslated (copied) words. Copying is a last resort, which
-    # their weights make costlier than any translation.
+    options_class: ClassVar[type]  #: the dataclass of its search options
+    title: str = "this decoder"  #: its name in messages
+    can: frozenset[Capability] = frozenset()  #: the capabilities of the decoder
+    names: FeatureNames  #: names of the features in its forests
+    tagger: SentenceTags | None = None  #: tagger of source words, if a template uses tags
+    #: Names of the features that count untranslated (copied) words. Copying is a last resort, which
+    #: their weights make costlier than any translation.
     untranslated: frozenset[str] = frozenset()
 
     @classmethod

@@ -49,27 +49,27 @@ Span = tuple[int, int]  # half-open
 class RuleUse:
     """A rule at a place of the sentence. A nonterminal in a side is its number, from 0."""
 
-    source: tuple[str, ...]  # the whole sentence
+    source: tuple[str, ...]  #: the whole sentence
     span: Span
     source_side: tuple[str | int, ...]
     target_side: tuple[str | int, ...]
-    links: tuple[tuple[int, int], ...] = ()  # positions in the two sides
-    gaps: tuple[Span, ...] = ()  # spans of the nonterminals, for a template that `needs_gaps`
-    scores: tuple[float, ...] = ()  # the table's columns; empty for a rule that is in no table
+    links: tuple[tuple[int, int], ...] = ()  #: positions in the two sides
+    gaps: tuple[Span, ...] = ()  #: spans of the nonterminals, for a template that `needs_gaps`
+    scores: tuple[float, ...] = ()  #: the table's columns; empty for a rule that is in no table
     counts: Counts = field(default=Counts(0, 0, 0))
-    rule: int = -1  # its number in the table; -1: a copied word, or from markup
-    # Tags of the sentence's words, if a template `needs_tags` and the model has a tagger.
+    rule: int = -1  #: its number in the table; -1: a copied word, or from markup
+    #: Tags of the sentence's words, if a template `needs_tags` and the model has a tagger.
     tags: tuple[str, ...] = ()
 
 
 class Feature(ABC):
     """Base class of all templates; subclasses are frozen dataclasses."""
 
-    label: ClassVar[str] = ""  # the prefix of its features' names: the registered name
+    label: ClassVar[str] = ""  #: the prefix of its features' names: the registered name
 
     @classmethod
-    def settled(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        """Return the options with the content of files in place of their names.
+    def inline_files(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """Return the options with names of files replaced by the files' content.
 
         A model that stores these options can be moved and has a complete record. File names are
         relative to `folder`.
@@ -87,9 +87,9 @@ class Feature(ABC):
 class PythonFeature(Feature):
     """Base class of templates written in Python."""
 
-    # Whether the template uses `use.gaps`: it is then called at each edge of such a rule.
+    #: Whether the template uses `use.gaps`: it is then called at each edge of such a rule.
     needs_gaps: ClassVar[bool] = False
-    needs_tags: ClassVar[bool] = False  # whether the template uses `use.tags`
+    needs_tags: ClassVar[bool] = False  #: whether the template uses `use.tags`
 
     @abstractmethod
     def fire(self, use: RuleUse) -> Iterable[tuple[str, float]]:
@@ -180,7 +180,7 @@ def parse_templates(
             options = config.parse_pairs(cls, pairs)
         except OptionError as error:
             raise OptionError(str(error).replace("--set", f"--templates {name}", 1)) from None
-        templates[name] = {**known.get(name, {}), **cls.settled(options, Path())}
+        templates[name] = {**known.get(name, {}), **cls.inline_files(options, Path())}
     return templates
 
 

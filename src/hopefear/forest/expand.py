@@ -35,14 +35,16 @@ Function = Callable[[int, tuple[Any, ...]], Answer]
 class Scorer(Protocol):
     """A factory of the engine's edge scorers: `bind` makes the scorer for one forest."""
 
-    def bind(self, forest: Forest, weights: Weights | None) -> _engine.EdgeScorer: ...
+    def bind(self, forest: Forest, weights: Weights | None) -> _engine.EdgeScorer:
+        """Return the scorer of a forest's edges under the weights."""
 
 
 class HasModel(Protocol):
     """An object with an engine's language model: a `hopefear.lm.LanguageModel`."""
 
     @property
-    def engine(self) -> _engine.LmModel: ...
+    def engine(self) -> _engine.LmModel:
+        """The engine's model."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class LanguageModelScorer:
     weight: float | None = None
 
     def bind(self, forest: Forest, weights: Weights | None) -> _engine.EdgeScorer:
+        """Return the scorer of a forest's edges; without `weight` the weights must have it."""
         weight = self.weight
         if weight is None:
             if weights is None:
@@ -72,11 +75,11 @@ class Expanded(NamedTuple):
     """A forest with split states, and how its nodes and edges map to the original forest."""
 
     forest: Forest
-    scores: NDArray[np.float64]  # per edge: the original score plus the scorer's
-    edges: NDArray[np.uint32]  # per edge: the original edge
-    nodes: NDArray[np.uint32]  # per node: the original node
-    best: NDArray[np.float64]  # per node: the score of its best derivation
-    scored: int  # number of calls of the scorer
+    scores: NDArray[np.float64]  #: per edge: the original score plus the scorer's
+    edges: NDArray[np.uint32]  #: per edge: the original edge
+    nodes: NDArray[np.uint32]  #: per node: the original node
+    best: NDArray[np.float64]  #: per node: the score of its best derivation
+    scored: int  #: number of calls of the scorer
 
     def roots(self, nodes: ArrayLike) -> NDArray[np.uint32]:
         """Take nodes of the original forest and return all their split nodes."""

@@ -30,8 +30,8 @@ class Expectation(NamedTuple):
     """An expected gain and its gradients."""
 
     value: float
-    gradient: SparseVector  # with respect to the weights
-    edges: NDArray[np.float64]  # with respect to the edge scores
+    gradient: SparseVector  #: with respect to the weights
+    edges: NDArray[np.float64]  #: with respect to the edge scores
 
 
 def inside(

@@ -26,10 +26,10 @@ from hopefear.text.tokenizers.plain import split_words
 class Intersection(NamedTuple):
     """A forest whose derivations of `roots` are those that yield the target (or a prefix)."""
 
-    forest: Forest  # has a goal if the original goal is a root and yields the target
+    forest: Forest  #: has a goal if the original goal is a root and yields the target
     roots: NDArray[np.uint32]
-    edges: NDArray[np.uint32]  # per edge: the original edge
-    nodes: NDArray[np.uint32]  # per node: the original node
+    edges: NDArray[np.uint32]  #: per edge: the original edge
+    nodes: NDArray[np.uint32]  #: per node: the original node
 
     def derivation(self, forest: Forest, derivation: Derivation, scores: ArrayLike) -> Derivation:
         """Take the original forest, a derivation of the intersection, and original edge scores;

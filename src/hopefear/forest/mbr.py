@@ -35,14 +35,18 @@ class PreparedTexts(Protocol):
 
     def statistics(
         self, hypotheses: Sequence[Any], sentences: ArrayLike | None = None, threads: int = 1
-    ) -> NDArray[np.int32]: ...
+    ) -> NDArray[np.int32]:
+        """Return a row of statistics for each text."""
 
 
 class TextMetric(Protocol):
     """The methods of a metric that MBR uses."""
 
-    def prepare(self, references: Sequence[Sequence[Any]]) -> PreparedTexts: ...
-    def sentence_scores(self, statistics: ArrayLike) -> FloatArray: ...
+    def prepare(self, references: Sequence[Sequence[Any]]) -> PreparedTexts:
+        """Take the references of each sentence and return them prepared for counting."""
+
+    def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
+        """Take a row of statistics per text and return the score of each."""
 
 
 class Consensus(NamedTuple):

@@ -40,26 +40,37 @@ class PreparedNgrams(Protocol):
     """References of a metric that counts n-grams (`metrics.PreparedReferences`)."""
 
     @property
-    def references(self) -> Any: ...  # the engine's BleuReferences
+    def references(self) -> Any:
+        """The engine's `BleuReferences`."""
+
     @property
-    def lowercase(self) -> bool: ...
+    def lowercase(self) -> bool:
+        """Whether the metric ignores case."""
+
     def statistics(
         self, hypotheses: Sequence[Any], sentences: ArrayLike | None = None, threads: int = 1
-    ) -> IntArray: ...
+    ) -> IntArray:
+        """Return a row of statistics for each text."""
 
 
 class SentenceMetric(Protocol):
     """The methods of an n-gram metric that the search uses."""
 
-    def search_gain(self) -> NgramGain: ...
-    def sentence_scores(self, statistics: ArrayLike) -> FloatArray: ...
+    def search_gain(self) -> NgramGain:
+        """Return the gain as a function of n-gram counts, for the search of forests."""
+
+    def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
+        """Take a row of statistics per text and return the score of each."""
 
 
 class SentenceContext(Protocol):
     """BLEU in the context of other translations (`metrics.context_bleu`)."""
 
-    def search_gain(self, sentence: int) -> NgramGain: ...
-    def gains(self, statistics: ArrayLike, sentence: int) -> FloatArray: ...
+    def search_gain(self, sentence: int) -> NgramGain:
+        """Return a sentence's gain as a function of n-gram counts, for the search of forests."""
+
+    def gains(self, statistics: ArrayLike, sentence: int) -> FloatArray:
+        """Return the gain of each translation of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +78,9 @@ class Objective:
     """The gain of a translation of one sentence."""
 
     prepared: PreparedNgrams
-    sentence: int  # index of the sentence in the references
-    search: NgramGain  # approximate gain for the search, from unclipped matches
-    gains: Callable[[IntArray], FloatArray]  # exact gains of rows of statistics
+    sentence: int  #: index of the sentence in the references
+    search: NgramGain  #: approximate gain for the search, from unclipped matches
+    gains: Callable[[IntArray], FloatArray]  #: exact gains of rows of statistics
 
     @classmethod
     def of(cls, metric: SentenceMetric, prepared: PreparedNgrams, sentence: int) -> Objective:
@@ -88,7 +99,7 @@ class Objective:
 class Choice(NamedTuple):
     """A chosen derivation with its gain and its metric statistics."""
 
-    derivation: Derivation  # with the model's score
+    derivation: Derivation  #: with the model's score
     gain: float
     statistics: IntArray
 
@@ -98,7 +109,7 @@ class OracleCandidates(NamedTuple):
 
     derivations: Sequence[Derivation]
     gains: FloatArray
-    statistics: IntArray  # a row per derivation
+    statistics: IntArray  #: a row per derivation
 
     def best(self, sign: float, model: float = 1.0, scale: float = 1.0) -> Choice | None:
         """Return the derivation with the largest model * score + sign * scale * gain."""
@@ -134,10 +145,10 @@ def candidates_of(derivations: Sequence[Derivation], objective: Objective) -> Or
 class Search:
     """Search space of hope and fear: the whole forest (approximate) or its k-best list (exact)."""
 
-    kbest: int | None = None  # size of the k-best list, for which the other fields are ignored
-    beam: int = 50  # derivations examined per node; 0: all
-    candidates: int = 20  # number of strings compared by their exact gains
-    by_length: bool = False  # do not recombine strings of different length
+    kbest: int | None = None  #: size of the k-best list, for which the other fields are ignored
+    beam: int = 50  #: derivations examined per node; 0: all
+    candidates: int = 20  #: number of strings compared by their exact gains
+    by_length: bool = False  #: do not recombine strings of different length
 
 
 FOREST = Search()

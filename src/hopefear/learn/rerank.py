@@ -40,7 +40,7 @@ class Reranker:
     """Weights that choose among the candidates of n-best lists."""
 
     weights: Weights
-    report: Mapping[str, Any]  # as in `hopefear rerank tune --json`; empty for a loaded reranker
+    report: Mapping[str, Any]  #: as in `hopefear rerank tune --json`; empty for a loaded reranker
 
     @property
     def first_best(self) -> float:

@@ -39,9 +39,10 @@ Space = Literal["kbest", "forest"]
 class Pool:
     """Everything decoded so far: candidates or forests, depending on the tuner's `space`."""
 
-    metric: Metric
-    candidates: Candidates | None = None  # of all iterations, merged, without duplicates
-    # The forests of each sentence, oldest first; `references` as in metrics.References.
+    metric: Metric  #: the metric to optimise
+    #: The candidates of all iterations, merged, without duplicates.
+    candidates: Candidates | None = None
+    #: The forests of each sentence, oldest first; `references` as in metrics.References.
     forests: Sequence[Sequence[Forest]] | None = None
     references: Sequence[Sequence[str]] = ()
 
@@ -50,19 +51,20 @@ class Pool:
 class Task:
     """The circumstances of a call of a tuner: everything but the data."""
 
-    random: np.random.Generator  # the tuner's only source of randomness
+    random: np.random.Generator  #: the tuner's only source of randomness
     threads: int = 1
-    iteration: int = 0  # of the outer loop, from 0
-    fixed: frozenset[int] = frozenset()  # ids of features whose weights must not change
-    # Online: ids, ascending, of the features whose weights may change; None: all but the fixed
-    # ones. The loop drops other features from a step; a tuner may use this to choose a better step.
+    iteration: int = 0  #: number of the outer loop's iteration, from 0
+    fixed: frozenset[int] = frozenset()  #: ids of features whose weights must not change
+    #: Online: ids, ascending, of the features whose weights may change; None: all but the fixed
+    #: ones. The loop drops other features from a step; a tuner may use this to choose a better
+    #: step.
     learnable: NDArray[np.uint64] | None = None
-    # Whether a decoder uses the new weights next, so that they must generalise beyond the pool.
+    #: Whether a decoder uses the new weights next, so that they must generalise beyond the pool.
     searching: bool = False
-    # Whether sparse features are collapsed into one score. Its weight stays 1, so the tuner must
-    # not rescale the weights.
+    #: Whether sparse features are collapsed into one score. Its weight stays 1, so the tuner must
+    #: not rescale the weights.
     collapsed: bool = False
-    progress: Callable[[int], None] | None = None  # takes the number of finished units of work
+    progress: Callable[[int], None] | None = None  #: takes the number of finished units of work
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,10 @@ class Tuner(ABC):
     """The base class of all tuners."""
 
     name: ClassVar[str]
-    loop: ClassVar[str]  # the registered name of the loop that runs the tuner
-    # Default number of last iterations whose mean is the result; 0: the result is the best one.
+    loop: ClassVar[str]  #: the registered name of the loop that runs the tuner
+    #: Default number of last iterations whose mean is the result; 0: the result is the best one.
     average_last: ClassVar[int] = 0
-    # Tunes dense features only; the features of templates keep their weights unless they are few.
+    #: Tunes dense features only; the features of templates keep their weights unless they are few.
     dense_only: ClassVar[bool] = False
 
     @property
@@ -108,8 +110,10 @@ class BatchTuner(Tuner):
     """A tuner that optimises the weights on a pool, between two decodings of the tuning set."""
 
     loop: ClassVar[str] = "batch"
-    spaces: ClassVar[tuple[Space, ...]] = ("kbest",)  # the first is the default
-    kbest: ClassVar[int] = 100  # default number of candidates per sentence and decoding
+    spaces: ClassVar[tuple[Space, ...]] = (
+        "kbest",
+    )  #: the supported spaces; the first is the default
+    kbest: ClassVar[int] = 100  #: default number of candidates per sentence and decoding
 
     @property
     def pool_space(self) -> Space:
@@ -155,12 +159,13 @@ def bleu_in_forests(metric: Metric) -> Bleu:
 class Example:
     """A sentence of a minibatch, decoded with the weights that `update` gets."""
 
-    sentence: int  # the number of the sentence in the training set
-    forest: Forest  # everything the search kept, with its bins
+    sentence: int  #: the number of the sentence in the training set
+    forest: Forest  #: everything the search kept, with its bins
     references: Sequence[str]
-    gold: Forest | None = None  # the derivations of the reference, if the tuner `wants_gold`
-    complete: bool = True  # False: a prefix of a sentence pair
-    spans: BestSpans | None = None  # under the same weights, if the tuner `needs_spans`
+    gold: Forest | None = None  #: the derivations of the reference, if the tuner `wants_gold`
+    complete: bool = True  #: False for a prefix of a sentence pair
+    #: Best translations of spans under the same weights, if the tuner `needs_spans`.
+    spans: BestSpans | None = None
 
 
 @dataclass(frozen=True)
@@ -168,18 +173,18 @@ class Update:
     """The result of an online tuner for a minibatch: a vector to add to the weights, and notes."""
 
     step: SparseVector
-    updates: int = 0  # examples that contribute to the step; the others needed no update
-    # One number for each example with a translation, such as its loss; the log has the mean and
-    # the deviation over an iteration.
+    updates: int = 0  #: examples that contribute to the step; the others needed no update
+    #: One number for each example with a translation, such as its loss; the log has the mean and
+    #: the deviation over an iteration.
     measures: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    # One string for each example with a translation, such as `best`, `towards` or `away`; the log
-    # has the corpus scores. `sentences` has the numbers of these examples.
+    #: One string for each example with a translation, such as `best`, `towards` or `away`; the log
+    #: has the corpus scores. `sentences` has the numbers of these examples.
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     sentences: Sequence[int] = ()
-    # The derivations whose features the step is made of, each with its sentence; a decoder that
-    # names features lazily needs them to name the features that were learned.
+    #: The derivations whose features the step is made of, each with its sentence; a decoder that
+    #: names features lazily needs them to name the features that were learned.
     derivations: Sequence[tuple[int, Derivation]] = ()
-    # Numbers or arrays; the log has their sums over an iteration.
+    #: Numbers or arrays; the log has their sums over an iteration.
     counts: Mapping[str, int | NDArray[np.int64]] = field(default_factory=dict)
 
 
@@ -187,14 +192,14 @@ class Update:
 class Share:
     """A learner's part of the training set, and the settings of the run."""
 
-    sentences: Sequence[int]  # numbers in the training set, ascending
-    references: Sequence[Sequence[str]]  # of each of these sentences
-    metric: Metric  # the metric to optimise
-    kbest: int  # size of k-best lists
-    distinct: bool = True  # whether the strings of a list are distinct
-    # Ids of the features that count untranslated (copied) words (`Decoder.untranslated`).
+    sentences: Sequence[int]  #: numbers of its sentences in the training set, ascending
+    references: Sequence[Sequence[str]]  #: references of each of these sentences
+    metric: Metric  #: the metric to optimise
+    kbest: int  #: size of k-best lists
+    distinct: bool = True  #: whether the strings of a list are distinct
+    #: Ids of the features that count untranslated (copied) words (`Decoder.untranslated`).
     untranslated: frozenset[int] = frozenset()
-    dense: frozenset[int] = frozenset()  # ids of the decoder's own features, without templates
+    dense: frozenset[int] = frozenset()  #: ids of the decoder's own features, without templates
 
 
 Mixing = Literal["iterative", "end"]
@@ -214,8 +219,8 @@ class OnlineTuner(Tuner):
     """
 
     loop: ClassVar[str] = "online"
-    kbest: ClassVar[int] = 500  # default size of k-best lists
-    wants_gold: ClassVar[bool] = False  # learns only from examples with `gold` (forced decoding)
+    kbest: ClassVar[int] = 500  #: default size of k-best lists
+    wants_gold: ClassVar[bool] = False  #: learns only from examples with `gold` (forced decoding)
 
     learners: int = option(
         1,

@@ -52,9 +52,9 @@ class Prepared(Protocol):
 class Metric(ABC):
     """Base class of metrics; subclasses are dataclasses whose fields are their options."""
 
-    name: ClassVar[str]  # in the registry
-    title: ClassVar[str]  # in tables
-    lower_is_better: ClassVar[bool] = False  # for shown values; higher gains are always better
+    name: ClassVar[str]  #: name in the registry
+    title: ClassVar[str]  #: name in tables
+    lower_is_better: ClassVar[bool] = False  #: for shown values; higher gains are always better
 
     @property
     @abstractmethod

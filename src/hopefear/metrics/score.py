@@ -37,18 +37,21 @@ class SystemScores:
     """The scores of a system, as means over its runs."""
 
     name: str
-    summaries: Mapping[str, Summary]  # by the name of the metric
+    summaries: Mapping[str, Summary]  #: means and deviations, by metric name
 
     @property
     def bleu(self) -> float:
+        """BLEU, 0 to 100."""
         return self.summaries["bleu"].mean
 
     @property
     def chrf(self) -> float:
+        """chrF, 0 to 100."""
         return self.summaries["chrf"].mean
 
     @property
     def ter(self) -> float:
+        """TER, in percent; lower is better."""
         return self.summaries["ter"].mean
 
     @property
@@ -79,9 +82,9 @@ class SystemScores:
 class Comparison(SystemScores):
     """Another system's scores, and its comparison with the first system by a paired test."""
 
-    differences: Mapping[str, float]  # from the first system, by metric name
-    p_values: Mapping[str, float]  # by metric name
-    test: str  # signature of the test
+    differences: Mapping[str, float]  #: differences from the first system, by metric name
+    p_values: Mapping[str, float]  #: p-values, by metric name
+    test: str  #: signature of the test
 
     @property
     def p_value(self) -> float:
@@ -101,13 +104,14 @@ class Comparison(SystemScores):
 class Scores(SystemScores):
     """The scores of the first system, and the comparisons of the others with it."""
 
-    runs: int  # per system
-    signatures: Mapping[str, str]  # metric signatures, by metric name
-    sentences: Sequence[Mapping[str, float]] | None = None  # scores per sentence, if requested
+    runs: int  #: number of runs per system
+    signatures: Mapping[str, str]  #: metric signatures, by metric name
+    sentences: Sequence[Mapping[str, float]] | None = None  #: scores per sentence, if requested
     versus: Sequence[Comparison] = ()
 
     @property
     def signature(self) -> str:
+        """The signatures of all metrics."""
         return "; ".join(self.signatures.values())
 
     def to_mapping(self) -> dict[str, Any]:

@@ -217,7 +217,7 @@ class Model:
             except OptionError:  # unknown: an error once the template is made
                 templates[name] = options
                 continue
-            templates[name] = cls.settled(options, self.directory)
+            templates[name] = cls.inline_files(options, self.directory)
         return templates
 
     @property

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from hopefear.base.errors import OptionError
 from hopefear.base.files import PathLike, write_text
 from hopefear.text.world_grammar.constructions import default_grammar
-from hopefear.text.world_grammar.derive import Maker
+from hopefear.text.world_grammar.derive import SentenceMaker
 from hopefear.text.world_grammar.phrases import Derivation
 from hopefear.text.world_grammar.words import Word
 
@@ -101,8 +101,8 @@ def topic_of(document: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _maker() -> Maker:
-    return Maker(default_grammar())
+def _maker() -> SentenceMaker:
+    return SentenceMaker(default_grammar())
 
 
 def generate(
@@ -219,7 +219,9 @@ def _sentence(
     return Sentence(derivation.source, references, document, derivation.bits, "", words)
 
 
-def _references(maker: Maker, derivation: Derivation, draw: Callable[[], float]) -> tuple[str, ...]:
+def _references(
+    maker: SentenceMaker, derivation: Derivation, draw: Callable[[], float]
+) -> tuple[str, ...]:
     """Return up to four different translations."""
     translations: dict[str, None] = {}  # as an ordered set
     for _ in range(TRIES):

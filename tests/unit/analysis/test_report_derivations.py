@@ -81,7 +81,7 @@ def test_source_sides() -> None:
     assert "-1.500" in table
 
 
-def test_nothing_to_draw() -> None:
+def test_empty_derivation_has_no_picture() -> None:
     assert picture(["a"], Translation([])) is None
     assert picture(["a"], Translation(["b"])) is None
     assert steps_table(["a"], Translation(["b"])) is None

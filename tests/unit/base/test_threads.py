@@ -54,7 +54,7 @@ def test_exceptions_come_in_order(threads: int) -> None:
         next(results)
 
 
-def test_little_is_read_ahead_and_nothing_after_the_end() -> None:
+def test_little_is_read_ahead() -> None:
     read: list[int] = []
 
     def items() -> Iterator[int]:

@@ -104,7 +104,7 @@ def test_it_does_not_depend_on_weights(bush: SmallModel) -> None:
         assert best.score == pytest.approx(weights.dot(best.features), abs=1e-4)
 
 
-def test_repeated_words_are_told_apart_by_position() -> None:
+def test_repeated_words_are_distinguished_by_position() -> None:
     model = SmallModel({("d",): {("a",): HALF, ("a", "a"): HALF}, ("e",): {("b",): HALF}})
     decoder = model.decoder()
     # d d e d -> three or more a, in any order, one b among them.

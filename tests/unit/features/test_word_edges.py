@@ -76,7 +76,7 @@ def test_the_content_of_a_file_replaces_its_name(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("s0.w+t0.w\n", encoding="utf-8")
     given = {"file": "mine", "levels": "wb"}
     expected = {"list": ["s0.w+t0.w"], "levels": "wb"}
-    assert WordEdges.settled(given, tmp_path) == expected
+    assert WordEdges.inline_files(given, tmp_path) == expected
     text = f"word-edges:file={tmp_path / 'mine'}:levels=wb"
     assert parse_templates([text], {"word-edges": {"budget": 8}}) == {
         "word-edges": {**expected, "budget": 8}

@@ -21,7 +21,7 @@ def one_state(edge: int, tails: tuple[Any, ...]) -> tuple[float, None]:
     return 0.0, None
 
 
-def test_one_state_changes_nothing() -> None:
+def test_stateless_scorer_keeps_the_forest() -> None:
     forest, weights = tiny_forest(), tiny_weights()
     for beam in (0, 100):
         made = hf.expand(forest, one_state, weights, beam=beam)
@@ -53,7 +53,7 @@ def test_equal_scores_keep_the_order_of_edges() -> None:
     assert best.text == "a"
 
 
-def test_guesses_save_calls_and_lose_nothing_here() -> None:
+def test_guesses_save_calls_without_search_errors() -> None:
     """Under a beam the scorer is asked less often than there are candidates."""
     builder = hf.ForestBuilder()
     left, right, goal = builder.node(), builder.node(), builder.node()

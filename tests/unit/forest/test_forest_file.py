@@ -96,7 +96,7 @@ def test_names_may_come_while_a_pool_is_written(tmp_path: Path) -> None:
         assert len(hf.ForestFile(path).names) == size
 
 
-def test_nothing_is_left_of_a_failure(tmp_path: Path) -> None:
+def test_failure_leaves_no_file(tmp_path: Path) -> None:
     def forests():  # type: ignore[no-untyped-def]
         yield tiny_forest()
         raise RuntimeError("decoder died")

@@ -359,7 +359,7 @@ def test_bad_files(tmp_path: Path, reader: Callable[[Path], Any], text: str, mes
     assert "\n" not in str(caught.value)
 
 
-def test_json_may_leave_things_out() -> None:
+def test_optional_keys_of_json() -> None:
     forest = from_json(
         {"nodes": 2, "edges": [{"head": 0}, {"head": 1, "tails": [0, 0]}], "goal": 1}
     )

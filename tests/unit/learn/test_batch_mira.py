@@ -85,9 +85,7 @@ def plain(
         ({"safe_hope": True, "C": 0.05}, 300.0),  # scores so large that it matters
     ],
 )
-def test_the_steps_are_those_of_the_paper(
-    sparse: bool, options: dict[str, Any], offset: float
-) -> None:
+def test_steps_follow_the_paper(sparse: bool, options: dict[str, Any], offset: float) -> None:
     candidates = make(sparse, offset)
     tuner = BatchMira(**options)
     random = np.random.default_rng(1)
@@ -105,7 +103,7 @@ def test_the_steps_are_those_of_the_paper(
     assert not np.allclose(mira.weights, start)
 
 
-def test_safe_hope_is_not_without_effect() -> None:
+def test_safe_hope_changes_the_result() -> None:
     candidates = make(False, 300.0)
     start = np.random.default_rng(1).normal(size=3)
     order = np.arange(candidates.groups, dtype=np.int32)

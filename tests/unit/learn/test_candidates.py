@@ -111,7 +111,7 @@ def test_rare_features_are_sparse(on_disk: bool, tmp_path: Path) -> None:
     assert (made.scores(made.vector(weights), threads=3) == scores).all()
 
 
-def test_bins_are_groups_of_their_own(tmp_path: Path) -> None:
+def test_each_bin_is_a_group(tmp_path: Path) -> None:
     names = FeatureNames()
     builder = CandidateBuilder(BLEU, names=names)
     list_ = entries(nbest([("a", {"x": 1.0}), ("b", {"x": 2.0})], names))
@@ -171,14 +171,14 @@ def test_from_arrays_sorts_and_keeps_order() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_refuses_what_is_not_finite(value: float) -> None:
+def test_nonfinite_values_are_refused(value: float) -> None:
     with pytest.raises(InputError, match=r"candidate 1: feature 'y' is (nan|inf)"):
         from_arrays([0, 0], [[0, 1], [1, value]], np.ones((2, 9), int), ["x", "y"])
     with pytest.raises(InputError, match="sparse feature"):
         from_arrays([0], np.zeros((1, 0)), np.ones((1, 9), int), ["x"], sparse=csr_array([[value]]))
 
 
-def test_refuses_shapes_that_do_not_fit() -> None:
+def test_mismatched_shapes_are_refused() -> None:
     with pytest.raises(InputError, match="one row for each candidate"):
         from_arrays([0], [[1.0], [2.0]], np.ones((1, 9), int), ["x"])
     with pytest.raises(InputError, match="2 feature names for 1 columns"):
@@ -187,7 +187,7 @@ def test_refuses_shapes_that_do_not_fit() -> None:
         from_arrays([0], [[1.0, 2.0]], np.ones((1, 9), int), ["x", "x"])
 
 
-def test_weights_keep_what_is_not_in_the_candidates() -> None:
+def test_weights_of_unseen_features_stay() -> None:
     made = from_arrays([0], [[1.0, 2.0]], np.ones((1, 9), int), ["x", "y"])
     old = Weights({"z": 3.0, "x": 1.0})
     new = made.weights(np.array([5.0, 6.0]), old)

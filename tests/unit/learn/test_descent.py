@@ -13,7 +13,7 @@ from hopefear.learn.online.descent import Descent, Rate
 START = {"a": 1.0, "b": -2.0, "c": 0.5}
 
 
-def test_the_rate_is_xus() -> None:
+def test_rate_follows_xu() -> None:
     rate = Rate(first=0.5, decay=0.1, power=0.75)
     assert rate.at(0) == 0.5
     assert rate.at(20) == pytest.approx(0.5 * (1 + 0.1 * 0.5 * 20) ** -0.75)
@@ -63,7 +63,7 @@ def test_weights_of_some_features() -> None:
     assert (found["a"], found["b"], found["unknown"], found["c"]) == (0.5, -2.0, 0.0, 0.0)
 
 
-def test_a_state_goes_on() -> None:
+def test_saved_state_resumes() -> None:
     one = Descent(Weights(START))
     one.step(sparse_vector({"a": 1.0, "c": 0.3}), 0.1, 0.2)
     two = Descent(Weights(START), pickle.loads(pickle.dumps(one.state())))

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.engine
 Make = Callable[[RunDirectory, LoopOptions], BaseLoop]
 
 
-def test_the_strongest_are_those_of_the_largest_norm() -> None:
+def test_strongest_features_have_the_largest_norm() -> None:
     random = np.random.default_rng(1)
     for _ in range(20):
         many = []
@@ -58,7 +58,7 @@ def test_the_strongest_are_those_of_the_largest_norm() -> None:
             assert set(strongest(many, k, keep).tolist()) == wanted
 
 
-def test_a_feature_of_many_learners_beats_one_of_a_single_one() -> None:
+def test_feature_of_many_learners_beats_feature_of_one() -> None:
     many = [Weights({"shared": 0.8, "own": 1.0}), Weights({"shared": 0.8}), Weights({"shared": 0})]
     (best,) = strongest(many, 1, ()).tolist()
     assert best == many[0]._id("shared"), "sqrt(1.28) > 1"
@@ -112,7 +112,7 @@ def test_rare_features_of_forests() -> None:
     assert rare == {f"word:{kind}{n}" for kind in "RLX" for n in (1, 3)}
 
 
-def test_counts_come_back(tmp_path: Path) -> None:
+def test_counts_are_restored(tmp_path: Path) -> None:
     fired, other = FiredIn(3), FiredIn(3)
     fired.add(0, np.array([5, 3], np.uint64))
     fired.add(2, np.array([3], np.uint64))
@@ -274,7 +274,7 @@ def test_frequent_features() -> None:
     assert frequent_features(ids, counts, 1, 1, (3, 11)).tolist() == [3, 7, 11]
 
 
-def test_a_tuner_that_knows_nothing_of_selection_is_held_back(tmp_path: Path) -> None:
+def test_feature_selection_limits_any_tuner(tmp_path: Path) -> None:
     loop = online(lambda: Staircase(average="none"), DATA, ToyDecoder(sparse=True))
     go(tmp_path / "run", loop, min_sentences=2, iterations=1)
     assert not templates(tmp_path / "run", 1), "these features never fire"

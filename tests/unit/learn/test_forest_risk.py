@@ -19,7 +19,7 @@ REFERENCES = [["the cats sleep", "cats and cats sleep"]]
 
 @pytest.mark.engine
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
-def test_the_expected_gain_is_that_of_all_derivations(order: int) -> None:
+def test_expected_gain_sums_over_all_derivations(order: int) -> None:
     forest, weights = tiny_forest(), tiny_weights()
     metric = create("linear-ngram", {"order": order, "clip": False})
     all_of_them = kbest(forest, weights, 100)
@@ -49,7 +49,7 @@ def test_gradients_are_those_of_the_values() -> None:
 
 
 @pytest.mark.engine
-def test_threads_change_nothing() -> None:
+def test_threads_do_not_change_the_result() -> None:
     weights = tiny_weights()
     forests, references = [tiny_forest()] * 5, REFERENCES * 5
     one = ForestGain.of(forests, references, weights, order=2, beam=0)
@@ -61,7 +61,7 @@ def test_threads_change_nothing() -> None:
 
 
 @pytest.mark.engine
-def test_a_beam_keeps_what_is_probable() -> None:
+def test_beam_keeps_probable_candidates() -> None:
     weights = tiny_weights()
     whole = ForestGain.of([tiny_forest()], REFERENCES, weights, order=2, beam=0)
     part = ForestGain.of([tiny_forest()], REFERENCES, weights, order=2, beam=1)
@@ -118,7 +118,7 @@ def test_it_learns_on_forests() -> None:
     assert found.notes["stages"][-1]["gain"] > 0.3
 
 
-def test_only_the_newest_forest_counts() -> None:
+def test_only_the_newest_forest_of_a_sentence_is_used() -> None:
     weights = tiny_weights()
     builder = ForestBuilder()
     builder.edge(builder.node(), (), ["dogs"], features={"tm": 5.0})
@@ -129,7 +129,7 @@ def test_only_the_newest_forest_counts() -> None:
     assert dict(one.weights.items()) == dict(other.weights.items())
 
 
-def test_fixed_features_stay_and_empty_forests_are_left_out() -> None:
+def test_fixed_features_stay_and_empty_forests_are_skipped() -> None:
     weights = tiny_weights()
     names = tiny_forest().names
     fixed = frozenset([names.intern("swap")])
@@ -145,7 +145,7 @@ def test_fixed_features_stay_and_empty_forests_are_left_out() -> None:
     assert dict(nothing.weights.items()) == dict(weights.items())
 
 
-def test_new_features_are_known_by_name() -> None:
+def test_new_features_have_names() -> None:
     found = Risk(space="forest").optimize(
         pool([[tiny_forest()]], REFERENCES), Weights({"tm": 1.0}), toy_task()
     )

@@ -86,7 +86,7 @@ def make_harvest(pool: Pool, weights: Weights, density: float = 0) -> Harvest:
     )  # fmt: skip
 
 
-def test_lines_through_harvested_weights_are_those_of_the_forests() -> None:
+def test_line_search_on_extracted_candidates_equals_that_on_forests() -> None:
     """Along every feature, far and near, the harvest has the forests' best derivations."""
     pool = make_pool()
     start = Weights({"good": 0.1, "bad": 0.4, "noise": 0.5})
@@ -114,7 +114,7 @@ def test_the_end_is_a_maximum_along_every_feature_of_the_forests() -> None:
             assert corpus_score(pool, moved) <= end.objective + 1.1 * GAIN
 
 
-def test_a_harvest_grows_and_dense_features_move() -> None:
+def test_candidates_grow_and_dense_features_move() -> None:
     pool = make_pool()
     start = Weights({"good": 0.1, "bad": 0.4, "noise": 0.5})
     harvest = make_harvest(pool, start)
@@ -134,7 +134,7 @@ def test_a_harvest_grows_and_dense_features_move() -> None:
     assert thin.candidates().rows < few
 
 
-def test_forests_without_a_derivation_count_as_nothing() -> None:
+def test_forests_without_a_derivation_add_nothing() -> None:
     pool = make_pool()
     assert pool.forests is not None
     empty = ForestBuilder().finish(None)
@@ -149,7 +149,7 @@ def test_forests_without_a_derivation_count_as_nothing() -> None:
     assert found.weights.vector() == start.vector()
 
 
-def test_what_forests_cannot() -> None:
+def test_options_that_forests_do_not_support() -> None:
     pool = make_pool()
     task = Task(np.random.default_rng(1))
     ter = Pool(create("ter"), forests=pool.forests, references=pool.references)

@@ -46,7 +46,7 @@ def test_spread_is_within_groups() -> None:
 
 
 @pytest.mark.parametrize("times", [0.5, 3.0])
-def test_scores_differ_so_many_times_as_much_as_gains(times: float) -> None:
+def test_scale_is_the_ratio_of_score_and_gain_spreads(times: float) -> None:
     pool = Pool(create("ter"), candidates=candidates())
     assert pool.candidates is not None
     longer, factor = stretched(pool, Weights(START), task("d"), times, 100.0, 10.0)
@@ -69,7 +69,7 @@ def test_fixed_weights_stay() -> None:
     assert (factor, same.vector()) == (1.0, start.vector())
 
 
-def test_not_further_than_steps_lead() -> None:
+def test_scale_is_limited_by_the_reach_of_steps() -> None:
     pool = Pool(create("ter"), candidates=candidates())
     made = pool.candidates
     assert made is not None
@@ -81,13 +81,13 @@ def test_not_further_than_steps_lead() -> None:
     assert stretched(pool, start, task("d"), 1e6, 1e-9, 10.0)[1] == 1
 
 
-def test_nothing_to_stretch() -> None:
+def test_scale_of_zero_weights_is_unchanged() -> None:
     pool = Pool(create("ter"), candidates=candidates())
     for weights in (Weights(), Weights({"d": 1.0})):
         assert stretched(pool, weights, task(), 4.0, 100.0, 10.0)[1] == 1
 
 
-def test_only_at_the_start_of_a_run_with_a_decoder() -> None:
+def test_scale_is_chosen_only_at_the_start_with_a_decoder() -> None:
     pool = Pool(create("ter"), candidates=candidates())
     cases = (
         (BatchMira(), task(), True),
@@ -100,7 +100,7 @@ def test_only_at_the_start_of_a_run_with_a_decoder() -> None:
         assert ("stretched" in notes) == wanted
 
 
-def test_bad_weights_are_left_nevertheless() -> None:
+def test_tuner_leaves_bad_start_weights() -> None:
     rows = np.tile([[0, 20 * 840], [10, 20 * 840]], (10, 1))
     made = from_arrays(np.arange(20) // 2, np.tile([[-1.0], [1.0]], (10, 1)), rows, ["a"])
     pool = Pool(create("ter"), candidates=made)

@@ -112,7 +112,7 @@ def test_it_learns_and_takes_the_best_point(run: Run) -> None:
     assert (where / "weights.tsv").read_bytes() == chosen
 
 
-def test_scores_are_those_of_the_lattices(run: Run) -> None:
+def test_scores_equal_those_of_the_lattices(run: Run) -> None:
     _, where = run(keep_pool=True)
     data, metric = toy_set(60), create("bleu")
     forests = ForestFile(where / "checkpoint" / "pool" / "01.forests")
@@ -123,7 +123,7 @@ def test_scores_are_those_of_the_lattices(run: Run) -> None:
         assert record["score"] == float(metric.shown(rows.sum(axis=0)))
 
 
-def test_a_start_that_is_better_stays(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_better_start_weights_are_kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was judged by the sentences that were drawn; the others are compared on them."""
 
     def worse(self: LatticeSvm, pool: Any, weights: Weights, task: Any) -> Optimized:
@@ -142,7 +142,7 @@ def test_a_start_that_is_better_stays(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("ahead", "best"), [(0.5, 1), (30.0, 0)])
-def test_a_start_that_only_its_sample_likes_does_not(
+def test_start_better_only_on_its_sample_is_not_kept(
     run: Run, monkeypatch: pytest.MonkeyPatch, ahead: float, best: int
 ) -> None:
     def qualities(self: LatticeLoop) -> list[float]:
@@ -164,7 +164,7 @@ def test_a_small_set_is_decoded_twice_and_the_start_judged_by_search(run: Run) -
 
 
 @pytest.mark.parametrize("dies_after", [0, 10, 40, 75, 84])
-def test_a_killed_run_goes_on(run: Run, dies_after: int) -> None:
+def test_killed_run_resumes(run: Run, dies_after: int) -> None:
     _, whole = run("whole")
     with pytest.raises(KeyboardInterrupt):
         run("killed", decoder=Counting(dies_after))
@@ -182,7 +182,7 @@ def test_a_killed_run_goes_on(run: Run, dies_after: int) -> None:
 
 
 @pytest.mark.parametrize("iteration", [1, 2, 3])
-def test_a_run_stopped_while_learning_goes_on(
+def test_run_stopped_while_learning_resumes(
     run: Run, iteration: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, whole = run("whole")
@@ -204,7 +204,7 @@ def test_a_run_stopped_while_learning_goes_on(
         assert (resumed / name).read_bytes() == (whole / name).read_bytes()
 
 
-def test_a_held_out_set_decides_in_its_lattices(run: Run) -> None:
+def test_held_out_lattices_select_the_iteration(run: Run) -> None:
     decoder, heldout = Counting(), toy_set(7, seed=4)
     report, where = run(decoder=decoder, heldout=heldout)
     asked = [sentence for sentence, _ in decoder.asked]
@@ -215,7 +215,7 @@ def test_a_held_out_set_decides_in_its_lattices(run: Run) -> None:
     assert scores[-1] > scores[0]
 
 
-def test_threads_change_nothing(run: Run) -> None:
+def test_threads_do_not_change_the_result(run: Run) -> None:
     ends = [run(f"on-{n}", threads=n)[1] for n in (1, 3)]
     assert (ends[0] / "weights.tsv").read_bytes() == (ends[1] / "weights.tsv").read_bytes()
 
@@ -226,7 +226,7 @@ def test_several_runs(run: Run) -> None:
     assert all("decodings" in one for one in report["runs"])
 
 
-def test_no_iterations_only_judge_the_start(run: Run) -> None:
+def test_zero_iterations_score_the_start(run: Run) -> None:
     decoder = Counting()
     report, _ = run(decoder=decoder, iterations=0)
     assert len(decoder.asked) == 60
@@ -245,7 +245,7 @@ def test_error_rates_and_empty_lines(run: Run) -> None:
     assert 1 < report["decodings"] < 1.5
 
 
-def test_it_says_what_it_does(run: Run) -> None:
+def test_it_describes_itself(run: Run) -> None:
     messages: list[str] = []
     run(tell=messages.append)
     assert any(text.startswith("lattice-svm|order:4|xi:0.191") for text in messages)
@@ -256,7 +256,7 @@ def test_weights_cannot_be_tied(run: Run) -> None:
         run(tie=["words odd"])
 
 
-def test_it_does_not_stop_before_it_saw_the_whole_set(run: Run) -> None:
+def test_it_stops_only_after_a_complete_pass(run: Run) -> None:
     """The first updates may find nothing to learn; the rest of the set has something."""
     data = toy_set(60)
     drawn = LatticeSvm(first=1).draws(np.random.default_rng([LoopOptions().seed, 0]), 60, 0)

@@ -84,7 +84,7 @@ def test_it_learns(average: bool) -> None:
     assert found["right"] - found["likely"] > NEAR["right"] - NEAR["likely"] + 0.05
 
 
-def test_the_mean_is_that_of_all_updates() -> None:
+def test_mean_is_over_all_updates() -> None:
     """Legs of one update each: their plain weights, averaged."""
     on = pool()
     plain = legs(LatticeSvm(first=1, every=1, rate=0.1, rate_power=0.75, average=False), on, 6)
@@ -94,7 +94,7 @@ def test_the_mean_is_that_of_all_updates() -> None:
         assert mean[-1].weights[name] == pytest.approx(wanted, abs=1e-6)
 
 
-def test_it_goes_on_from_a_state() -> None:
+def test_it_resumes_from_a_state() -> None:
     on = pool(sparse=True)
     tuner = LatticeSvm(every=40)
     first = legs(tuner, on, 2)[-1].weights
@@ -105,7 +105,7 @@ def test_it_goes_on_from_a_state() -> None:
     assert ends[0].notes == ends[1].notes
 
 
-def test_memory_changes_nothing() -> None:
+def test_memory_limit_does_not_change_the_result() -> None:
     """Lattices that were dropped are made again, with the same oracles."""
     ends = [legs(LatticeSvm(memory=size), pool(sparse=True))[-1] for size in (1, 1 << 30)]
     assert dict(ends[0].weights.items()) == dict(ends[1].weights.items())
@@ -135,12 +135,12 @@ def test_sentences_without_translation(empty: tuple[int, ...]) -> None:
         assert found.objective == 0
 
 
-def test_nothing_at_all() -> None:
+def test_empty_input() -> None:
     found = LatticeSvm().optimize(Pool(create("bleu"), forests=[]), Weights(NEAR), task())
     assert dict(found.weights.items()) == pytest.approx(NEAR)
 
 
-def test_a_given_rate_is_taken_another_one_found() -> None:
+def test_given_rate_is_used_otherwise_one_is_chosen() -> None:
     on = pool()
     given, tried = LatticeSvm(rate=0.25, l2=0.5), LatticeSvm()
     notes = [one.optimize(on, Weights(NEAR), task()).notes for one in (given, tried)]
@@ -172,7 +172,7 @@ def test_wrong_constants() -> None:
 
 
 @pytest.mark.parametrize("options", [{"rate": 1e30}, {"rate": 1e300}, {"l2": 1e300}])
-def test_steps_that_are_too_large(options: dict[str, float]) -> None:
+def test_too_large_steps_are_reported(options: dict[str, float]) -> None:
     """Also where a rate is looked for: none is small enough."""
     with pytest.raises(InputError, match="updates the weights exceed single precision"):
         LatticeSvm(**options).optimize(pool(), Weights(NEAR), task())

@@ -90,7 +90,7 @@ BAD = {"right": -5.0, "likely": 1.0}
 WORSE = {"right": -5.0, "likely": -1.0, "words": 3.0}
 
 
-def test_the_length_nearest_to_the_references_is_best(run: Make) -> None:
+def test_length_nearest_to_the_references_is_best(run: Make) -> None:
     """Not the longest: a ratio has its best value in the middle of what there is."""
     both = {"likely": -1.0, "right": -2.0, "words": 5.0}  # two words for each
     one = {"likely": 1.0, "right": 2.0, "words": -5.0}
@@ -103,7 +103,7 @@ def test_the_length_nearest_to_the_references_is_best(run: Make) -> None:
     assert report["best_iteration"] == ratios.index(1.0)
 
 
-def test_it_learns_and_says_what_it_did(run: Make) -> None:
+def test_it_learns_and_reports_its_steps(run: Make) -> None:
     report, directory = run()
     records = read_metrics(directory / "metrics.jsonl")
     assert [record["iteration"] for record in records] == list(range(len(records)))
@@ -131,7 +131,7 @@ def _text(weights: Weights) -> str:
     return "".join(f"{name}\t{value:g}\n" for name, value in weights.items())
 
 
-def test_scores_are_those_of_a_search_with_the_weights(run: Make) -> None:
+def test_scores_equal_those_of_a_search_with_the_weights(run: Make) -> None:
     report, directory = run(tuner=Scripted(answers=[GOOD, BAD]), iterations=2)
     data, metric, decoder = toy_set(), create("bleu"), ToyDecoder()
     for record in read_metrics(directory / "metrics.jsonl"):
@@ -145,7 +145,7 @@ def test_scores_are_those_of_a_search_with_the_weights(run: Make) -> None:
 
 
 @pytest.mark.parametrize("space", ["kbest", "forest"])
-def test_threads_change_nothing(run: Make, space: str) -> None:
+def test_threads_do_not_change_the_result(run: Make, space: str) -> None:
     if space == "kbest":
         tuners: list[BatchTuner] = [Climber(), Climber()]
     else:
@@ -173,7 +173,7 @@ def _scores(directory: Path) -> list[float]:
     return [record["score"] for record in read_metrics(directory / "metrics.jsonl")]
 
 
-def test_the_seed_decides(run: Make) -> None:
+def test_seed_determines_the_result(run: Make) -> None:
     _, one = run("one", seed=1)
     _, again = run("again", seed=1)
     _, other = run("other", seed=2)
@@ -184,12 +184,12 @@ def test_the_seed_decides(run: Make) -> None:
 # -- stopping --
 
 
-def test_it_stops_when_nothing_is_new(run: Make) -> None:
+def test_it_stops_without_new_candidates(run: Make) -> None:
     report, _ = run(tuner=Scripted(answers=[GOOD, {"right": 6.0}]), tolerance=0)
     assert (report["stopped"], report["iterations"]) == ("no new candidates", 2)
 
 
-def test_it_stops_when_the_weights_stay(run: Make) -> None:
+def test_it_stops_when_the_weights_converge(run: Make) -> None:
     """Rather, when they turn so little; the pool still grows, because the lists are short."""
     answers = [{"right": 1.0}, {"odd": -0.2}, {"odd": -0.2001}]
     report, directory = run(tuner=Scripted(answers=answers), tolerance=1e-3, kbest=20)
@@ -222,13 +222,13 @@ def test_patience(values: list[float], patience: int, stops: bool) -> None:
     assert without_rise(values, patience) == stops
 
 
-def test_no_iterations_only_score_the_start(run: Make) -> None:
+def test_zero_iterations_score_the_start(run: Make) -> None:
     report, directory = run(iterations=0)
     assert (report["best_iteration"], report["iterations"]) == (0, 0)
     assert (directory / "weights.tsv").read_text() == _text(start_weights())
 
 
-def test_a_held_out_set_decides(run: Make) -> None:
+def test_held_out_set_selects_the_iteration(run: Make) -> None:
     """On the set itself the second answer is better, on the other one the first."""
     data = toy_set()
     opposite = TuningSet(
@@ -245,7 +245,7 @@ def test_a_held_out_set_decides(run: Make) -> None:
     assert records[2]["score"] > 50 > records[2]["heldout_score"]
 
 
-def test_an_error_rate_goes_down(run: Make) -> None:
+def test_tuning_lowers_an_error_rate(run: Make) -> None:
     report, directory = run(metric="ter", tuner=Scripted(answers=[GOOD, BAD]), iterations=2)
     scores = _scores(directory)
     assert report["best_iteration"] == 1
@@ -300,7 +300,7 @@ def test_one_iteration_has_no_mean(run: Make) -> None:
     assert len(read_metrics(directory / "metrics.jsonl")) == 2
 
 
-def test_a_mean_that_failed_is_not_taken(run: Make) -> None:
+def test_mean_with_a_lower_score_is_not_selected(run: Make) -> None:
     """One gets the even words right, the other the odd ones, and their mean neither."""
     messages: list[str] = []
     start = Weights({"right": 1.0, "likely": 0.0, "words": -3.0, "odd": -4.0, "always": -1.0})
@@ -323,7 +323,7 @@ def test_a_mean_that_failed_is_not_taken(run: Make) -> None:
     assert records[4]["warnings"] == messages[-1:]
 
 
-def test_on_a_held_out_set_the_mean_is_one_among_others(run: Make) -> None:
+def test_mean_competes_with_iterations_on_held_out_set(run: Make) -> None:
     answers = [GOOD, BAD, WORSE, {"right": -5.0, "words": -3.0}]
     report, directory = run(
         tuner=Scripted(answers=answers),
@@ -338,7 +338,7 @@ def test_on_a_held_out_set_the_mean_is_one_among_others(run: Make) -> None:
     assert report["best_iteration"] == 1
 
 
-def test_fixed_and_tied_weights_stay_so_in_the_mean(run: Make) -> None:
+def test_mean_keeps_fixed_and_tied_weights(run: Make) -> None:
     answers = [{"likely": -2.0}, {"odd": 1.0}, {"likely": 0.7, "odd": -0.3}]
     more = {"fix": ["right"], "tie": ["likely words"], "average_last": 2}
     _, directory = run(tuner=Scripted(answers=answers), iterations=3, tolerance=0, kbest=20, **more)
@@ -380,7 +380,7 @@ def test_fixed_weights_stay(run: Make) -> None:
 
 
 @pytest.mark.parametrize("few", [True, False])
-def test_mert_moves_features_of_templates_only_if_they_are_few(
+def test_mert_moves_sparse_features_only_if_few(
     run: Make, few: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some of very many are in most lists; they are no dense features for that."""
@@ -392,7 +392,7 @@ def test_mert_moves_features_of_templates_only_if_they_are_few(
     assert found["right"] != start_weights()["right"]
 
 
-def test_sparse_features_that_stay_are_one_number_in_the_pool(
+def test_fixed_sparse_features_are_one_number_in_the_pool(
     run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The weights are those of a pool with all of them."""
@@ -422,7 +422,7 @@ def test_sparse_features_that_stay_are_one_number_in_the_pool(
         assert ours[name] == pytest.approx(value, rel=1e-4), name
 
 
-def test_a_decoder_that_collapses_them_gives_the_same(
+def test_decoder_that_collapses_sparse_features_gives_the_same(
     run: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hopefear.learn.loop.batch.DENSE_LIMIT", 1)
@@ -465,7 +465,7 @@ def test_a_tuner_that_moves_a_fixed_weight_is_caught(run: Make) -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_tied_weights_are_one(run: Make, sparse: bool) -> None:
+def test_tied_weights_are_one_feature(run: Make, sparse: bool) -> None:
     start = Weights({"likely": 1.0, "right": 0.4, "odd": 0.4, "words": 0.1, "word:R1": 0.4})
     tie = ["right odd", "likely words"] if not sparse else ["right word:R1", "likely words"]
     _, directory = run(decoder=ToyDecoder(sparse=sparse), start=start, tie=tie)
@@ -534,7 +534,7 @@ class _Nan(Scripted):
         return Optimized(found.weights, float("nan")) if task.iteration else found
 
 
-def test_weights_of_zero_end_a_run_and_are_reported(run: Make) -> None:
+def test_run_ends_at_zero_weights_with_a_warning(run: Make) -> None:
     nothing = dict.fromkeys(("likely", "right", "words", "odd"), 1e-12)
     messages: list[str] = []
     report, _ = run(
@@ -547,7 +547,7 @@ def test_weights_of_zero_end_a_run_and_are_reported(run: Make) -> None:
     assert json.dumps(report["warnings"]).count("nearly 0") == 1
 
 
-def test_from_weights_of_zero_a_run_goes_on(run: Make) -> None:
+def test_run_starts_from_zero_weights(run: Make) -> None:
     messages: list[str] = []
     start = Weights(dict.fromkeys(("likely", "right"), 0.0))
     report, _ = run(tuner=Scripted(answers=[GOOD]), iterations=1, warn=messages.append, start=start)
@@ -555,7 +555,7 @@ def test_from_weights_of_zero_a_run_goes_on(run: Make) -> None:
     assert sum("all initial weights are 0" in text for text in messages) == 1
 
 
-def test_a_run_that_gained_nothing_says_so(run: Make) -> None:
+def test_run_without_gain_is_reported(run: Make) -> None:
     messages: list[str] = []
     report, _ = run(
         tuner=Scripted(answers=[BAD, WORSE]),
@@ -574,7 +574,7 @@ def test_sets_must_be_parallel_and_not_empty() -> None:
         TuningSet([], [])
 
 
-def test_change_of_weights_that_are_new() -> None:
+def test_change_of_new_weights() -> None:
     names = FeatureNames()
     before = Weights({"lm": 1.0, "words": 2.0}, names=names)
 

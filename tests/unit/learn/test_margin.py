@@ -27,7 +27,7 @@ def test_the_oracle_is_the_best_string() -> None:
     assert lattice(1).oracle.text == "sleep cats"
 
 
-def test_of_equal_oracles_the_likely_one() -> None:
+def test_model_score_breaks_ties_of_oracles() -> None:
     """'cats sleep' has two derivations."""
     loss, forest = LinearLoss([["cats sleep"]], 2), tiny_forest()
     for tm, edges in ((1.0, 4), (-1.0, 2)):
@@ -37,7 +37,7 @@ def test_of_equal_oracles_the_likely_one() -> None:
         assert len(found.oracle.edges) == edges
 
 
-def test_a_gain_is_no_feature_to_learn() -> None:
+def test_the_gain_column_is_not_a_feature() -> None:
     one = lattice()
     assert GAIN in one.forest.feature_ids
     assert GAIN not in one.ids
@@ -61,7 +61,7 @@ def test_fixed_features_are_not_in_the_subgradient() -> None:
     assert set(rest) == every - {fixed}
 
 
-def test_what_is_separated_has_no_hinge() -> None:
+def test_separated_examples_have_no_hinge() -> None:
     """The one derivation of its string wins by more than any loss."""
     weights = Weights({"swap": 100.0, "len": -100.0})
     found = lattice(1).violation(weights)
@@ -74,7 +74,7 @@ def test_a_forest_without_derivations() -> None:
         assert loss.lattice(forest, 0, Weights()) is None
 
 
-def test_a_large_forest_gets_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_forest_is_split_with_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = lattice()
     monkeypatch.setattr(margin, "MOST_EDGES", 5)
     monkeypatch.setattr(margin, "WIDE_BEAM", 1)
@@ -93,7 +93,7 @@ def test_thin_forests_have_the_best_derivations(density: float) -> None:
     assert len({e for d in found for e in d.edges}) <= max(wanted, forest.edges)
 
 
-def test_no_density_keeps_everything() -> None:
+def test_density_0_keeps_everything() -> None:
     forest = tiny_forest()
     assert thin(forest, tiny_weights(), 0) is forest
     thinned = thin(forest, tiny_weights(), 1.0)

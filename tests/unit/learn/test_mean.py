@@ -37,7 +37,7 @@ def test_directions_are_averaged() -> None:
     assert dict(mean.items()) == pytest.approx({"a": 2.0, "b": -1.0})
 
 
-def test_what_was_not_learned_has_no_part_in_the_length() -> None:
+def test_unlearned_features_do_not_count_in_the_norm() -> None:
     many = [Weights({"a": 1.0, "b": 3.0, "u": 100.0}), Weights({"a": 3.0, "b": 1.0, "u": 100.0})]
     mean = mean_weights(many, NONE, ids("u"))
     assert dict(mean.items()) == pytest.approx({"a": 2.0, "b": 2.0, "u": 100.0})

@@ -96,7 +96,7 @@ def test_intervals_have_the_statistics_of_brute_force(problem: tuple[Candidates,
 
 @given(problems(), st.integers(0, 2))
 @settings(max_examples=150)
-def test_the_best_place_is_the_best(problem: tuple[Candidates, Any, Any], column: int) -> None:
+def test_best_point_has_the_largest_gain(problem: tuple[Candidates, Any, Any], column: int) -> None:
     candidates, weights, _ = problem
     search = search_of(candidates)
     scores = search.scores(np.zeros(candidates.rows), weights)
@@ -139,7 +139,7 @@ def test_the_best_place_is_the_best(problem: tuple[Candidates, Any, Any], column
         ([-1.0, 1e-9], [0.5, 0.7, 0.6], (-0.1, 0.7, -np.inf)),
     ],
 )
-def test_which_interval(
+def test_choice_of_the_interval(
     corners: list[float], gains: list[float], expected: tuple[float, float, float]
 ) -> None:
     found = best_interval(np.array(corners), np.array(gains), NARROW, 0.1)
@@ -147,7 +147,7 @@ def test_which_interval(
 
 
 @pytest.mark.parametrize("start", [{}, {"a": 1.0}])
-def test_ties_at_the_start_are_no_gain(start: dict[str, float]) -> None:
+def test_score_right_of_a_tie_is_reached_by_a_move(start: dict[str, float]) -> None:
     """Every line begins on a corner: what is right of it is not yet reached."""
     counts = np.tile(np.arange(12, 3, -1), (4, 1))
     counts[[0, 2], 6] = 1  # the first of each group is bad
@@ -162,7 +162,7 @@ def test_ties_at_the_start_are_no_gain(start: dict[str, float]) -> None:
     assert found.objective == made.corpus_score(BLEU, vector)
 
 
-def test_scores_so_large_that_a_gain_is_nothing_to_them() -> None:
+def test_large_scores_do_not_hide_gains() -> None:
     scores = np.array([1e30, -1.0, 1e30, 3e30])
     metric = GivenScore.of(scores)
     made = from_arrays([0, 0, 1, 1], [[0, 1], [1, 0], [0, 1], [0, 2]], metric.rows(scores), "ab")
@@ -172,7 +172,7 @@ def test_scores_so_large_that_a_gain_is_nothing_to_them() -> None:
     assert found.objective == pytest.approx(2e30)
 
 
-def test_equal_lines_go_to_the_first_row() -> None:
+def test_first_row_wins_for_equal_lines() -> None:
     counts = np.zeros((3, 9), int)
     counts[:, 0] = [1, 2, 3]
     made = from_arrays([0, 0, 0], [[1.0], [1.0], [0.0]], counts, ["x"])
@@ -183,7 +183,7 @@ def test_equal_lines_go_to_the_first_row() -> None:
     assert same[1].tolist() == sums.tolist()
 
 
-def test_bleu_of_the_engine_is_the_metrics() -> None:
+def test_engine_bleu_equals_the_metric() -> None:
     """Also where an order has no match, and with reference lengths that are no whole numbers."""
     random = np.random.default_rng(5)
     for options in ({}, {"reference_length": "average"}, {"order": 2}):
@@ -212,7 +212,7 @@ def toy(rows: int = 200) -> Candidates:
     return from_arrays(np.arange(rows) // 10, values, counts, ["a", "b", "c"])
 
 
-def test_weights_have_norm_1_unless_one_is_fixed() -> None:
+def test_weights_have_norm_1_without_fixed_features() -> None:
     pool = Pool(metric=BLEU, candidates=toy())
     start = Weights({"a": 1.0, "b": 2.0, "c": 1.0, "elsewhere": 8.0})
     found = Mert(restarts=2).optimize(pool, start, Task(random=np.random.default_rng(1)))

@@ -152,7 +152,7 @@ def test_minibatches(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_threads_change_nothing(options: dict[str, Any], tmp_path: Path) -> None:
+def test_threads_do_not_change_the_result(options: dict[str, Any], tmp_path: Path) -> None:
     for threads in (1, 3):
         run(tmp_path / str(threads), lambda: Mira(**options), threads=threads, iterations=2)
     assert weights_of(tmp_path / "1", 2) == weights_of(tmp_path / "3", 2)
@@ -186,7 +186,7 @@ def test_every_step_with_every_rate_learns_the_toy(options: Any, tmp_path: Path)
 
 
 @pytest.mark.parametrize("options", PAIRS, ids=lambda case: "-".join(case.values()))
-def test_every_selection_goes_with_a_step(options: Any, tmp_path: Path) -> None:
+def test_every_selection_works_with_every_step(options: Any, tmp_path: Path) -> None:
     more = {"oracle_kbest": 60} if options["towards"] == "max-bleu" else {}
     more = more if options["space"] == "kbest" else {}
     report = run(tmp_path / "run", lambda: Mira(**options, **more), iterations=3)
@@ -217,7 +217,7 @@ def test_costs(metric: str, options: Any, tmp_path: Path) -> None:
         assert name in messages[0]
 
 
-def test_what_is_recorded(tmp_path: Path) -> None:
+def test_record_of_an_iteration(tmp_path: Path) -> None:
     run(tmp_path / "run", lambda: Mira(learners=2))
     first, *others = read_metrics(tmp_path / "run" / "metrics.jsonl")
     assert "spread" not in first
@@ -232,7 +232,7 @@ def test_what_is_recorded(tmp_path: Path) -> None:
     assert others[-1]["active_by_template"]["word"] > 1
 
 
-def test_the_spread_is_from_what_is_learned_down_to_the_worst() -> None:
+def test_spread_is_from_the_learned_to_the_worst_hypothesis() -> None:
     decoder, weights = ToyDecoder(), Weights(NEAR)
     learner = Mira(towards="local")
     learner.begin(Share([0], [["R1 R2"]], create("bleu"), 30))
@@ -260,7 +260,7 @@ def test_the_spread_is_bounded_among_equally_translated_hypotheses(step: Any) ->
     assert moved[1]
 
 
-def test_long_weights_that_never_move_do_not_end_a_run(tmp_path: Path) -> None:
+def test_large_fixed_weights_do_not_end_a_run(tmp_path: Path) -> None:
     """`always` fires in all translations, as unknown words do."""
     for name, value in (("short", -1.0), ("long", -1e5)):
         run(tmp_path / name, start={**NEAR, "always": value}, iterations=2)
@@ -280,7 +280,7 @@ def test_long_weights_that_never_move_do_not_end_a_run(tmp_path: Path) -> None:
         ("none", [40.0, 38.0, 39.0], 0),
     ],
 )
-def test_which_iteration_is_the_result(
+def test_choice_of_the_iteration(
     average: Any, scores: list[float], wanted: int, tmp_path: Path
 ) -> None:
     left = iter(scores)
@@ -308,7 +308,7 @@ def test_which_iteration_is_the_result(
     assert chosen == weights_of(tmp_path / "run", wanted)
 
 
-def test_chance_grows_with_the_root_of_a_set() -> None:
+def test_chance_shrinks_with_the_root_of_the_set_size() -> None:
     assert by_chance(100) == 1.5
     assert by_chance(10_000) == 0.15
 

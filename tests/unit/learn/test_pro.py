@@ -16,7 +16,7 @@ from hopefear.learn.tuner import Pool
 from hopefear.metrics import create
 
 
-def test_pairs_are_of_one_group_and_differ_enough() -> None:
+def test_pairs_share_a_group_and_differ_enough() -> None:
     pool, weights = toy_pool(empty=True)
     problem = Problem(pool, weights, toy_task())
     pairs = Pro(samples=200, kept=10).sample(problem, np.random.default_rng(1))
@@ -63,7 +63,7 @@ def test_bins_share_the_samples_of_their_sentence() -> None:
     assert ((kept[:3] > 80) & (kept[:3] < 100)).all()
 
 
-def test_the_cut_offs_of_nakov() -> None:
+def test_length_cutoff_of_nakov() -> None:
     pool, weights = toy_pool()
     assert pool.candidates is not None
     pool.candidates.statistics[::3, 1] += 6  # every third is longer
@@ -78,7 +78,7 @@ def test_the_cut_offs_of_nakov() -> None:
     np.testing.assert_array_equal(lengths[alike.better], lengths[alike.worse])
 
 
-def test_a_cut_off_of_lengths_needs_a_metric_that_counts_words() -> None:
+def test_length_cutoff_needs_a_metric_that_counts_words() -> None:
     pool, weights = toy_pool()
     assert pool.candidates is not None
     ter = create("ter")
@@ -143,7 +143,7 @@ def test_fixed_features_stay_and_give_the_scale() -> None:
     assert found["d3"] < -0.5  # as logistic regression has it, not as short as before
 
 
-def test_it_improves_and_says_on_how_many_pairs() -> None:
+def test_it_improves_and_reports_the_number_of_pairs() -> None:
     pool, weights = toy_pool()
     problem = Problem(pool, weights, toy_task())
     found = Pro().optimize(pool, weights, toy_task())
@@ -152,7 +152,7 @@ def test_it_improves_and_says_on_how_many_pairs() -> None:
     assert found.notes["accuracy"] > 0.9
 
 
-def test_without_a_pair_nothing_moves() -> None:
+def test_weights_stay_without_pairs() -> None:
     pool, weights = toy_pool()
     found = Pro(threshold=2.0).optimize(pool, weights, toy_task())
     assert dict(found.weights.items()) == dict(weights.items())

@@ -13,7 +13,7 @@ from hopefear.learn.tuner import Pool
 from hopefear.metrics import create
 
 
-def test_products_are_those_of_the_whole_matrix() -> None:
+def test_products_equal_those_of_the_whole_matrix() -> None:
     pool, weights = toy_pool(sparse=7)
     sparse = Problem(pool, weights, toy_task()).matrix
     dense = Problem(densified(pool), weights, toy_task()).matrix.dense
@@ -74,14 +74,14 @@ def test_gains_of_bleu_are_those_of_bleu_plus_one() -> None:
     assert (smooth.gains < problem.gains).any()
 
 
-def test_a_metric_without_brevity_has_none_to_smooth() -> None:
+def test_metric_without_brevity_penalty_has_nothing_to_smooth() -> None:
     pool, weights = toy_pool()
     other = Pool(metric=create("linear-ngram"), candidates=pool.candidates)
     with pytest.raises(OptionError, match="no brevity penalty"):
         Problem(other, weights, toy_task(), smooth_brevity=True)
 
 
-def test_weights_keep_what_is_fixed_and_what_the_pool_does_not_know() -> None:
+def test_fixed_and_unknown_weights_stay() -> None:
     pool, weights = toy_pool()
     weights["elsewhere"] = 3.0
     fixed = frozenset([int(pool.candidates.features.ids[0])])  # type: ignore[union-attr]
@@ -92,7 +92,7 @@ def test_weights_keep_what_is_fixed_and_what_the_pool_does_not_know() -> None:
     assert weights["d1"] == pytest.approx(0.2)
 
 
-def test_lengths_are_made_equal_only_where_the_scale_is_free() -> None:
+def test_norm_is_restored_only_if_the_scale_is_free() -> None:
     pool, weights = toy_pool()
     assert pool.candidates is not None
     vector = np.array([0.2, 3.0, 0.0, 0.0])

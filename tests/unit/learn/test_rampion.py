@@ -51,7 +51,7 @@ def test_the_objective_falls_and_is_never_negative(loss: int) -> None:
     assert found.notes["ramp_objective"] < found.notes["ramp_objective_before"]
 
 
-def test_ramp_3_is_the_sum_of_the_other_two() -> None:
+def test_ramp_3_is_the_sum_of_ramps_1_and_2() -> None:
     pool, weights = toy_pool()
     problem = Problem(pool, weights, toy_task())
     cost = 10 * (1 - problem.gains)
@@ -61,7 +61,7 @@ def test_ramp_3_is_the_sum_of_the_other_two() -> None:
     assert one + two == pytest.approx(three)
 
 
-def test_a_strong_pull_brings_it_to_the_first_weights_of_the_run() -> None:
+def test_strong_regularisation_returns_the_initial_weights() -> None:
     pool, weights = toy_pool()
     tuner = Rampion(C=3e5, eta=1e-4)  # each step goes all the way
     tuner.optimize(pool, weights, toy_task())

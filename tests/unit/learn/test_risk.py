@@ -70,7 +70,7 @@ def test_bleu_has_its_own_derivatives(reflen: float, lengths: str) -> None:
         assert slope[column] == pytest.approx(numeric, rel=1e-4, abs=1e-10)
 
 
-def test_the_loss_has_entropy_and_pull() -> None:
+def test_loss_has_entropy_and_regularisation() -> None:
     pool, weights = toy_pool()
     problem = Problem(pool, weights, toy_task())
     gain = KbestGain(problem, corpus=True)
@@ -87,7 +87,7 @@ def test_the_loss_has_entropy_and_pull() -> None:
         assert slope[column] == pytest.approx((ahead - back) / (2 * h), rel=1e-4)
 
 
-def test_stages_come_in_their_order() -> None:
+def test_stages_run_in_order() -> None:
     pool, weights = toy_pool()
     tuner = Risk(temperatures=[0.5, 0.1], gammas=[0.5, 4.0], max_steps=5)
     stages = tuner.optimize(pool, weights, toy_task()).notes["stages"]
@@ -122,7 +122,7 @@ def test_fixed_features_stay() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e4])
-def test_the_scale_of_the_start_is_no_matter(scale: float) -> None:
+def test_scale_of_the_start_has_no_effect(scale: float) -> None:
     pool, weights = toy_pool()
     one = Risk().optimize(pool, weights, toy_task()).weights
     weights.scale(scale)
@@ -138,7 +138,7 @@ def test_spread_is_a_standard_deviation() -> None:
     assert found == pytest.approx(np.std(problem.matrix.dot(problem.start)))
 
 
-def test_scores_that_are_far_apart_are_no_trouble() -> None:
+def test_large_score_differences_do_not_overflow() -> None:
     pool, weights = toy_pool()
     assert pool.candidates is not None
     weights.scale(1e6)
@@ -158,7 +158,7 @@ def test_stages_need_a_gamma_above_0() -> None:
         Risk(gammas=[])
 
 
-def test_no_candidates_no_change() -> None:
+def test_weights_stay_without_candidates() -> None:
     pool, weights = toy_pool()
     assert pool.candidates is not None
     none = replace(

@@ -123,13 +123,13 @@ def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
         opened(tmp_path / "file" / "run", CONFIG, resume=False)
 
 
-def test_the_signature_covers_what_counts() -> None:
+def test_signature_covers_what_affects_the_result() -> None:
     one = complete(CONFIG)["signature"]
     assert complete({**CONFIG, "resources": {"threads": 7}})["signature"] == one
     assert complete({**CONFIG, "tuner": {"name": "pro"}})["signature"] != one
 
 
-def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
+def test_two_processes_cannot_use_one_run(tmp_path: Path) -> None:
     run = opened(tmp_path / "run", CONFIG, resume=False)
     with (
         run.locked(),
@@ -141,7 +141,7 @@ def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
         pass
 
 
-def test_states_keep_arrays_and_the_rest(tmp_path: Path) -> None:
+def test_states_keep_arrays_and_other_values(tmp_path: Path) -> None:
     run = opened(tmp_path / "run", CONFIG, resume=False)
     state = {"sums": np.arange(3.0), "deep": {"x": [np.array([1], np.uint64), "a", None]}, "n": 1}
     run.save_tuner_state(3, state)
@@ -181,7 +181,7 @@ def test_metrics_name_a_bad_line(tmp_path: Path) -> None:
         read_metrics(path)
 
 
-def test_a_damaged_state_is_said(tmp_path: Path) -> None:
+def test_damaged_state_is_reported(tmp_path: Path) -> None:
     run = opened(tmp_path / "run", CONFIG, resume=False)
     assert run.read_state() is None
     run.write_state({"phase": "decoded"}, [])
@@ -199,7 +199,7 @@ def test_a_damaged_state_is_said(tmp_path: Path) -> None:
             run.load_tuner_state(0)
 
 
-def test_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
+def test_files_of_killed_runs_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     run = opened(folder, CONFIG, resume=False)
     left = [folder / "checkpoint" / ".state.json.abc.tmp", run.pool / ".00.npz.abc.tmp"]
@@ -219,7 +219,7 @@ def test_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
     assert load_toml(folder / "config.toml")["tuner"]["restarts"] == 20
 
 
-def test_a_file_of_the_model_that_older_runs_do_not_mention(tmp_path: Path) -> None:
+def test_runs_without_a_record_of_a_model_file_can_resume(tmp_path: Path) -> None:
     old = {**CONFIG, "system": {"model": {"rules.bin": "a"}}}
     opened(tmp_path / "run", old, resume=False)
     opened(

@@ -150,7 +150,7 @@ def filled(model: SmallModel, how: Any, folder: Path, **more: Any) -> tuple[Any,
     return made, candidates
 
 
-def test_the_last_bin_is_what_ordinary_tuning_has(model: SmallModel, tmp_path: Path) -> None:
+def test_last_bin_equals_ordinary_candidates(model: SmallModel, tmp_path: Path) -> None:
     _, plain = filled(model, "off", tmp_path / "plain")
     _, aware = filled(model, "potential", tmp_path / "aware")
     lengths = [len(line.split()) for line in small_set(model).sentences]
@@ -178,7 +178,7 @@ def test_the_objective_sums_over_bins(model: SmallModel, tmp_path: Path) -> None
     assert store_.pool().metric == create("bleu")
 
 
-def test_candidates_keep_the_statistics_they_came_with(model: SmallModel, tmp_path: Path) -> None:
+def test_candidates_keep_their_given_statistics(model: SmallModel, tmp_path: Path) -> None:
     made, before = filled(model, "potential", tmp_path / "aware")
     decoder, data = model.decoder(BEAM), small_set(model)
     for number in (1, 2):
@@ -193,7 +193,7 @@ def test_candidates_keep_the_statistics_they_came_with(model: SmallModel, tmp_pa
         assert np.array_equal(after.statistics[new], before.statistics[old])
 
 
-def test_counting_in_the_engine_or_not(model: SmallModel) -> None:
+def test_counts_in_the_engine_and_in_python_agree(model: SmallModel) -> None:
     decoder, data, weights = model.decoder(BEAM), small_set(model), Weights(START)
     for how in ("partial", "potential"):
         bins = Bins(how, False, decoder.names)  # type: ignore[arg-type]
@@ -217,7 +217,7 @@ def test_complete_groups() -> None:
     assert whole.complete.tolist() == [True, True]
 
 
-def test_the_background_of_batch_mira_has_whole_translations_only() -> None:
+def test_batch_mira_background_has_complete_translations_only() -> None:
     rng = np.random.default_rng(2)
     rows, size = 400, 10
     statistics = np.tile([20, 20, 19, 19, 18, 18, 17, 17, 20], (rows, 1))
@@ -252,7 +252,7 @@ def test_every_tuner_learns(name: str, how: str, model: SmallModel, tmp_path: Pa
     assert max(r["score"] for r in records) > records[0]["score"] + 3
 
 
-def test_it_is_another_objective(model: SmallModel, tmp_path: Path) -> None:
+def test_search_aware_objectives_differ(model: SmallModel, tmp_path: Path) -> None:
     for how in ("off", "partial", "potential"):
         run(tmp_path / how, model, "batch-mira", search_aware=how, iterations=1)
     found = {last_weights(tmp_path / how) for how in ("off", "partial", "potential")}
@@ -260,7 +260,7 @@ def test_it_is_another_objective(model: SmallModel, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["mert", "batch-mira", "mira"])
-def test_threads_change_nothing(name: str, model: SmallModel, tmp_path: Path) -> None:
+def test_threads_do_not_change_the_result(name: str, model: SmallModel, tmp_path: Path) -> None:
     for threads in (1, 3):
         place = tmp_path / str(threads)
         run(place, model, name, search_aware="potential", threads=threads, future=True)
@@ -268,7 +268,7 @@ def test_threads_change_nothing(name: str, model: SmallModel, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("name", "in_memory"), [("mert", 10**6), ("mert", 0), ("rm", 0)])
-def test_a_killed_run_goes_on(
+def test_killed_run_resumes(
     name: str,
     in_memory: int,
     model: SmallModel,
@@ -295,7 +295,7 @@ def test_a_killed_run_goes_on(
     assert last_weights(tmp_path / "killed") == last_weights(tmp_path / "whole")
 
 
-def test_a_pool_on_disk_is_the_same(
+def test_pool_on_disk_gives_equal_candidates(
     model: SmallModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path / "memory", model, "mert", search_aware="potential")
@@ -344,7 +344,7 @@ def test_decoders_without_bins(name: str, model: SmallModel, tmp_path: Path) -> 
     assert decoder.decoded == 0
 
 
-def test_options_that_do_not_go_together(model: SmallModel, tmp_path: Path) -> None:
+def test_incompatible_options(model: SmallModel, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="space=kbest"):
         run(tmp_path / "a", model, "mert", search_aware="potential", space="forest")
     with pytest.raises(OptionError, match="future: applies to search_aware"):

@@ -55,7 +55,7 @@ def test_it_finds_the_optimum(C: float) -> None:
     np.testing.assert_allclose(vector, wanted, atol=2e-3)
 
 
-def test_the_gap_is_what_was_asked_for_and_bounds_the_optimum() -> None:
+def test_duality_gap_meets_the_tolerance_and_bounds_the_optimum() -> None:
     pool, weights = toy_pool(sentences=8, size=5)
     best = Svm(gap=1e-6, epochs=5000).optimize(pool, weights, toy_task()).notes["primal"]
     notes = Svm(gap=0.05).optimize(pool, weights, toy_task()).notes
@@ -65,7 +65,7 @@ def test_the_gap_is_what_was_asked_for_and_bounds_the_optimum() -> None:
     assert best <= notes["primal"] * (1 + 1e-6)
 
 
-def test_too_few_passes_are_said() -> None:
+def test_too_few_passes_are_reported() -> None:
     pool, weights = toy_pool()
     notes = Svm(gap=1e-6, epochs=1).optimize(pool, weights, toy_task()).notes
     assert not notes["reached"]
@@ -101,7 +101,7 @@ def test_it_improves_in_one_round_and_in_three() -> None:
     assert Svm(rounds=3).optimize(pool, weights, toy_task()).objective > start + 0.05
 
 
-def test_no_candidates_no_change() -> None:
+def test_weights_stay_without_candidates() -> None:
     pool, weights = toy_pool(sentences=2, empty=True)
     assert pool.candidates is not None
     from dataclasses import replace

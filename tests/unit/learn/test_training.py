@@ -27,7 +27,7 @@ from hopefear.learn.loop.training import PAIRS, reachable
         '{"statistics": {}, "pairs": [["a", 1, "x", true]]}',
     ],
 )
-def test_a_damaged_list_of_pairs_is_said(tmp_path: Path, text: str) -> None:
+def test_damaged_list_of_pairs_is_reported(tmp_path: Path, text: str) -> None:
     (tmp_path / PAIRS).write_text(text)
     decoder: Any = None
     with pytest.raises(InputError, match=r"gold.json: not a list of pairs .*in a new directory"):

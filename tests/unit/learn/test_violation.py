@@ -81,7 +81,7 @@ def test_rules(beam: tuple[list[tuple[str, float]], ...], bins: dict[str, int]) 
     assert {name: at.bin for name, at in chosen.items() if at is not None} == bins
 
 
-def test_bins_in_numbers() -> None:
+def test_scores_and_pairs_of_bins() -> None:
     found = Violations(lattice([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), gold(), weights())
     assert found.good.tolist() == [0, 1, 1, 6]
     assert found.bad.tolist() == [-np.inf, 3, 3.5, 4]
@@ -98,7 +98,7 @@ def test_bins_in_numbers() -> None:
         found.pair(0)
 
 
-def test_dead_ends_are_bad() -> None:
+def test_dead_end_derivations_are_bad() -> None:
     """A prefix of the reference from which it cannot be completed; an end that comes too soon."""
     builder = ForestBuilder(vocabulary=Vocabulary())
     start = builder.node(covered=0)
@@ -118,7 +118,7 @@ def test_dead_ends_are_bad() -> None:
     assert found.survivor.tolist() == [0, 0, 0]
 
 
-def test_a_chart_has_no_bins() -> None:
+def test_chart_decoder_has_no_bins() -> None:
     builder = ForestBuilder(vocabulary=Vocabulary())
     parts = [builder.node(covered=1) for _ in range(2)]
     for part in parts:
@@ -150,7 +150,7 @@ def test_steps_are_means_over_the_minibatch() -> None:
     assert (found.counts["mistakes"], found.counts["invalid"]) == (2, 0)
 
 
-def test_rates_of_dense_features_and_one_for_the_others() -> None:
+def test_dense_features_have_rates_and_sparse_ones_share_one() -> None:
     """AdaGrad's steps are g / sqrt(SUM g^2), that of others are `sparse_rate` g; times eta."""
     wrong = Example(0, lattice([("x", 3.0)], [("y", 0.5)], [("z", 0.5)]), ["a b c"], gold())
     score = FeatureNames().intern("score")
@@ -162,7 +162,7 @@ def test_rates_of_dense_features_and_one_for_the_others() -> None:
             assert found.step.values.tolist() == pytest.approx([-2.0 * step])
 
 
-def test_the_loop_says_which_features_are_dense(tmp_path: Path) -> None:
+def test_loop_passes_the_dense_features(tmp_path: Path) -> None:
     """Without a rate the others stay."""
     make = lambda: MaxForce(eta=1.0, rate="adagrad", sparse_rate=0.0)  # noqa: E731
     run(tmp_path / "run", make)
@@ -171,7 +171,7 @@ def test_the_loop_says_which_features_are_dense(tmp_path: Path) -> None:
     assert not any(value for name, value in moved.items() if name.startswith("word:"))
 
 
-def test_the_start_is_not_forgotten_at_once() -> None:
+def test_first_step_is_small_beside_the_start_weights() -> None:
     """Scores differ by tens, dense weights are below 1: a step is no multiple of them."""
     far = lattice([("x", 30.0)], [("y", 0.0)], [("z", 0.0)])
     example = Example(0, far, ["a b c"], gold())
@@ -251,7 +251,7 @@ def test_every_update_learns_the_toy(update: Any, tmp_path: Path) -> None:
     assert report["dev_bleu"] > 60, "the start weights have 0"
 
 
-def test_what_is_recorded(tmp_path: Path) -> None:
+def test_record_of_an_iteration(tmp_path: Path) -> None:
     messages: list[str] = []
     bitext = toy_set(30, seed=4)
     references = [list(texts) for texts in bitext.references]
@@ -319,7 +319,7 @@ def test_learned_features_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("minibatch", [1, 7, 24])
-def test_threads_change_nothing(minibatch: int, tmp_path: Path) -> None:
+def test_threads_do_not_change_the_result(minibatch: int, tmp_path: Path) -> None:
     for threads in (1, 3):
         make = lambda: MaxForce(minibatch=minibatch)  # noqa: E731
         run(tmp_path / str(threads), make, threads=threads, training=toy_set(30, seed=4))

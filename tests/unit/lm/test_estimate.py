@@ -158,7 +158,7 @@ def test_a_vocabulary_beyond_the_memory() -> None:
         arpa(text, memory=40 << 20)
 
 
-def test_nothing_is_left_of_a_failed_output(tmp_path: Path) -> None:
+def test_failed_output_leaves_no_file(tmp_path: Path) -> None:
     output = tmp_path / "out.arpa"
     output.write_text("old")
     with pytest.raises(HopefearError):

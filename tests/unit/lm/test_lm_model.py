@@ -29,7 +29,7 @@ def sentences(model: BackoffModel, count: int, seed: int) -> list[list[str]]:
     return [generator.choices(words, k=generator.randrange(9)) for _ in range(count)]
 
 
-def test_what_it_is(small: LanguageModel) -> None:
+def test_properties_of_a_model(small: LanguageModel) -> None:
     assert small.order == 3
     assert small.ngrams == [6, 5, 3]
     assert small.filled == [0, 0, 0]

@@ -56,7 +56,7 @@ def test_length_ratio() -> None:
     ("smooth", "value"),
     [("exp", None), ("none", None), ("floor", None), ("floor", 0.3), ("add-k", None), ("add-k", 2)],
 )
-def test_smoothing_is_sacrebleus(smooth: str, value: float | None) -> None:
+def test_smoothing_equals_sacrebleu(smooth: str, value: float | None) -> None:
     hypotheses = ["a b x y", "a x b y z", "q r s", "a b", "x y z w v", "a", ""]
     references = [["a b c d"], ["a b c"], ["t u v"], ["a b c d e"], ["x y z w v"], ["a"], ["a"]]
     options = {"smooth": smooth, "smooth_value": value}
@@ -127,7 +127,7 @@ def test_bleu_plus_one_variants() -> None:
 
 
 @pytest.mark.parametrize(("smooth_brevity", "expected"), [(False, 0.5985), (True, 0.5067)])
-def test_bleu_plus_one_is_that_of_moses(smooth_brevity: bool, expected: float) -> None:
+def test_bleu_plus_one_equals_moses(smooth_brevity: bool, expected: float) -> None:
     """By what Moses's program gives for these counts: six words, the reference has seven."""
     metric = create("bleu+1", {"smooth_brevity": smooth_brevity})
     assert metric.sentence_scores([[6, 6, 4, 5, 2, 4, 1, 3, 7]])[0] == pytest.approx(

@@ -129,6 +129,6 @@ def test_options_of_the_other_context(options: dict) -> None:
         context_bleu(**options)
 
 
-def test_source_lengths_are_asked_for() -> None:
+def test_source_lengths_are_required() -> None:
     with pytest.raises(OptionError, match="give the lengths of the source sentences"):
         context_bleu(scale="source-length").start(3)

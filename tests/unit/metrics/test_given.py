@@ -22,7 +22,7 @@ def test_the_score_is_the_mean(scores: list[float]) -> None:
     assert metric.shown(rows.sum(axis=0)) == metric.score(rows.sum(axis=0))
 
 
-def test_nothing_and_nonsense() -> None:
+def test_empty_and_invalid_scores() -> None:
     assert GivenScore.of([]).corpus_score(np.zeros((0, 2), int)) == 0.0
     with pytest.raises(InputError, match="nan"):
         GivenScore.of([1.0, float("nan")])

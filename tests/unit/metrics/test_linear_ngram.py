@@ -91,6 +91,6 @@ def test_the_fit_never_goes_below_0() -> None:
     assert 0.3 < found.correlation < 0.95
 
 
-def test_nothing_to_fit() -> None:
+def test_empty_input_has_no_fit() -> None:
     rows = np.tile([1, 2, 0, 1, 0, 0, 0, 0, 3], (4, 1))
     assert fit(rows, [0, 0, 1, 1]) == ([0.0] * 5, 0.0)

@@ -199,7 +199,7 @@ def test_summary() -> None:
     assert summarize(BLEU, first[:1]).run_deviation is None
 
 
-def test_what_cannot_be_compared() -> None:
+def test_systems_that_cannot_be_compared() -> None:
     first, second = simulate(np.random.default_rng(10), runs=2)
     with pytest.raises(InputError, match="2 runs of 100 sentences against 1 of 100"):
         paired_bootstrap(BLEU, first, second[:1])

@@ -55,7 +55,7 @@ def contents(directory: Path) -> dict[str, bytes]:
     }
 
 
-def test_the_model_has_what_translating_needs(model: Path) -> None:
+def test_model_has_everything_for_translation(model: Path) -> None:
     loaded = Model.load(model)
     assert loaded.system == "phrase"
     assert loaded.lm.order == 3

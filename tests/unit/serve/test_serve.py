@@ -48,7 +48,7 @@ def test_lists_with_features(model: Model) -> None:
     assert entries(server.answer("<seg> das </seg>", "x:2"))[0].id == "1", "the second request"
 
 
-def test_weights_change_and_nothing_is_rounded_twice(model: Model) -> None:
+def test_changed_weights_are_exact(model: Model) -> None:
     server = make_server(model, k=1)
     before = server.weights["words"]
     assert server.translator.weights["words"] == before

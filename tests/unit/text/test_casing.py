@@ -22,7 +22,7 @@ def casing() -> Casing:
     return Casing.learn([line.split() for line in TEXT.split("\n")], "en")
 
 
-def test_only_places_that_say_something_count(casing: Casing) -> None:
+def test_only_informative_positions_count(casing: Casing) -> None:
     assert casing.forms["the"] == "the"
     assert casing.forms["paris"] == "Paris"
     assert casing.forms["i"] == "I"

@@ -84,7 +84,7 @@ def of(folder: Path, lines: list[str], **options: int) -> Clusters:
     st.integers(1, 5),
 )
 @settings(max_examples=60)
-def test_the_engine_merges_what_loses_least(
+def test_engine_merges_at_the_smallest_loss(
     tmp_path_factory: pytest.TempPathFactory, sentences: list[list[str]], clusters: int
 ) -> None:
     lines = [" ".join(words) for words in sentences]

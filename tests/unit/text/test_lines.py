@@ -78,7 +78,7 @@ def test_stdin_twice_is_refused() -> None:
         next(read_parallel(["-", "-"]))
 
 
-def test_write_parallel_leaves_nothing_after_a_fault(tmp_path: Path) -> None:
+def test_failed_write_parallel_leaves_no_file(tmp_path: Path) -> None:
     def rows():  # type: ignore[no-untyped-def]
         yield "a", "b"
         raise InputError("no")

@@ -41,7 +41,7 @@ def test_hyphens_come_back() -> None:
     assert make_tokenizer("moses", "en").detokenize(["a", "@-@", "b"]) == "a @-@ b"
 
 
-def test_a_language_without_abbreviations_says_so() -> None:
+def test_language_without_abbreviations_has_a_note() -> None:
     assert make_tokenizer("moses", "fr-CA").notes() == []
     (note,) = make_tokenizer("moses", "sw").notes()
     assert "'sw'" in note

@@ -297,7 +297,7 @@ def test_references_differ_in_words_and_in_order(many: World) -> None:
     assert orders > 0.3 * len(many.dev)
 
 
-def test_the_source_says_every_word(many: World) -> None:
+def test_every_word_is_in_the_source(many: World) -> None:
     for sentence in many.dev:
         source = f" {sentence.source} "
         for word in sentence.words:
@@ -403,7 +403,7 @@ def test_noise_is_small_and_only_in_train(world: World) -> None:
     assert all(s.source.count(" ") >= 1 and s.references[0] for s in world.train)
 
 
-def test_noise_is_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_follows_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
     noisy = generate(train=2000, dev=0, test=0, seed=2).train
     monkeypatch.setattr(module, "BAD_PAIRS", 0.0)
     monkeypatch.setattr(module, "MISSING_WORDS", 0.0)
@@ -477,7 +477,7 @@ def test_negative_sizes_are_refused() -> None:
         generate(dev=-1)
 
 
-def test_a_world_that_runs_dry_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_small_world_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     maker = module._maker()
     monkeypatch.setattr(maker, "sentence", maker.opening)
     with pytest.raises(OptionError, match=r"test=9: no new sentence about politics in 1000 tries"):
@@ -517,9 +517,7 @@ def test_an_empty_world_has_empty_files(tmp_path: Path) -> None:
     assert examples(made) == []
 
 
-def test_nothing_is_left_of_a_write_that_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = generate(train=10, dev=1, test=1)
     broken = World(made.train, made.dev, [*made.test, Sentence("x", (), "d", 0, "", ())], 1)
     with pytest.raises(IndexError):
@@ -574,6 +572,6 @@ def test_examples_are_good_to_show(world: World) -> None:
     assert len(examples(world, 8)) == 8
 
 
-def test_words_tell_what_they_are(many: World) -> None:
+def test_words_are_of_all_kinds(many: World) -> None:
     kinds = Counter(type(word) for sentence in many.dev for word in sentence.words)
     assert all(kinds[kind] > 100 for kind in (Noun, Verb, Adjective, Word))

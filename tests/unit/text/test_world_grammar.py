@@ -11,7 +11,7 @@ import pytest
 
 from hopefear.base.errors import HopefearError
 from hopefear.text.world_grammar.constructions import Grammar, default_grammar
-from hopefear.text.world_grammar.derive import Maker
+from hopefear.text.world_grammar.derive import SentenceMaker
 from hopefear.text.world_grammar.english import English, articles, verb_group
 from hopefear.text.world_grammar.lexicon import Lexicon, read_data
 from hopefear.text.world_grammar.words import Table, expand, number_words, numeral
@@ -41,7 +41,7 @@ def construction(data: dict[str, Any], category: str, name: str) -> dict[str, An
 
 
 def sentences(grammar: Grammar, topic: str, count: int = 300) -> list[tuple[str, str]]:
-    maker, draw = Maker(grammar), random.Random(1).random
+    maker, draw = SentenceMaker(grammar), random.Random(1).random
     made = []
     for _ in range(count // 10):
         scene = maker.new_scene(draw, topic)

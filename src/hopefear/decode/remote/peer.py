@@ -39,6 +39,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
+        """Whether the time is over."""
         return self._end is not None and time.monotonic() > self._end
 
 

@@ -44,20 +44,22 @@ if TYPE_CHECKING:
 class System(ABC):
     """Base class of all systems; see the module. An object has no state besides its name."""
 
-    description: ClassVar[str]  # "phrase pairs", after the name in help texts
-    noun: ClassVar[str] = "rules"  # what reports call its rules
+    description: ClassVar[str]  #: "phrase pairs", after the name in help texts
+    noun: ClassVar[str] = "rules"  #: what reports call its rules
 
     # -- extraction --
     extract_options: ClassVar[type[ExtractOptions]]
-    # Options that are files with a line for each sentence pair (parse trees, for instance):
-    # training filters them together with the texts, and leaves out the lines of a fold.
+    #: Options that are files with a line for each sentence pair (parse trees, for instance):
+    #: training filters them together with the texts, and leaves out the lines of a fold.
     parallel_inputs: ClassVar[tuple[str, ...]] = ()
-    moses_table: ClassVar[str] = "rule-table.gz"  # file name of the text table in Moses's format
+    moses_table: ClassVar[str] = "rule-table.gz"  #: file name of the text table in Moses's format
 
     # -- default weights --
-    language_weight: ClassVar[float] = 0.5  # divided among the language models
-    column_weight: ClassVar[float] = 0.2  # of each column of the rule table
-    own_weights: ClassVar[Mapping[str, float]] = {}  # of the decoder's features and certain columns
+    language_weight: ClassVar[float] = 0.5  #: divided among the language models
+    column_weight: ClassVar[float] = 0.2  #: of each column of the rule table
+    own_weights: ClassVar[
+        Mapping[str, float]
+    ] = {}  #: of the decoder's features and certain columns
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -144,7 +144,7 @@ class WordEdges(EngineFeature):
     )
 
     @classmethod
-    def settled(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    def inline_files(cls, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         inlined = dict(options)
         if isinstance(inlined.get("file"), str | Path):
             if inlined.get("list"):

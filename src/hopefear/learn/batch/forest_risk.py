@@ -105,6 +105,7 @@ class ForestGain:
         return Values(gain / words, gain_slope / words, entropy / count, entropy_slope / count)
 
     def spread(self, vector: FloatArray) -> float:
+        """Return the standard deviation of w.f under the uniform distribution."""
         point = np.ascontiguousarray(vector, np.float64)
         return float(np.sqrt(self._engine.variance(point, self.threads) / max(len(self.splits), 1)))
 

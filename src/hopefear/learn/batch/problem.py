@@ -57,6 +57,7 @@ class Matrix:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
         more = 0 if self.sparse is None else int(self.sparse.shape[1])
         return int(self.dense.shape[0]), int(self.dense.shape[1]) + more
 

@@ -234,6 +234,7 @@ class KbestGain:
         )
 
     def spread(self, vector: FloatArray) -> float:
+        """Return the standard deviation of w.f under the uniform distribution."""
         problem = self.problem
         scores = problem.matrix.dot(vector)
         means = problem.per_group(np.add, scores) / problem.sizes

@@ -304,7 +304,8 @@ class BaseLoop(ABC):
 
     # -- the end --
 
-    def _settled(self, record: Record) -> bool:
+    def _converged(self, record: Record) -> bool:
+        """Whether the weights have changed by less than the tolerance."""
         return bool(record["change"] < self.options.tolerance)
 
     def _reason_to_stop(self) -> str | None:
@@ -316,7 +317,7 @@ class BaseLoop(ABC):
         if self.iteration > 0:
             if record.get("new_candidates") == 0:
                 return "no new candidates"
-            if self._settled(record):
+            if self._converged(record):
                 return "weights no longer change"
             if without_rise(self._qualities(), self.options.patience):
                 return "score no longer rises"

@@ -153,9 +153,9 @@ class LatticeLoop(Loop):
 
     # -- learning --
 
-    def _settled(self, record: Record) -> bool:
+    def _converged(self, record: Record) -> bool:
         """Whether weights have converged; never before updates on the complete set."""
-        return self.iteration > LAST_DECODING and super()._settled(record)
+        return self.iteration > LAST_DECODING and super()._converged(record)
 
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
         learned = super()._learn()

@@ -165,10 +165,12 @@ class Cost:
         return [part.context for part in self.parts if part.context is not None]
 
     def state(self) -> dict[str, Any]:
+        """Return the state for a checkpoint."""
         states: list[dict[str, NDArray[Any]]] = [c.state() for c in self._contexts()]
         return {"iteration": self._iteration, "contexts": states}
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what `state` returned."""
         self._iteration = int(state["iteration"])
         for context, saved in zip(self._contexts(), state["contexts"], strict=True):
             context.restore(saved)

@@ -43,12 +43,13 @@ class FeatureTable:
     sparse features) for ids[D:].
     """
 
-    ids: NDArray[np.uint64]  # (F,)
-    dense: NDArray[np.float32]  # (rows, D), C order
-    sparse: Any = None  # scipy.sparse.csr_array of float32, (rows, F - D), or None
+    ids: NDArray[np.uint64]  #: (F,): feature ids, dense ones first
+    dense: NDArray[np.float32]  #: (rows, D): values of dense features, in C order
+    sparse: Any = None  #: (rows, F - D): scipy.sparse.csr_array of float32, or None
 
     @property
     def rows(self) -> int:
+        """The number of candidates."""
         return int(self.dense.shape[0])
 
     @property
@@ -92,18 +93,19 @@ class FeatureTable:
 class Candidates:
     """Groups of rows with features and statistics of the metric."""
 
-    begin: NDArray[np.int64]  # (groups + 1,): rows of group g are begin[g] .. begin[g + 1]
-    sentences: NDArray[np.int32]  # (groups,): the number of the sentence, ascending
+    begin: NDArray[np.int64]  #: (groups + 1,): rows of group g are begin[g] .. begin[g + 1]
+    sentences: NDArray[np.int32]  #: (groups,): the number of the sentence, ascending
     features: FeatureTable
-    # (rows, columns of the metric), not negative; int16 if the sum of two rows fits, else int32.
-    # `total` sums in 64 bits.
+    #: (rows, columns of the metric), not negative; int16 if the sum of two rows fits, else int32.
+    #: `total` sums in 64 bits.
     statistics: StatisticsArray
     names: FeatureNames
-    # (groups,): the bin of search-aware tuning; None: one group for each sentence.
+    #: (groups,): the bin of search-aware tuning; None: one group for each sentence.
     bins: NDArray[np.int32] | None = None
 
     @property
     def groups(self) -> int:
+        """The number of groups."""
         return len(self.begin) - 1
 
     @property
@@ -115,6 +117,7 @@ class Candidates:
 
     @property
     def rows(self) -> int:
+        """The number of candidates in all groups."""
         return self.features.rows
 
     def vector(self, weights: Weights) -> FloatArray:

@@ -62,7 +62,7 @@ class Clauses(NounPhrases):
         gap = need.partition(" ")[2]
         mode = "" if gap == "subject" else "question"
         in_place = gap in rule.options.get("gaps", []) if gap in ("subject", "object") else True
-        return in_place and rule.speaks_of(gap) and rule.has_choice(mode, gap)
+        return in_place and rule.always_has(gap) and rule.has_choice(mode, gap)
 
     def _verbs_for(self, rule: Construction, topic: str) -> list[tuple[Verb, float]]:
         shape, flag = rule.options.get("verb"), rule.options.get("flag")
@@ -93,13 +93,13 @@ class Clauses(NounPhrases):
             )
         return True
 
-    def _aspect_table(self, rule: Construction, verb: Verb | None, want: str) -> Table[Aspect]:
+    def _aspect_table(self, rule: Construction, verb: Verb | None, allowed: str) -> Table[Aspect]:
         flags = verb.flags if verb else frozenset(("state",))
-        key = (id(rule), flags, want)
+        key = (id(rule), flags, allowed)
         table = self._aspects.get(key)
         if table is None:
             names = rule.options.get("aspects") or list(self.grammar.aspects)
-            wanted = want.split()
+            names_allowed = allowed.split()
             chosen = []
             for name in names:
                 aspect = self.grammar.aspects[name]
@@ -108,20 +108,22 @@ class Clauses(NounPhrases):
                     continue
                 if verb and option.get("agent") and "will" not in flags:
                     continue
-                if wanted == ["relative"]:
+                if names_allowed == ["relative"]:
                     if not option.get("relative"):
                         continue
-                elif name not in wanted and (wanted or option.get("only")):
+                elif name not in names_allowed and (names_allowed or option.get("only")):
                     continue
                 chosen.append((aspect, aspect.weight))
             table = self._aspects[key] = Table(chosen)
         return table
 
-    def _clause(self, need: str, depth: int, want: str = "", gap: str = "", fill: str = "") -> Node:
+    def _clause(
+        self, need: str, depth: int, allowed: str = "", gap: str = "", fill: str = ""
+    ) -> Node:
         table = self._clause_table(need)
         for _ in range(20 if len(table) else 0):
             rule, verb = table.pick(self.draw())
-            aspects = self._aspect_table(rule, verb, want)
+            aspects = self._aspect_table(rule, verb, allowed)
             if not len(aspects):
                 continue
             aspect = aspects.pick(self.draw())
@@ -130,20 +132,20 @@ class Clauses(NounPhrases):
             return self._fill(rule, verb, aspect, depth, gap, fill, None)
         raise DeadEndError
 
-    def _next(self, before: Node, depth: int) -> Node:
+    def _next(self, previous: Node, depth: int) -> Node:
         """A clause about the subject of another."""
-        subject = before.slots.get("subject")
+        subject = previous.slots.get("subject")
         noun = subject.noun if isinstance(subject, Node) else None
         if noun is None:
             raise DeadEndError
         table = self._gap_table(noun, "subject")
-        assert before.aspect
-        for want in (before.aspect.name, before.aspect.name, ""):
+        assert previous.aspect
+        for allowed in (previous.aspect.name, previous.aspect.name, ""):
             if not len(table):
                 break
             rule, verb, gap = table.pick(self.draw())
-            aspects = self._aspect_table(rule, verb, want)
-            if verb and verb is not before.verb and len(aspects):
+            aspects = self._aspect_table(rule, verb, allowed)
+            if verb and verb is not previous.verb and len(aspects):
                 return self._fill(rule, verb, aspects.pick(self.draw()), depth, gap, "", noun)
         raise DeadEndError
 
@@ -193,9 +195,9 @@ class Clauses(NounPhrases):
                 slots["object"] = self._np(verb.object, depth, False, mode)
             if verb.partner:
                 slots["partner"] = self._np(verb.partner, depth + 1)
-        for name, what in rule.slots.items():
+        for name, declaration in rule.slots.items():
             if name != gap:
-                slots[name] = self._special(name, what, slots, depth, noun)
+                slots[name] = self._special(name, declaration, slots, depth, noun)
         optional = self.grammar.optional
         names = zh.names
         if (
@@ -209,12 +211,12 @@ class Clauses(NounPhrases):
             slots["time"] = self._word(self.lexicon.times[aspect.time])
             if zh[0].name == "time":
                 found |= self.bits["moved-time"]
-        settled = aspect.options.get("place", True) and (not verb or "anywhere" in verb.flags)
+        place_fits = aspect.options.get("place", True) and (not verb or "anywhere" in verb.flags)
         if (
             "place" in names
             and gap != "place"
             and draw() < optional["place"] / (depth + 1)
-            and settled
+            and place_fits
         ):
             slots["place"] = self._place(depth)
         if "manner" in names and verb and "will" in verb.flags and draw() < optional["manner"]:
@@ -224,7 +226,7 @@ class Clauses(NounPhrases):
             slots["adverb"] = self._word(self.lexicon.adverbs)
         if gap:
             slots[gap] = fill
-        self.found |= found | rule.bit
+        self.phenomena |= found | rule.bit
         node = self._clause_node(rule, zh, slots, verb, aspect.name)
         node.gap = gap
         return node
@@ -244,21 +246,21 @@ class Clauses(NounPhrases):
             slots["zh.verb"] = f"{verb.zh} {suffix}" if suffix else verb.zh
             slots["zh.stem"] = verb.zh
             slots["zh.prep"] = verb.prep
-        self.found |= node.aspect.bit
+        self.phenomena |= node.aspect.bit
         return node
 
     def _special(
-        self, name: str, what: str, slots: dict[str, Any], depth: int, noun: Noun | None
+        self, name: str, declaration: str, slots: dict[str, Any], depth: int, noun: Noun | None
     ) -> Filler:
         """A slot that the construction declares itself."""
-        kind, _, of = what.partition(" ")
+        kind, _, argument = declaration.partition(" ")
         if kind == "np":
-            place = "venue" in of or "city" in of
-            return self._np(of, depth + 1, name == "subject", "place" if place else "")
+            place = "venue" in argument or "city" in argument
+            return self._np(argument, depth + 1, name == "subject", "place" if place else "")
         if kind == "bare":
-            return self._np(of, depth + 1, False, "bare")
+            return self._np(argument, depth + 1, False, "bare")
         if kind == "adjective":
-            filler = slots.get(of)
+            filler = slots.get(argument)
             noun = filler.noun if isinstance(filler, Node) else noun
             if noun is None:
                 raise DeadEndError
@@ -271,7 +273,7 @@ class Clauses(NounPhrases):
             self.words.append(adjective)
             return adjective
         if kind == "same":
-            noun = slots[of].noun
+            noun = slots[argument].noun
             if noun is None or noun.cls.np:
                 raise DeadEndError
             return self._np(noun.cls.name, depth + 1, False, "definite")
@@ -281,9 +283,9 @@ class Clauses(NounPhrases):
                 raise DeadEndError
             return self._phrase(people[int(self.draw() * len(people))], 1, True, "name")
         if kind == "indefinite":
-            if of in slots:
-                return self._np(slots[of].noun.cls.name, depth + 1, False, "one")
-            return self._np(of, depth + 1, False, "indefinite")
+            if argument in slots:
+                return self._np(slots[argument].noun.cls.name, depth + 1, False, "one")
+            return self._np(argument, depth + 1, False, "indefinite")
         if kind == "duration":
             return self._word(self.lexicon.durations)
         degree: Word = self.lexicon.degrees.pick(self.draw())
@@ -291,6 +293,6 @@ class Clauses(NounPhrases):
 
     def _place(self, depth: int) -> Node:
         rule = self.places.pick(self.draw())
-        self.found |= rule.bit
+        self.phenomena |= rule.bit
         where = self._np(rule.slots["where"].partition(" ")[2], depth + 1, False, "place")
         return Node(rule, rule.zh.items[0], {"where": where})

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from hopefear.base.errors import suggestion
 from hopefear.text.world_grammar.english import VerbForms, verb_group
 from hopefear.text.world_grammar.lexicon import Lexicon, default_lexicon, read_data
-from hopefear.text.world_grammar.words import Noun, Table, WorldDataError, falling
+from hopefear.text.world_grammar.words import Noun, Table, WorldDataError, zipf_table
 
 # Operations of a template
 WORD, SLOT, GROUP, HEAD, FORM, MODE, SPECIAL = range(7)
@@ -26,7 +26,7 @@ ZH_OWN = frozenset(["verb", "stem", "suffix", "marker", "prep", "n", "adj", "cl"
 #: Slots of the English side that need no partner in the Mandarin.
 EN_OWN = frozenset(["det", "who", "be", "go", "have", "at", "prep", "measure", "verb"])
 #: Slots that a translation may leave out; `often` goes with the verb.
-MAY_BE_LOST = frozenset(("degree", "adverb", "n"))
+OPTIONAL_IN_ENGLISH = frozenset(("degree", "adverb", "n"))
 HEADS = ("be", "go", "have")
 MODES = ("question", "active", "do")
 CATEGORIES = ("clause", "np", "place", "sentence")
@@ -67,7 +67,7 @@ class Template(tuple[Op, ...]):
 
 
 class Alternative:
-    """An English template with what is known about it: the slot its verb agrees with (`agree`),
+    """An English template with its properties: the slot its verb agrees with (`agree`),
     the slot it begins with if the verb follows at once (`lead`), the slots it `needs`.
     """
 
@@ -124,27 +124,27 @@ class Construction:
         self.weight = float(data.get("weight", 0))
         self.options = data
         self.slots: dict[str, str] = dict(data.get("slots", {}))
-        self.zh = falling([Template(self._compile(text, "zh")) for text in data["zh"]], 0.8)
+        self.zh = zipf_table([Template(self._compile(text, "zh")) for text in data["zh"]], 0.8)
         self.en = [Alternative(self._compile(text, "en")) for text in data["en"]]
-        spoken = set().union(*(_slots(ops) for ops in self.zh.items))
+        mandarin_slots = set().union(*(_slots(ops) for ops in self.zh.items))
         for alternative in self.en:
-            strange = alternative.slots - spoken - EN_OWN
-            if strange:
+            unknown = alternative.slots - mandarin_slots - EN_OWN
+            if unknown:
                 raise WorldDataError(
-                    f"{self.place}: {{{sorted(strange)[0]}}} is in 'en' but not in 'zh'; "
+                    f"{self.place}: {{{sorted(unknown)[0]}}} is in 'en' but not in 'zh'; "
                     "write the slot on both sides"
                 )
-            lost = spoken - alternative.slots - ZH_OWN - MAY_BE_LOST
-            if lost:
+            missing = mandarin_slots - alternative.slots - ZH_OWN - OPTIONAL_IN_ENGLISH
+            if missing:
                 raise WorldDataError(
-                    f"{self.place}: {{{sorted(lost)[0]}}} is in 'zh' but not in every 'en'; "
+                    f"{self.place}: {{{sorted(missing)[0]}}} is in 'zh' but not in every 'en'; "
                     "write the slot in each paraphrase"
                 )
         self.bit = 0  # set by the grammar, when it knows all names
-        self.free = falling(self.en, 1.0)  # the paraphrases, where nothing restricts them
+        self.free = zipf_table(self.en, 1.0)  # the paraphrases, where nothing restricts them
         self._choices: dict[tuple[str, str, bool], Table[Alternative]] = {}
         modes = [op for a in self.en for op in a.ops if op.kind == MODE]
-        #: slots of a sentence that some paraphrase says with their own subject first
+        #: slots of a sentence whose own subject comes first in some paraphrase
         self.active = frozenset(op.name for op in modes if op.arg == "active")
 
     def _compile(self, text: str, side: str) -> tuple[Op, ...]:
@@ -192,7 +192,7 @@ class Construction:
         key = (mode, gap, passive)
         table = self._choices.get(key)
         if table is None:
-            table = self._choices[key] = falling(
+            table = self._choices[key] = zipf_table(
                 [a for a in self.en if self._fits(a, mode, gap, passive)], 1.0
             )
         return table
@@ -214,18 +214,19 @@ class Construction:
         return True
 
     def has_choice(self, mode: str, gap: str = "") -> bool:
+        """Whether an English alternative fits a mood and an open slot, also without a passive."""
         return len(self.choices(mode, gap, False)) > 0
 
     def begins_with(self, first: str, second: str) -> bool:
-        """Does the first slot stand before the second in every Mandarin template?"""
+        """Whether the first slot is before the second in every Mandarin template."""
         for ops in self.zh.items:
             order = [op.name for op in ops if op.name in (first, second)]
             if not order or order[0] != first:
                 return False
         return True
 
-    def speaks_of(self, slot: str) -> bool:
-        """Is the slot in every Mandarin template?"""
+    def always_has(self, slot: str) -> bool:
+        """Whether the slot is in every Mandarin template."""
         return all(slot in _slots(ops) for ops in self.zh.items)
 
 
@@ -266,7 +267,7 @@ class Aspect:
                 verb_group(tense, False, "s", False)
             except ValueError as error:
                 raise WorldDataError(f"{place}: {error}") from error
-        self.en = falling(list(data["en"]), 1.2)
+        self.en = zipf_table(list(data["en"]), 1.2)
         self.options = data
 
 
@@ -278,7 +279,7 @@ class Grammar:
         self.aspects = {a["name"]: Aspect(a, lexicon.times) for a in data["aspect"]}
         self.optional: dict[str, float] = dict(data["optional"])
         self.opening: dict[str, str] = dict(data["opening"])
-        #: phenomenon -> what it is in plain words, the most telling first
+        #: phenomenon -> its description, the most important first
         self.plain_words: dict[str, str] = dict(data["phenomena"])
         self.rules: dict[str, list[Construction]] = {
             category: [Construction(category, i, entry) for i, entry in enumerate(data[category])]
@@ -331,8 +332,8 @@ class Grammar:
     def _check_slots(self) -> None:
         for rules in self.rules.values():
             for rule in rules:
-                for slot, what in rule.slots.items():
-                    kind, _, selector = what.partition(" ")
+                for slot, declaration in rule.slots.items():
+                    kind, _, selector = declaration.partition(" ")
                     other = rule.slots.get(selector, "")
                     if (
                         kind in ("np", "bare", "indefinite", "name")
@@ -343,7 +344,7 @@ class Grammar:
 
     def phrases_of(self, noun: Noun) -> frozenset[str]:
         """The noun phrases a noun can head, as indices into `rules['np']` written as strings."""
-        found = []
+        indices = []
         only = noun.cls.np
         bare = any(form.kind == "bare" for form in noun.forms.items)
         fixed = any(form.the for form in noun.forms.items)
@@ -368,16 +369,16 @@ class Grammar:
             if noun.compound and rule.name == "national":
                 fits = False  # "the German former mayor"
             if fits:
-                found.append(str(i))
-        if not found:
+                indices.append(str(i))
+        if not indices:
             raise WorldDataError(
                 f"lexicon.toml: {noun.zh}: no noun phrase fits it; "
                 f"see np in [classes] {noun.cls.name}"
             )
-        return frozenset(found)
+        return frozenset(indices)
 
     def phenomena(self, bits: int) -> tuple[str, ...]:
-        """The names of a bit set."""
+        """Return the names of a set of bits."""
         return tuple(name for name, bit in self.bits.items() if bits & bit)
 
 

@@ -14,14 +14,14 @@ from hopefear.text.world_grammar.clauses import Clauses
 from hopefear.text.world_grammar.constructions import SLOT, Construction, Grammar
 from hopefear.text.world_grammar.english import articles
 from hopefear.text.world_grammar.phrases import DeadEndError, Derivation, Node, Scene
-from hopefear.text.world_grammar.speak import Speaker, say
+from hopefear.text.world_grammar.speak import Speaker, append_mandarin
 from hopefear.text.world_grammar.words import Saying, Table, WorldDataError
 
 MAX_WORDS = 60
 TRIES = 1000  # a derivation can end in a noun without a verb, or be too long
 
 
-class Maker(Clauses):
+class SentenceMaker(Clauses):
     """Derives sentences and generates their text."""
 
     def __init__(self, grammar: Grammar):
@@ -48,21 +48,21 @@ class Maker(Clauses):
 
     def opening(self, scene: Scene) -> Derivation:
         """The sentence of [opening] in grammar.toml."""
-        given = self.grammar.opening
+        opening = self.grammar.opening
         self._begin(scene)
         nouns = {n.zh: n for n in self.lexicon.nouns_of[scene.topic]}
-        rule = next(r for r in self.grammar.rules["clause"] if r.name == given["clause"])
-        verb = next(v for v in self.lexicon.verbs[scene.topic] if v.zh == given["verb"])
+        rule = next(r for r in self.grammar.rules["clause"] if r.name == opening["clause"])
+        verb = next(v for v in self.lexicon.verbs[scene.topic] if v.zh == opening["verb"])
         slots: dict[str, Any] = {}
         for name in ("subject", "object", "partner"):
-            noun = nouns[given[name]]
+            noun = nouns[opening[name]]
             self.words.append(noun)
             phrase = self.grammar.noun_phrases["name"] if noun.is_name else self._bare()
             slots[name] = Node(phrase, phrase.zh.items[0], {"zh.n": noun.zh})
             slots[name].noun = noun
-        clause = self._clause_node(rule, rule.zh.items[0], slots, verb, given["aspect"])
+        clause = self._clause_node(rule, rule.zh.items[0], slots, verb, opening["aspect"])
         root = self.grammar.rules["sentence"][0]
-        self.found |= root.bit | rule.bit
+        self.phenomena |= root.bit | rule.bit
         return self._finish(Node(root, root.zh.items[0], {"a": clause}))
 
     def _bare(self) -> Construction:
@@ -70,43 +70,43 @@ class Maker(Clauses):
 
     def _finish(self, root: Node) -> Derivation:
         out: list[str] = []
-        say(root.zh, root.slots, out)
+        append_mandarin(root.zh, root.slots, out)
         for word in self.words:
             if word.senses:
-                self.found |= self.bits[word.senses + "-sense"]
-        return Derivation(root, tuple(self.words), self.found, " ".join(out))
+                self.phenomena |= self.bits[word.senses + "-sense"]
+        return Derivation(root, tuple(self.words), self.phenomena, " ".join(out))
 
     def _sentence(self, rule: Construction) -> Node:
-        self.found |= rule.bit
+        self.phenomena |= rule.bit
         zh = rule.zh.pick(self.draw())
         slots: dict[str, Any] = {}
         clauses = [
             op.name for op in zh if op.kind == SLOT and op.name not in ("who", "saying", "source")
         ]
         depth = 0 if len(clauses) == 1 else 1
-        said = ""
+        aspects = ""
         if "saying" in rule.slots:
             saying = self._pick_saying()
-            said = saying.aspects
+            aspects = saying.aspects
             slots["who"] = self._np(saying.selector, 1, True)
             slots["saying"] = saying
             self.words.append(saying)
         if "source" in rule.slots:
             slots["source"] = self._np(rule.slots["source"].partition(" ")[2], 1)
         for name in clauses:
-            what, _, rest = rule.slots.get(name, "clause").partition(" ")
-            if what == "next":
-                slots[name] = self._next(slots[rest], depth)
-            elif what == "gap":
-                gap, _, fill = rest.partition(" ")
+            kind, _, argument = rule.slots.get(name, "clause").partition(" ")
+            if kind == "next":
+                slots[name] = self._next(slots[argument], depth)
+            elif kind == "gap":
+                gap, _, fill = argument.partition(" ")
                 slots[name] = self._clause("gap " + gap, depth, gap=gap, fill=fill)
-            elif what == "clause":
+            elif kind == "clause":
                 slots[name] = self._clause(
-                    "active" if name in rule.active else "any", depth, rest or said
+                    "active" if name in rule.active else "any", depth, argument or aspects
                 )
             else:  # asked, command
-                gap = "subject" if what == "command" else ""
-                slots[name] = self._clause(what, depth, rest, gap=gap)
+                gap = "subject" if kind == "command" else ""
+                slots[name] = self._clause(kind, depth, argument, gap=gap)
         return Node(rule, zh, slots)
 
     def _pick_saying(self) -> Saying:

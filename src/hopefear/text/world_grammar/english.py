@@ -51,7 +51,7 @@ class Group(NamedTuple):
     form: str
 
 
-def _ends_in_hiss(word: str) -> bool:
+def _ends_in_sibilant(word: str) -> bool:
     return word.endswith(("s", "x", "z", "ch", "sh"))
 
 
@@ -129,7 +129,7 @@ class English:
     def _with_s(word: str) -> str:
         if _consonant_y(word):
             return word[:-1] + "ies"
-        return word + ("es" if _ends_in_hiss(word) else "s")
+        return word + ("es" if _ends_in_sibilant(word) else "s")
 
 
 @cache

@@ -47,7 +47,7 @@ def read_data(name: str) -> dict[str, Any]:
     return parse_toml(text, name)
 
 
-#: A noun that has one of these in its name takes none of them as an adjective.
+#: A noun with one of these words in its name takes none of them as an adjective.
 AGES = {"ancient", "elderly", "new", "old", "young"}
 
 
@@ -159,7 +159,7 @@ class Lexicon:
         return self.by_topic[topic] + general
 
     def check_selector(self, selector: str, place: str) -> str:
-        """A selector without blanks, or an error that names its unknown part."""
+        """Return a selector without blanks; raise an error that names an unknown part."""
         parts = [part.strip() for part in selector.split("|")]
         for part in parts:
             if part not in self.classes and part not in self._known:
@@ -204,28 +204,28 @@ class Lexicon:
         verb.partner = self.check_selector(partner, place) if partner else ""
         verb.prep = prep or ""
         verb.shape = "s" + ("o" if obj else "") + ("p" if partner else "")
-        named = set(flags.replace("+", " ").split())
-        if named - VERB_FLAGS:
+        flag_names = set(flags.replace("+", " ").split())
+        if flag_names - VERB_FLAGS:
             raise self._fail(
                 place,
-                f"unknown flag +{sorted(named - VERB_FLAGS)[0]}; "
+                f"unknown flag +{sorted(flag_names - VERB_FLAGS)[0]}; "
                 f"use one of {', '.join('+' + f for f in sorted(VERB_FLAGS))}",
             )
         if prep == "gei":
-            named.add("gei")
-        if all(form.passive for form in forms) and "state" not in named:
-            named.add("passive")
-        if "state" not in named and all(
+            flag_names.add("gei")
+        if all(form.passive for form in forms) and "state" not in flag_names:
+            flag_names.add("passive")
+        if "state" not in flag_names and all(
             self._of_class(part, "agent") for part in verb.subject.split("|")
         ):
-            named.add("will")
+            flag_names.add("will")
             if not any(self._of_class(part, "place") for part in verb.object.split("|")):
-                named.add("anywhere")  # "he visited Vienna in Shanghai" is not meant
-        verb.flags = frozenset(named)
+                flag_names.add("anywhere")  # "he visited Vienna in Shanghai" is not meant
+        verb.flags = frozenset(flag_names)
         return verb
 
     def _of_class(self, part: str, cls: str) -> bool:
-        """Is this part of a selector (a class or a noun) of the class?"""
+        """Whether this part of a selector (a class or a noun) belongs to the class."""
         if part in self.classes:
             return cls in self.classes[part].ancestors
         nouns = [n for ns in self.by_topic.values() for n in ns if n.zh == part]
@@ -308,8 +308,8 @@ class Lexicon:
                 )
 
     def _mark_senses(self) -> None:
-        """Find the words that the topic decides (the same zh, no common English, in two topics)
-        and those that the neighbour decides (several senses in one topic).
+        """Mark the words whose sense depends on the topic (the same zh, no common English, in two
+        topics) and those whose sense depends on a neighbour (several senses in one topic).
         """
         for nouns_or_verbs in (self.by_topic.values(), self.verbs.values()):
             entries: dict[str, list[Word]] = {}
@@ -330,10 +330,10 @@ class Lexicon:
                     if any(not set(a.english) & set(adjective.english) for a in senses):
                         adjective.senses = "neighbour"
 
-    # -- asking -------------------------------------------------------------------------------
+    # -- look-up ------------------------------------------------------------------------------
 
     def fits(self, noun: Noun, selector: str) -> bool:
-        """Is the noun, or a class of it, named in the selector?"""
+        """Whether the selector names the noun or one of its classes."""
         parts = self._selectors.get(selector)
         if parts is None:
             parts = self._selectors[selector] = frozenset(selector.split("|"))
@@ -353,25 +353,25 @@ class Lexicon:
 
     def adjectives(self, noun: Noun, topic: str, predicate: bool = False) -> Table[Adjective]:
         """The adjectives that a noun can have (as its predicate); of each the first sense that
-        fits. A noun that says it already does not say it again, nor the opposite: no "young young
-        person", no "old young person".
+        fits. A noun that contains an adjective takes neither the same one nor its opposite: no
+        "young young person", no "old young person".
         """
         table = self._adjective_tables.get((noun.key, topic, predicate))
         if table is None:
-            said = {word for name in noun.english for word in name.split()}
-            said |= AGES if said & AGES else set()
-            own = {group[0].zh for group in self.adjectives_of[topic]}
-            found: list[tuple[Adjective, float]] = []
+            described = {word for name in noun.english for word in name.split()}
+            described |= AGES if described & AGES else set()
+            in_topic = {group[0].zh for group in self.adjectives_of[topic]}
+            weighted: list[tuple[Adjective, float]] = []
             for source in (topic, GENERAL):
                 for group in self.adjectives_of[source]:
-                    if source == GENERAL and group[0].zh in own:
+                    if source == GENERAL and group[0].zh in in_topic:
                         continue
                     sense = next((a for a in group if self.fits(noun, a.selector)), None)
                     if sense and not (
-                        (predicate and sense.attributive) or said & set(sense.english)
+                        (predicate and sense.attributive) or described & set(sense.english)
                     ):
-                        found.append((sense, sense.weight))
-            table = self._adjective_tables[noun.key, topic, predicate] = Table(found)
+                        weighted.append((sense, sense.weight))
+            table = self._adjective_tables[noun.key, topic, predicate] = Table(weighted)
         return table
 
 

@@ -73,7 +73,7 @@ class Derivation:
 
 class NounPhrases:
     """Makes scenes and noun phrases. It keeps the state of the sentence that is being made: its
-    scene, words, nouns already used, and the phenomena found so far.
+    scene, words, nouns already used, and the phenomena so far (a bit set).
     """
 
     def __init__(self, grammar: Grammar):
@@ -96,7 +96,7 @@ class NounPhrases:
         self.draw = scene.draw
         self.words: list[Word] = []
         self.used: set[Noun] = set()
-        self.found = 0
+        self.phenomena = 0
         self.timed = False  # one time is enough for a sentence: "on Monday ... yesterday"
 
     def _relative(self, noun: Noun, depth: int) -> Node:
@@ -122,16 +122,16 @@ class NounPhrases:
     def _person(self, cls: str, scene: Scene) -> Noun:
         names, draw = self.lexicon.data["names"], scene.draw
         given = names["given"].split()
-        first = falling_choice(given, draw()).capitalize()
+        first = skewed_choice(given, draw()).capitalize()
         if draw() < 0.6:
-            first += falling_choice(given[::-1], draw())
-        name = falling_choice(names["surnames"].split(), draw()) + " " + first
+            first += skewed_choice(given[::-1], draw())
+        name = skewed_choice(names["surnames"].split(), draw()) + " " + first
         return self._name(name, cls, scene, "f" if draw() < 0.5 else "m")
 
     def _town(self, scene: Scene) -> Noun:
         names, draw = self.lexicon.data["names"], scene.draw
-        start = falling_choice(names["towns"].split(), draw())
-        return self._name(start + falling_choice(names["town_ends"].split(), draw()), "city", scene)
+        start = skewed_choice(names["towns"].split(), draw())
+        return self._name(start + skewed_choice(names["town_ends"].split(), draw()), "city", scene)
 
     def _name(self, name: str, cls: str, scene: Scene, gender: str = "m") -> Noun:
         noun = self.lexicon.noun(name, f"{name} (name {gender})", cls, "", 1.0)
@@ -179,14 +179,14 @@ class NounPhrases:
 
     def _pronoun(self, key: str) -> Node:
         rule = self.grammar.noun_phrases["pronoun"]
-        self.found |= rule.bit
+        self.phenomena |= rule.bit
         return Node(rule, rule.zh.items[0], {"pronoun": self.pronouns[key]})
 
     def _phrase_table(self, noun: Noun, depth: int, mode: str) -> Table[Construction]:
         key = (noun.rules, depth, mode)
         table = self._phrases.get(key)
         if table is None:
-            chosen = []
+            fitting = []
             heavy = DEPTH[depth] if depth < len(DEPTH) else 0.0
             for i in sorted(map(int, noun.rules)):
                 rule = self.grammar.rules["np"][i]
@@ -202,8 +202,8 @@ class NounPhrases:
                     continue
                 if mode == "name" and rule.name != "name":
                     continue
-                chosen.append((rule, weight * (heavy if option.get("heavy") else 1.0)))
-            table = self._phrases[key] = Table(chosen)
+                fitting.append((rule, weight * (heavy if option.get("heavy") else 1.0)))
+            table = self._phrases[key] = Table(fitting)
         return table
 
     def _phrase(self, noun: Noun, depth: int, subject: bool, mode: str) -> Node:
@@ -214,14 +214,14 @@ class NounPhrases:
         rule = table.pick(draw())
         self.used.add(noun)
         self.words.append(noun)
-        self.found |= rule.bit
+        self.phenomena |= rule.bit
         if noun.topic == "":
-            self.found |= self.bits["new-name"]
+            self.phenomena |= self.bits["new-name"]
         slots: dict[str, Any] = {}
         node = Node(rule, rule.zh.items[0], slots)
         node.noun = noun
-        for name, what in rule.slots.items():
-            slots[name] = self._part(what, noun, depth, mode)
+        for name, declaration in rule.slots.items():
+            slots[name] = self._part(declaration, noun, depth, mode)
         if rule.name == "relative-indefinite":
             node.plural = False
         elif "number" in slots:
@@ -236,7 +236,7 @@ class NounPhrases:
             and rule.name in ("bare", "relative", "possessive", "national")
         ):
             zh += "men"
-            self.found |= self.bits["plural-men"]
+            self.phenomena |= self.bits["plural-men"]
         slots["zh.n"] = zh
         slots["zh.cl"] = noun.cl
         if noun.measure:
@@ -268,20 +268,20 @@ class NounPhrases:
             node.slots["adj"] = adjective
             node.slots["zh.adj"] = adjective.zh + " de" if adjective.de else adjective.zh
             if adjective.de:
-                self.found |= self.bits["attributive-de"]
+                self.phenomena |= self.bits["attributive-de"]
 
-    def _part(self, what: str, noun: Noun, depth: int, mode: str) -> Filler:
+    def _part(self, declaration: str, noun: Noun, depth: int, mode: str) -> Filler:
         """A slot of a noun phrase."""
-        kind, _, of = what.partition(" ")
+        kind, _, argument = declaration.partition(" ")
         draw = self.draw
         if kind == "relative":
             if depth > 0:
-                self.found |= self.bits["nested-relative"]
+                self.phenomena |= self.bits["nested-relative"]
             return self._relative(noun, depth + 1)
         if kind == "owner":
             return self._np(noun.cls.owner, depth + 1, False, "definite")
         if kind == "np":
-            return self._np(of, depth + 1)
+            return self._np(argument, depth + 1)
         if kind == "np-like":
             return self._np(noun.cls.name, 3, False, "name" if noun.is_name else "definite")
         if kind == "name-like":
@@ -331,6 +331,6 @@ class NounPhrases:
         return word
 
 
-def falling_choice(items: Sequence[str], u: float) -> str:
-    """The first more often than the last."""
+def skewed_choice(items: Sequence[str], u: float) -> str:
+    """Choose an item for u uniform in [0, 1); earlier items are more likely."""
     return items[int(u * math.sqrt(u) * len(items))]

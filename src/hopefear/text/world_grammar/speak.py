@@ -1,4 +1,4 @@
-"""Text generation from derivations of the built-in world, in Mandarin and English.
+"""Generation of text from derivations of the built-in world, in Mandarin and English.
 
 Takes a tree of `Node` and returns words. The English text has a random paraphrase of each
 construction and a random synonym of each word, with correct agreement, tense, articles and question
@@ -26,24 +26,24 @@ from hopefear.text.world_grammar.phrases import Filler, Node
 from hopefear.text.world_grammar.words import Noun, Saying, Word
 
 
-def say(ops: Sequence[Op], slots: dict[str, Any], out: list[str]) -> None:
+def append_mandarin(ops: Sequence[Op], slots: dict[str, Any], out: list[str]) -> None:
     """Append the Mandarin words of a node to `out`."""
-    for kind, name, own, inner in ops:
+    for kind, name, key, inner in ops:
         if kind == WORD:
             out.append(name)
             continue
         if kind == GROUP:
             if slots.get(name) is not None:
-                say(inner, slots, out)
+                append_mandarin(inner, slots, out)
             continue
-        filler = slots.get(own or name)
+        filler = slots.get(key or name)
         if filler is None:
             continue
         if isinstance(filler, str):
             if filler:
                 out.append(filler)
         elif isinstance(filler, Node):
-            say(filler.zh, filler.slots, out)
+            append_mandarin(filler.zh, filler.slots, out)
         else:
             out.append(filler.zh)
 
@@ -61,6 +61,7 @@ class Speaker:
         self.agreement = "s"
 
     def sentence(self, node: Node) -> str:
+        """Return the words of a sentence, before `articles` is applied."""
         choice = self._paraphrase(node.rule)
         out: list[str] = []
         last, inside = "s", False
@@ -87,7 +88,7 @@ class Speaker:
         return text if self.agreement == "s" else saying.plurals[text]
 
     def clause(self, node: Node, mode: str, agreement: str, out: list[str]) -> str:
-        """Append a clause; returns the agreement of its subject. `agreement` is for an open one."""
+        """Append a clause; return its subject's agreement (`agreement` if that slot is open)."""
         draw, slots, rule = self.draw, node.slots, node.rule
         form = node.verb.forms.pick(draw()) if node.verb else None
         assert node.aspect
@@ -169,7 +170,7 @@ class Speaker:
             out.append(forms.do[3:])
 
     def phrase(self, filler: Any, nominative: bool) -> str:
-        """A noun phrase, a place or a word."""
+        """Return the words of a noun phrase, a place or a word."""
         if not isinstance(filler, Node):
             text: str = filler.table.pick(self.draw())
             return text

@@ -48,23 +48,24 @@ class Table(Generic[T]):
                 self.items.append(item)
                 self.sums.append(self.total)
         if self.sums:
-            self.sums.pop()  # the last item takes what is left, also after rounding
+            self.sums.pop()  # the last item has the remaining weight, also after rounding
 
     def __len__(self) -> int:
         return len(self.items)
 
     def pick(self, u: float) -> T:
+        """Return the item at `u`, in [0, 1)."""
         return self.items[bisect_right(self.sums, u * self.total)]
 
 
-def falling(items: Sequence[T], offset: float = 1.0) -> Table[T]:
+def zipf_table(items: Sequence[T], offset: float = 1.0) -> Table[T]:
     """Take items and return a table with Zipf weights, which decrease along the list."""
     return Table((item, 1.0 / (place + offset)) for place, item in enumerate(items))
 
 
 class Word:
     """A word with its translations: the base of all entries, and an entry of its own for times,
-    numbers, adverbs. `surfaces` are the English strings of which a translation has one.
+    numbers, adverbs.
     """
 
     __slots__ = ("english", "senses", "table", "topic", "weight", "zh")
@@ -73,12 +74,13 @@ class Word:
     def __init__(self, zh: str, english: Sequence[str], topic: str = GENERAL, weight: float = 1.0):
         self.zh = zh
         self.english = tuple(english)
-        self.table = falling(self.english, 1.4)
+        self.table = zipf_table(self.english, 1.4)
         self.topic = topic
         self.weight = weight
         self.senses = ""  # "topic" or "neighbour": what decides between this and a homograph
 
     def surfaces(self) -> frozenset[str]:
+        """Return the English strings of which every translation contains one."""
         return frozenset(self.english)
 
     def __repr__(self) -> str:
@@ -95,6 +97,8 @@ class NounForm:
 
 
 class Noun(Word):
+    """A noun; `forms` are its English nouns, `cls` its class."""
+
     __slots__ = (
         "cl",
         "cls",
@@ -117,7 +121,7 @@ class Noun(Word):
         self, zh: str, forms: Sequence[NounForm], cls: Class, topic: str, weight: float, gender: str
     ):
         super().__init__(zh, [form.singular for form in forms], topic, weight)
-        self.forms = falling(forms, 1.4)
+        self.forms = zipf_table(forms, 1.4)
         self.cls = cls
         self.gender = gender
         self.person = cls.person
@@ -125,10 +129,9 @@ class Noun(Word):
         self.measure = cls.measure
         self.countable = all(form.kind == "count" and not form.the for form in forms)
         self.mass = all(form.kind in ("mass", "plural") for form in forms)
-        self.tags = cls.ancestors | {zh}  # what selectors can call it
+        self.tags = cls.ancestors | {zh}  # its names in selectors
         self.is_name = forms[0].kind == "name"
-        #: what tables are kept by: a name made up for one document (no topic) is as good as any
-        #: other of its class
+        #: the key of cached tables; names made up for one document (no topic) share their class's
         self.key: Noun | Class = self if topic else cls
         self.compound = False
         self.titled = False  # "President Bush"
@@ -147,7 +150,7 @@ class Verb(Word):
 
     def __init__(self, zh: str, forms: Sequence[VerbForm], topic: str, weight: float):
         super().__init__(zh, [form.forms.do for form in forms], topic, weight)
-        self.forms = falling(forms, 1.4)
+        self.forms = zipf_table(forms, 1.4)
         self.subject = self.object = self.partner = self.prep = ""
         self.flags: frozenset[str] = frozenset()
         self.shape = "s"
@@ -167,6 +170,8 @@ class VerbForm:
 
 
 class Adjective(Word):
+    """An adjective for the nouns of a selector; `comparatives` maps English adjectives."""
+
     __slots__ = ("attributive", "comparatives", "de", "selector")
     kind = "adjective"
 
@@ -243,6 +248,8 @@ class Pronoun(Word):
 
 
 class Number(Word):
+    """A number with its value."""
+
     __slots__ = ("value",)
 
     def __init__(self, value: int, zh: str, english: Sequence[str]):
@@ -294,7 +301,7 @@ def number_words(n: int) -> list[str]:
 
 
 def expand(zh: str, english: str) -> list[tuple[str, str]]:
-    """`{2..9} tian qian` and `{} days ago` for each number in the range."""
+    """Return both strings for each number in a range: `{2..9} tian qian` and `{} days ago`."""
     match = re.search(r"\{(\d+)\.\.(\d+)\}", zh)
     if not match:
         return [(zh, english)]

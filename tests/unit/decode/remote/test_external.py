@@ -93,7 +93,7 @@ def test_the_config_has_the_new_weights(tmp_path: Path) -> None:
     assert kbest(forest, Weights({"Words0": -2.0}), 1)[0].text == ""
 
 
-def test_a_grammar_of_a_sentence_is_said_as_cdec_has_it(tmp_path: Path) -> None:
+def test_grammar_of_a_sentence_is_passed_as_in_cdec(tmp_path: Path) -> None:
     external = decoder(f"cat > {tmp_path}/seen; echo '0 ||| a ||| b=1 ||| 1' # {{weights}}")
     external.forest(Sentence(("x", "y"), grammar=Path("g.gz")), Weights())
     seen = (tmp_path / "seen").read_text(encoding="utf-8")
@@ -170,7 +170,7 @@ def test_a_decoder_that_hangs_is_stopped_with_all_it_started(tmp_path: Path) -> 
     assert not mark.exists()
 
 
-def test_a_slow_one_that_says_something_is_waited_for() -> None:
+def test_slow_decoder_with_output_is_not_stopped() -> None:
     command = (
         "for i in 1 2 3 4 5 6 7 8; do sleep 0.25; echo $i >&2; done; echo '0 ||| a ||| b=1 ||| 1'"
     )
@@ -184,7 +184,7 @@ def test_missing_translations_may_be_allowed() -> None:
     assert [viterbi(forest, Weights()) is None for forest in forests] == [True, False]
 
 
-def test_what_it_cannot_be_asked() -> None:
+def test_unsupported_requests() -> None:
     external = decoder("true {weights}")
     with pytest.raises(InputError, match="needs all derivations of a given translation"):
         external.forest("a", Weights(), "b")

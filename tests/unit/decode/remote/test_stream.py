@@ -234,7 +234,7 @@ def test_a_line_without_end() -> None:
         decoder.forest("a", Weights())
 
 
-def test_one_that_does_not_listen() -> None:
+def test_decoder_that_does_not_read() -> None:
     """The pipe to it is full."""
     with (
         stream("sleep 30", start_timeout=0.5) as decoder,
@@ -243,7 +243,7 @@ def test_one_that_does_not_listen() -> None:
         decoder.forest(["word"] * 100_000, Weights())
 
 
-def test_one_that_answers_before_it_has_listened() -> None:
+def test_decoder_that_answers_before_reading() -> None:
     """Both sides write more than a pipe holds."""
     command = (
         "dd bs=1 count=10 of=/dev/null 2>/dev/null; printf '1\\n0 ||| 1 ||| '; "
@@ -262,7 +262,7 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("how", ["hangs", "fails", "ends", "ignores the end", "leaves a child"])
-def test_nothing_is_left(tmp_path: Path, how: str) -> None:
+def test_processes_are_stopped(tmp_path: Path, how: str) -> None:
     pids = tmp_path / "pids"
     tail = {
         "hangs": "sleep 60",
