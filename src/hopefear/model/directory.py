@@ -15,8 +15,9 @@ Files::
 
 Tables of model.toml: `[text.source]` and `[text.target]`, the text steps; `[tagger]`, the tagger of
 source words and the versions of its tools; `[decoder]`, decoder options that differ from the
-defaults, and in `[decoder.features]` the names and units of an imported model's features; `[lms]`,
-feature names and files of the language models (default: lm = "lm.bin"); `[features.NAME]`, the
+defaults, in `[decoder.features]` the names and units of an imported model's features, in
+`[decoder.reordering]` its kind of reordering (`ReorderingSpec`); `[lms]`, feature names and files
+of the language models (default: lm = "lm.bin"), inside of the directory; `[features.NAME]`, the
 options of a feature template in use (docs/reference/features.md); `[training]` or `[imported]`, the
 origin.
 """
@@ -53,6 +54,7 @@ MODEL_FILE = "model.toml"
 LM_FILE = "lm.bin"
 WEIGHTS_FILE = "weights.tsv"
 WORK = "work"
+_PARTS = ("features", "reordering")  # tables in [decoder] that are not options of search
 FOLDS = "folds"
 MOST_FOLDS = 100
 
@@ -243,7 +245,7 @@ class Model:
         """
         cls = self.decoder_class
         fields = {field.name: field for field in config.fields_of(cls.options_class)}
-        values = {k: v for k, v in self.settings.get("decoder", {}).items() if k != "features"}
+        values = {k: v for k, v in self.settings.get("decoder", {}).items() if k not in _PARTS}
         for key in values:
             if key not in fields:
                 raise InputError(
@@ -284,16 +286,25 @@ class Model:
     def decoder_parts(self, templates: Mapping[str, Mapping[str, Any]] | None = None) -> ModelParts:
         """Rules, language models and features for a decoder; `templates` as in `decoder`."""
         from hopefear.decode.contract import FeatureSpec, ModelParts
+        from hopefear.features.dense import ReorderingSpec
 
-        specs = self.settings.get("decoder", {}).get("features")
+        settings = self.settings.get("decoder", {})
+        specs = settings.get("features")
         features = None
         if specs is not None:
             place = f"{self.directory / MODEL_FILE}: decoder.features"
             features = {name: _feature(FeatureSpec, spec, place) for name, spec in specs.items()}
+        reordering = None
+        if "reordering" in settings:
+            place = f"{self.directory / MODEL_FILE}: decoder.reordering"
+            if not isinstance(settings["reordering"], dict):
+                raise InputError(f"{place} is {settings['reordering']!r}, expected a table")
+            reordering = config.from_mapping(ReorderingSpec, settings["reordering"], place)
         return ModelParts(
             rules=self.rules if self.has_rules else None,
             lms=self.lms,
             features=features,
+            reordering=reordering,
             templates=self.templates if templates is None else templates,
             lists=self.lists,
             tagger=(lambda: self.tags) if "tagger" in self.settings else None,

@@ -17,7 +17,7 @@ from hopefear.base.files import PathLike, is_device
 from hopefear.base.progress import Display
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import FeatureSpec
-from hopefear.model.importing.directory import Imported, find_file, read_ini_lines
+from hopefear.model.importing.directory import Imported, ImportedLm, find_file, read_ini_lines
 from hopefear.model.importing.moses import parse_weight
 
 LOG10 = 1 / math.log(10)  # natural logs to log10
@@ -132,7 +132,7 @@ def _feature_function(ini: Path, place: str, text: str, imported: Imported) -> N
         raise InputError(f"{place}: KLanguageModel, expected [-n NAME] FILE")
     if feature in imported.lms:
         raise InputError(f"{place}: a second {feature}; name it with -n NAME")
-    imported.lms[feature] = find_file(ini, words[0], place)
+    imported.lms[feature] = ImportedLm(find_file(ini, words[0], place), place)
     imported.features[f"unknown.{feature}"] = FeatureSpec(f"{feature}_OOV")
 
 
