@@ -36,7 +36,7 @@ import tomli_w
 from hopefear.base import config, registry
 from hopefear.base.config import load_toml
 from hopefear.base.errors import InputError, OptionError, suggestion
-from hopefear.base.files import PathLike, open_output
+from hopefear.base.files import PathLike, open_output, path_inside
 from hopefear.features.word_classes import CLASSES_FILE, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.rules.table import TABLE_FILE, RuleTable
@@ -144,7 +144,17 @@ class Model:
     def lm_files(self) -> dict[str, Path]:
         """The files of the language models, by feature name."""
         files = self.settings.get("lms", {"lm": LM_FILE})
-        return {name: self.directory / str(file) for name, file in files.items()}
+        return {name: self._inside(str(file), f"lms.{name}") for name, file in files.items()}
+
+    def _inside(self, name: str, key: str) -> Path:
+        """The path of a file that model.toml names, which may not leave the directory."""
+        path = path_inside(self.directory, name)
+        if path is None:
+            raise InputError(
+                f"{self.directory / MODEL_FILE}: {key}: {name!r} is outside of the model directory; "
+                "copy the file into it, or make a link"
+            )
+        return path
 
     @cached_property
     def rules(self) -> RuleTable:
@@ -219,6 +229,8 @@ class Model:
             except OptionError:  # unknown: an error once the template is made
                 templates[name] = options
                 continue
+            if isinstance(options.get("file"), str):
+                self._inside(options["file"], f"features.{name}.file")
             templates[name] = cls.settled(options, self.directory)
         return templates
 
