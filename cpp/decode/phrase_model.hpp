@@ -3,7 +3,8 @@
 // results).
 //
 // Dense features have numbers: language models, translation columns of the table, the four counts,
-// counts of words that a language model lacks, reordering features, in this order. A forest's local feature numbers begin with them.
+// counts of words that a language model lacks, reordering features, in this order. A forest's local
+// feature numbers begin with them.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,8 @@ struct PhraseSpec {
   std::vector<PhraseLm> lms;
   CountSpec words, phrases, distortion, unknown;
   bool early_distortion = false;  // see features::Distortion
-  // Absent: that of our tables, three backward (mono, swap, other) and perhaps three forward scores.
+  // Absent: that of our tables, three backward (mono, swap, other) and perhaps three forward
+  // scores.
   std::optional<ReorderingSpec> reordering = {};
   features::Templates templates;
 };

@@ -46,8 +46,8 @@ class Replay {
     int32_t last_begin = 0, last_end = 0;
     features::OrientationScores last_forward{};
     for (const PhraseUse& phrase : phrases) {
-      const auto gap = static_cast<int32_t>(std::find(covered_.begin(), covered_.end(), 0) -
-                                            covered_.begin());
+      const auto gap =
+          static_cast<int32_t>(std::find(covered_.begin(), covered_.end(), 0) - covered_.begin());
       const std::span<const float> scores = add_phrase(phrase);
       const features::Orientation by =
           features::orientation(last_begin, last_end, phrase.begin, phrase.end);

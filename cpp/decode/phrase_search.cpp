@@ -148,8 +148,8 @@ double PhraseSearch::rest_after(uint32_t coverage, const Span& span) const {
 
 // Distortion, and the forward reordering score of the last phrase.
 double PhraseSearch::jump_score(const SearchNode& last, int32_t begin, int32_t end) const {
-  const int32_t width = model_.dense().distortion.width(
-      last.end, coverage_.first_gap(last.coverage), begin, end);
+  const int32_t width =
+      model_.dense().distortion.width(last.end, coverage_.first_gap(last.coverage), begin, end);
   return jump_scores_[static_cast<size_t>(width)] +
          options_.weighted_forward(last.forward)[orientation(last, begin, end)];
 }

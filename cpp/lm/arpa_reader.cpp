@@ -34,8 +34,8 @@ std::string_view take_field(std::string_view& text) {
 constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                               1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-// A decimal number, perhaps infinite. Up to 15 digits without exponent (what everybody writes) are exact in a
-// double, and one division rounds once; the rest goes to the library.
+// A decimal number, perhaps infinite. Up to 15 digits without exponent (what everybody writes) are
+// exact in a double, and one division rounds once; the rest goes to the library.
 bool parse_float(std::string_view text, float& value) {
   const char* p = text.data();
   const char* const end = p + text.size();

@@ -12,9 +12,10 @@
 
 namespace hopefear::features {
 
-// The width of a jump: source words between the end of the last phrase and the next one. If `early`,
-// twice the source words that a phrase skips or comes back for, counted as soon as the phrase is
-// known.  [moore2007; Differs: no cost for the jump to the end of the sentence, as in Moses]
+// The width of a jump: source words between the end of the last phrase and the next one. If
+// `early`, twice the source words that a phrase skips or comes back for, counted as soon as the
+// phrase is known.  [moore2007; Differs: no cost for the jump to the end of the sentence, as in
+// Moses]
 struct Distortion : Count {
   bool early = false;
   // The phrase [begin, end) after a phrase that ends at `last_end`; `gap`: the first word that is
@@ -31,17 +32,15 @@ struct Distortion : Count {
   }
 };
 
-// The position of a phrase relative to its predecessor: next to it, on either side, or farther away.
+// The position of a phrase relative to its predecessor: next to it, on either side, or farther
+// away.
 enum Orientation : size_t { kMono, kSwap, kRight, kLeft, kOrientations };
 
 using OrientationScores = std::array<float, kOrientations>;
 
 // The orientation of a phrase [begin, end) after the last one.
 inline Orientation orientation(int32_t last_begin, int32_t last_end, int32_t begin, int32_t end) {
-  return begin == last_end   ? kMono
-         : end == last_begin ? kSwap
-         : begin > last_end  ? kRight
-                             : kLeft;
+  return begin == last_end ? kMono : end == last_begin ? kSwap : begin > last_end ? kRight : kLeft;
 }
 
 // A set of orientations that a model distinguishes: the score that stands for each position.

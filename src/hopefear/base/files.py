@@ -242,7 +242,8 @@ def path_inside(folder: Path, name: PathLike) -> Path | None:
     its target.
     """
     path = Path(os.path.normpath(folder / name))
-    return path if Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder)) else None
+    root = os.path.normpath(folder.absolute())
+    return path if Path(os.path.normpath(path.absolute())).is_relative_to(root) else None
 
 
 def check_writable(path: PathLike, *, directory: bool = False) -> None:

@@ -170,7 +170,8 @@ def read_segment(
 ) -> Marked:
     """Parse a line of cdec's input: a segment or plain words, optionally with a target after bars.
 
-    A grammar's path is searched in `folders` in turn and may not leave them. As in cdec, words are not unescaped.
+    A grammar's path is searched in `folders` in turn and may not leave them. As in
+    cdec, words are not unescaped.
     """
     target = None
     bars = _BARS.search(line)

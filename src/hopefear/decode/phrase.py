@@ -167,7 +167,8 @@ class PhraseDecoder(Decoder):
         self.templates = list(templates)
         features = OWN_PHRASE if features is None else features
         unknown = (UNKNOWN_BY + name for name in self.lms)
-        check_features("phrase search", features, (*OWN_PHRASE, "rules", EARLY_DISTORTION, *unknown))
+        known = (*OWN_PHRASE, "rules", EARLY_DISTORTION, *unknown)
+        check_features("phrase search", features, known)
         if "distortion" in features and EARLY_DISTORTION in features:
             raise OptionError(
                 f"features.{EARLY_DISTORTION}: the model has the feature distortion, too; keep one"

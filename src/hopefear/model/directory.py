@@ -151,8 +151,8 @@ class Model:
         path = path_inside(self.directory, name)
         if path is None:
             raise InputError(
-                f"{self.directory / MODEL_FILE}: {key}: {name!r} is outside of the model directory; "
-                "copy the file into it, or make a link"
+                f"{self.directory / MODEL_FILE}: {key}: {name!r} is outside of the model "
+                "directory; copy the file into it, or make a link"
             )
         return path
 

@@ -37,8 +37,8 @@ class TuneOptions(DecoderOverrides, TrainingOptions, LoopOptions):
     grammars: list[Path] = option(
         [],
         metavar="DIR",
-        help='folders in which the grammars of <seg grammar="…"> may be, besides that of the source '
-        "text and the current one (/: anywhere)",
+        help='folders in which the grammars of <seg grammar="…"> may be, besides that of the '
+        "source text and the current one (/: anywhere)",
     )
     lattices: list[Path] = option(
         [],

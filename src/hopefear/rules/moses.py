@@ -1,8 +1,8 @@
 """Conversion between rule tables and Moses's text tables.
 
 Phrase table: `source ||| target ||| scores ||| alignment ||| c(e) c(f) c(f,e) ||| |||`.
-Reordering table: `source ||| target ||| scores`, or without the target. Scores are probabilities in the text
-and natural logs in the rule table.
+Reordering table: `source ||| target ||| scores`, or without the target. Scores are
+probabilities in the text and natural logs in the rule table.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:
 def test_odd_bytes_in_a_list(tmp_path: Path, place: bytes) -> None:
     path = tmp_path / "list"
     path.write_bytes(b"0 ||| a ||| x=1 ||| 1\r\n0 ||| " + place + b"\n")
-    with pytest.raises(InputError, match="list:2: byte 0xe9 at column .* is not UTF-8"):
+    with pytest.raises(InputError, match=r"list:2: byte 0xe9 at column .* is not UTF-8"):
         list(read_nbest(path))
 
 
@@ -137,7 +137,7 @@ def test_words_of_plf_are_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("id", ["0 12", "0 12->7"])
 def test_a_search_graph_of_chart_decoding(tmp_path: Path, id: str, format: str | None) -> None:
     line = f"{id} S => the [X] : 0-1 : c=-1.2 core=(-1,0) [0..3] 4 9 [total=-2.5] core=(-3,0)\n"
-    with pytest.raises(InputError, match="osg:1: .*-output-search-graph-hypergraph"):
+    with pytest.raises(InputError, match=r"osg:1: .*-output-search-graph-hypergraph"):
         list(read_forests(write(tmp_path / "osg", line), format))
 
 

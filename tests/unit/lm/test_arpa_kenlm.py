@@ -46,7 +46,10 @@ READ_BY_US = {
     "no blank lines": (SMALL.replace("\n\n\\", "\n\\"), SMALL),
     "byte order mark": ("\ufeff" + SMALL, SMALL),
     "back-off of the highest order": (SMALL.replace("<s> a b\n", "<s> a b\t-0.1\n"), SMALL),
-    "rounding": (SMALL.replace("-0.05\t<s>", "0.000005\t<s>"), SMALL.replace("-0.05\t<s>", "0\t<s>")),
+    "rounding": (
+        SMALL.replace("-0.05\t<s>", "0.000005\t<s>"),
+        SMALL.replace("-0.05\t<s>", "0\t<s>"),
+    ),
     "-INF": (SMALL.replace("-99\t<s>", "-INF\t<s>"), SMALL),
 }
 REFUSED_BY_BOTH = {

@@ -217,8 +217,10 @@ def test_the_log_of_zero(tmp_path: Path, zero: str) -> None:
 def test_a_model_without_a_sentence_mark(tmp_path: Path, mark: str) -> None:
     """It is scored as <unk>, with the same words after it."""
     lines = [line for line in LINES if mark not in line.split()]
-    counts = [sum(len(line.split("\t")[1].split()) == n for line in lines if "\t" in line)
-              for n in (1, 2, 3)]
+    counts = [
+        sum(len(line.split("\t")[1].split()) == n for line in lines if "\t" in line)
+        for n in (1, 2, 3)
+    ]
     text = "\n".join(lines)
     for n, (old, new) in enumerate(zip((6, 5, 3), counts, strict=True), 1):
         text = text.replace(f"ngram {n}={old}", f"ngram {n}={new}")

@@ -20,7 +20,8 @@ SENTENCE = ["a", "b", "c", "d"]
 WORDS = {"a": "x", "b": "y", "c": "z", "d": "w", "a b": "x y", "c d": "w z"}
 ARPA = (
     "\\data\\\nngram 1=6\nngram 2=2\n\n\\1-grams:\n-2\t<unk>\t0\n-99\t<s>\t-0.5\n-0.9\t</s>\n"
-    "-0.6\tx\t-0.3\n-0.7\ty\t-0.4\n-1.2\tz\t-0.25\n\n\\2-grams:\n-0.3\t<s> x\n-0.2\tx y\n\n\\end\\\n"
+    "-0.6\tx\t-0.3\n-0.7\ty\t-0.4\n-1.2\tz\t-0.25\n\n"
+    "\\2-grams:\n-0.3\t<s> x\n-0.2\tx y\n\n\\end\\\n"
 )
 BASE = """
 [input-factors]
@@ -128,9 +129,7 @@ def reordering_values(
     last_scores: tuple[float, ...] = ()
     for begin, end, target in phrases:
         rules = model.rules.lookup(SENTENCE[begin:end])
-        scores = next(
-            (rule.scores[2:] for rule in rules if " ".join(rule.target) == target), ()
-        )
+        scores = next((rule.scores[2:] for rule in rules if " ".join(rule.target) == target), ())
         o = orientation(kind, last, (begin, end))
         if backward and scores:
             values[o] += scores[o]
@@ -321,9 +320,7 @@ def test_unknown_words_in_the_format_before_2013(tmp_path: Path) -> None:
         ("[weight-w]", "[weight-dlm]\n1\n[weight-w]", "unsupported section [weight-dlm]"),
     ],
 )
-def test_faults_of_the_format_before_2013(
-    tmp_path: Path, old: str, new: str, message: str
-) -> None:
+def test_faults_of_the_format_before_2013(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in OLD
     ini = make(tmp_path / "old", BASE + OLD.replace(old, new, 1), 6)
     with pytest.raises(InputError) as caught:

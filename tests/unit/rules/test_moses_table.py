@@ -133,7 +133,8 @@ def test_bad_reordering_tables(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_reordering_scores_of_the_source_side(tmp_path: Path) -> None:
-    (tmp_path / "pt").write_text("a b ||| x ||| 1\na ||| x ||| 1\na ||| \x01 ||| 1\nb ||| x ||| 1\n")
+    pairs = ("a b ||| x", "a ||| x", "a ||| \x01", "b ||| x")
+    (tmp_path / "pt").write_text("".join(f"{pair} ||| 1\n" for pair in pairs))
     (tmp_path / "rt").write_text("b ||| 0.5 0.5\na ||| 0.25 0.75\na ||| 0.125 0.875\n")
     report = read_table(
         tmp_path / "pt",

@@ -64,8 +64,8 @@ def read_forests(
     kind = format or recognise(path)
     if core_names and kind != "moses-graph":
         raise OptionError(
-            f"{display_name(path)}: names of scores are for search graphs of Moses, but the file is "
-            f"{kind}, which has names; leave them out"
+            f"{display_name(path)}: names of scores are for search graphs of Moses, but the file "
+            f"is {kind}, which has names; leave them out"
         )
     if kind == "pool":
         yield from ForestFile(path)

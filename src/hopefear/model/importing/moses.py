@@ -91,7 +91,8 @@ class _Feature:
         for key in ("input-factor", "output-factor", "factor"):
             if self.values.get(key, "0") != "0":
                 raise InputError(
-                    f"{self.place}: {key}={self.values[key]}; models with factors cannot be imported"
+                    f"{self.place}: {key}={self.values[key]}; models with factors cannot be "
+                    "imported"
                 )
 
     @property
@@ -296,7 +297,7 @@ def _longest_phrase(ini: Ini) -> int:
     line = ini.value("max-phrase-length")
     if line is None:
         return _LONGEST_PHRASE
-    if not line.text.isdecimal() or not 0 < int(line.text[:9]):
+    if not line.text.isdecimal() or not int(line.text[:9]) > 0:
         raise InputError(
             f"{line.place}: max-phrase-length {line.text[:40]!r}, expected a whole number above 0"
         )

@@ -68,25 +68,24 @@ _OLD = {"ttable-file", "ttable-limit", "lmodel-file", "lmodel-oov-feature", "dis
 _OLD |= {"weight-t", "weight-l", "weight-d", "weight-w", "weight-u", "weight-p"}
 # No influence on translations and their scores: output, input of a run, threads, caches, and
 # settings of chart decoding and of methods that are switched off.
-_WITHOUT_EFFECT = set(
-    """
+_WITHOUT_EFFECT = """
     alignment-output-file cache-path clean-lm-cache config default-non-term-for-empty-range-only
     description distinct-nbest factor-delimiter include-lhs-in-search-graph
-    include-segmentation-in-n-best input-file labeled-n-best-list lattice-hypo-set lattice-samples
-    link-param-count lmbr-map-weight lmbr-p lmbr-pruning-factor lmbr-r lmbr-thetas lmodel-dub
-    max-chart-span mbr-scale mbr-size minlexr-memory minphr-memory n-best-factor n-best-list
-    n-best-trees no-cache non-terminals output-hypo-score output-search-graph
-    output-search-graph-extended output-search-graph-hypergraph output-search-graph-pb
-    output-search-graph-slf output-unknowns output-word-graph persistent-cache-size
-    print-alignment-info print-alignment-info-in-n-best print-all-derivations print-id
-    print-passthrough print-passthrough-in-n-best recover-input-path references report-all-factors
-    report-all-factors-in-n-best report-segmentation report-segmentation-enriched
-    report-sparse-features rule-limit s2t-parsing-algorithm show-weights sort-word-alignment
-    source-label-overlap start-translation-id text-type threads translation-all-details
-    translation-details tree-translation-details unknown-lhs unpruned-search-graph
-    use-persistent-cache verbose xml-brackets xml-input
-    """.split()
-)
+    include-segmentation-in-n-best input-file labeled-n-best-list lattice-hypo-set
+    lattice-samples link-param-count lmbr-map-weight lmbr-p lmbr-pruning-factor lmbr-r
+    lmbr-thetas lmodel-dub max-chart-span mbr-scale mbr-size minlexr-memory minphr-memory
+    n-best-factor n-best-list n-best-trees no-cache non-terminals output-hypo-score
+    output-search-graph output-search-graph-extended output-search-graph-hypergraph
+    output-search-graph-pb output-search-graph-slf output-unknowns output-word-graph
+    persistent-cache-size print-alignment-info print-alignment-info-in-n-best
+    print-all-derivations print-id print-passthrough print-passthrough-in-n-best
+    recover-input-path references report-all-factors report-all-factors-in-n-best
+    report-segmentation report-segmentation-enriched report-sparse-features rule-limit
+    s2t-parsing-algorithm show-weights sort-word-alignment source-label-overlap
+    start-translation-id text-type threads translation-all-details translation-details
+    tree-translation-details unknown-lhs unpruned-search-graph use-persistent-cache verbose
+    xml-brackets xml-input
+"""
 # Sections that change translations or scores, and the values with which they do not.
 _NEUTRAL: dict[str, tuple[str, ...]] = {
     "consensus-decoding": ("false", "0"),
@@ -109,18 +108,16 @@ _NEUTRAL: dict[str, tuple[str, ...]] = {
 }
 # Limits that are far above what a table limit leaves, and the smallest of them that is.
 _LARGE = {"max-trans-opt-per-coverage": 1000, "max-partial-trans-opt": 1000}
-_REFUSED = set(
-    """
+_REFUSED = """
     alternate-weight-setting constraint continue-partial-translation distortion dlm-model
     feature-add feature-name-overwrite feature-overwrite generation-file glm-feature
-    global-lexical-file input-scores phrase-boundary-source-feature phrase-boundary-target-feature
-    phrase-length-feature phrase-pair-feature placeholder-factor slmodel-beam slmodel-factor
-    slmodel-file source-word-deletion-feature spe-aln spe-src spe-trg
-    target-word-insertion-feature translation-systems weight-bl weight-dlm weight-e
+    global-lexical-file input-scores phrase-boundary-source-feature
+    phrase-boundary-target-feature phrase-length-feature phrase-pair-feature placeholder-factor
+    slmodel-beam slmodel-factor slmodel-file source-word-deletion-feature spe-aln spe-src
+    spe-trg target-word-insertion-feature translation-systems weight-bl weight-dlm weight-e
     weight-generation weight-glm weight-i weight-lex weight-lr weight-pb weight-pp weight-slm
     weight-wt word-translation-feature
-    """.split()
-)
+"""
 _TRUE, _FALSE = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
 
 
@@ -168,7 +165,7 @@ class Ini:
 def truth(text: str, place: str) -> bool:
     """Parse true or false as Moses does."""
     if text.lower() not in (*_TRUE, *_FALSE):
-        raise InputError(f"{place} is {text[:40]!r}, expected true or false")
+        raise InputError(f"{place}: {text[:40]!r}, expected true or false")
     return text.lower() in _TRUE
 
 
@@ -198,15 +195,15 @@ def read_ini(path: Path) -> Ini:
         line = ini.value(name)
         if line is not None and line.text.lower() not in values and not _is_zero(line.text, values):
             raise InputError(
-                f"{line.place}: unsupported section [{name}] with {line.text[:40]!r}, which changes "
-                "translations; remove it"
+                f"{line.place}: unsupported section [{name}] with {line.text[:40]!r}, which "
+                "changes translations; remove it"
             )
     for name, smallest in _LARGE.items():
         line = ini.value(name)
         if line is not None and not (line.text.isdecimal() and int(line.text) >= smallest):
             raise InputError(
-                f"{line.place}: unsupported value {line.text[:40]!r} of [{name}], expected at least "
-                f"{smallest}; use table-limit="
+                f"{line.place}: unsupported value {line.text[:40]!r} of [{name}], expected at "
+                f"least {smallest}; use table-limit="
             )
     return _converted(ini)
 
@@ -219,11 +216,11 @@ def _is_zero(text: str, values: Sequence[str]) -> bool:
 
 
 def _check_known(name: str, place: str) -> None:
-    if name in _REFUSED:
+    if name in _REFUSED.split():
         raise InputError(
             f"{place}: unsupported section [{name}], which changes translations; remove it"
         )
-    known = _USED | _OLD | _WITHOUT_EFFECT | _NEUTRAL.keys() | _LARGE.keys()
+    known = _USED | _OLD | set(_WITHOUT_EFFECT.split()) | _NEUTRAL.keys() | _LARGE.keys()
     if name not in known:
         raise InputError(f"{place}: unknown section [{name}]; {suggestion(name, known)}")
 
@@ -284,7 +281,7 @@ class _OldFormat:
                     f"{line.place}: unsupported type {kind} of language model; supported are "
                     f"{', '.join(types)}, files in the ARPA format"
                 )
-            counts = number < len(oov) and truth(oov[number].text, f"{oov[number].place}: the value")
+            counts = number < len(oov) and truth(oov[number].text, oov[number].place)
             name = f"{types[kind]}{number}"
             text = f"{types[kind]} name={name} factor={factor} order={order} path={path}"
             text += " oov-feature=1" if counts else ""
@@ -304,7 +301,9 @@ class _OldFormat:
             factors, kind, size, path = _fields(line, 4, "FACTORS TYPE SCORES FILE")
             source, dash, target = factors.partition("-")
             if not dash:
-                raise InputError(f"{line.place}: factors {factors!r}, expected SOURCE-TARGET as 0-0")
+                raise InputError(
+                    f"{line.place}: factors {factors!r}, expected SOURCE-TARGET as 0-0"
+                )
             name = f"LexicalReordering{number}"
             text = (
                 f"LexicalReordering name={name} type={kind} num-features={size} path={path} "
