@@ -49,6 +49,7 @@ def derivations(
     span_limit: int = 15,
     pass_through_all: bool = False,
     glue: bool = True,
+    glue_labels: str = "all",
 ) -> list[Yield]:
     """All of a sentence, sorted; no unary cycles, please. Features as in models of our own."""
     size = len(words)
@@ -70,7 +71,7 @@ def derivations(
                 counts = {"arity0": 1, "rules": 1, "source-words": 1, "words": 1, "pass-through": 1}
                 found.append(((word,), tuple(sorted(counts.items()))))
         if label == "S" and begin == 0 and glue:
-            for other in labels:
+            for other in labels if glue_labels == "all" else ["X"]:
                 for low in below(other, 0, end):
                     found.append(merged((), [low], {"arity1": 1, "rules": 1}))
                 for middle in range(1, end):

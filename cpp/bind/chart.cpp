@@ -89,14 +89,14 @@ void bind_chart(nb::module_& m) {
              const std::vector<std::shared_ptr<features::Template>>& templates,
              std::shared_ptr<FeatureNames> names, int32_t span_limit, uint32_t rule_limit,
              bool glue, bool pass_through_all, uint64_t edge_limit, const std::string& label,
-             const std::string& glue_label, const std::string& goal_label) {
+             const std::string& glue_label, const std::string& goal_label, bool glue_all) {
             features::ChartFeatures dense = dense_features(lms, features, *names);
             std::vector<std::shared_ptr<const lm::Model>> models;
             for (const LmFeature& lm : lms) models.push_back(std::get<0>(lm));
             for (const auto& table : tables) intern_columns(*table, *names);
             const decode::ChartOptions options = {span_limit,       rule_limit, glue,
                                                   pass_through_all, edge_limit, label,
-                                                  glue_label,       goal_label};
+                                                  glue_label,       goal_label, glue_all};
             const nb::gil_scoped_release release;
             new (self) ChartDecoder(options, std::move(dense), {tables.begin(), tables.end()},
                                     std::move(models), {templates.begin(), templates.end()},
@@ -104,7 +104,7 @@ void bind_chart(nb::module_& m) {
           },
           "tables"_a, "lms"_a, "features"_a, "templates"_a, "names"_a, "span_limit"_a,
           "rule_limit"_a, "glue"_a, "pass_through_all"_a, "edge_limit"_a, "label"_a, "glue_label"_a,
-          "goal_label"_a)
+          "goal_label"_a, "glue_all"_a)
       .def(
           "parse",
           [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,

@@ -121,6 +121,13 @@ void bind_lm(nb::module_& m) {
   nb::class_<Model>(m, "LmModel", "A back-off n-gram model; scores are log10.")
       .def_prop_ro("order", &Model::order)
       .def_prop_ro("vocabulary_size", &Model::vocabulary_size)
+      .def_prop_ro("missing_marks",
+                   [](const Model& lm) {
+                     std::vector<std::string> marks;
+                     if (lm.bos() == lm::kUnknown) marks.emplace_back("<s>");
+                     if (lm.eos() == lm::kUnknown) marks.emplace_back("</s>");
+                     return marks;
+                   })
       .def_prop_ro("unknown_added", [](const Model& lm) { return lm.header().unknown_added != 0; })
       .def_prop_ro("ngrams",
                    [](const Model& lm) { return ngram_counts(lm.header().ngrams, lm.order()); })

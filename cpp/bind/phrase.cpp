@@ -41,18 +41,42 @@ void make_input(PhraseInput* self, nb::handle words, nb::handle after, nb::handl
   new (self) PhraseInput(std::move(input));
 }
 
+// The set of orientations, whether the table has backward and forward scores, and the names of
+// their features if they are collapsed.
+using Reordering = std::tuple<std::string, bool, bool, std::vector<std::string>>;
+
+ReorderingSpec reordering_of(const Reordering& given) {
+  static const std::map<std::string, features::Orientations> known = {
+      {"msd", features::kMsd},
+      {"mslr", features::kMslr},
+      {"monotonicity", features::kMonotonicity},
+      {"leftright", features::kLeftRight}};
+  const auto& [name, backward, forward, collapsed] = given;
+  const auto set = known.find(name);
+  if (set == known.end()) throw nb::value_error(("no orientations " + name).c_str());
+  return {set->second, backward, forward, collapsed};
+}
+
 void make_model(PhraseModel* self, std::shared_ptr<rules::RuleTable> table,
                 const std::vector<LmFeature>& lms, const DenseFeatures& features,
+                const std::optional<Reordering>& reordering,
                 const std::vector<std::shared_ptr<features::Template>>& templates) {
   PhraseSpec spec;
-  for (const auto& [model, name, unit] : lms) spec.lms.push_back({model, name, unit});
-  const auto count = [&](const char* key) -> CountSpec {
+  const auto count = [&](const std::string& key) -> CountSpec {
     const auto [name, unit] = feature_called(features, key);
     return {name, static_cast<float>(unit)};
   };
+  for (const auto& [model, name, unit] : lms) {
+    spec.lms.push_back({model, name, unit, count("unknown." + name)});
+  }
   spec.words = count("words");
   spec.phrases = count("phrases");
   spec.distortion = count("distortion");
+  if (const CountSpec early = count("early-distortion"); !early.name.empty()) {
+    spec.distortion = early;
+    spec.early_distortion = true;
+  }
+  if (reordering) spec.reordering = reordering_of(*reordering);
   spec.unknown = count("unknown");
   spec.templates.assign(templates.begin(), templates.end());
   const nb::gil_scoped_release release;
@@ -128,7 +152,8 @@ void bind_phrase(nb::module_& m) {
   nb::class_<PhraseModel>(
       m, "PhraseModel",
       "The model of phrase search: rule table, language models, templates and feature names.")
-      .def("__init__", make_model, "table"_a, "lms"_a, "features"_a, "templates"_a)
+      .def("__init__", make_model, "table"_a, "lms"_a, "features"_a, "reordering"_a.none(),
+           "templates"_a)
       .def_prop_ro("dense",
                    [](const PhraseModel& model) {
                      std::vector<nb::str> names;

@@ -21,15 +21,17 @@ using Sizes = nb::typed<nb::dict, nb::str, nb::int_>;
 Sizes import_moses(const FilePath& path, nb::object phrases, const std::string& phrase_name,
                    nb::object reordering, const std::string& reordering_name,
                    const std::vector<std::string>& columns,
-                   const std::vector<std::string>& reordering_columns, uint32_t limit,
-                   uint64_t memory, size_t threads, const FilePath& scratch,
-                   const std::string& info, nb::object progress) {
+                   const std::vector<std::string>& reordering_columns, bool reordering_by_source,
+                   uint32_t limit, uint32_t longest_source, uint64_t memory, size_t threads,
+                   const FilePath& scratch, const std::string& info, nb::object progress) {
   PythonSource phrase_source(std::move(phrases), phrase_name);
   std::unique_ptr<PythonSource> reordering_source;
   if (!reordering.is_none()) {
     reordering_source = std::make_unique<PythonSource>(std::move(reordering), reordering_name);
   }
-  const MosesImport options = {columns, reordering_columns, limit, memory, threads, scratch.name};
+  const MosesImport options = {columns, reordering_columns, reordering_by_source,
+                               limit,   longest_source,     memory,
+                               threads, scratch.name};
   const auto report_progress = progress_callback(std::move(progress));
   MosesImportReport report;
   {
@@ -42,6 +44,7 @@ Sizes import_moses(const FilePath& path, nb::object phrases, const std::string& 
   result["source_sides"] = report.source_sides;
   result["over_limit"] = report.over_limit;
   result["without_reordering"] = report.without_reordering;
+  result["too_long"] = report.too_long;
   return result;
 }
 
@@ -253,8 +256,9 @@ void bind_rules(nb::module_& m) {
         "info"_a, "progress"_a.none());
   m.def("read_cdec", read_cdec_text, "grammars"_a, "info"_a);
   m.def("import_moses", import_moses, "path"_a, "phrases"_a, "phrase_name"_a, "reordering"_a.none(),
-        "reordering_name"_a, "columns"_a, "reordering_columns"_a, "limit"_a, "memory"_a,
-        "threads"_a, "scratch"_a, "info"_a, "progress"_a.none());
+        "reordering_name"_a, "columns"_a, "reordering_columns"_a, "reordering_by_source"_a,
+        "limit"_a, "longest_source"_a, "memory"_a, "threads"_a, "scratch"_a, "info"_a,
+        "progress"_a.none());
 }
 
 }  // namespace hopefear::bind

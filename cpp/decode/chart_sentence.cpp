@@ -32,6 +32,7 @@ ChartSentence::ChartSentence(const ChartModel& m, std::span<const std::string> t
   if (model.options.glue) {
     glued = {label};
     for (const ChartTable* table : tables) {
+      if (!model.options.glue_all) break;
       glued.insert(glued.end(), table->heads().begin(), table->heads().end());
     }
     std::sort(glued.begin(), glued.end());

@@ -65,7 +65,7 @@ SparseVector PhraseFuture::features(std::span<const uint32_t> options) {
     for (size_t l = 0; l < model_->lms().size(); ++l) {
       model_->lms()[l].alone(table.lm_phrase(number, l), sums);
     }
-    table.add_dense(table.option(number), sums);
+    table.add_dense(number, sums);
     bool named = true;
     for (const features::Fired& fired : table.fired(number)) {
       ids.push_back(fired.id);

@@ -64,6 +64,9 @@ class ForestWriter {
     for (const features::Count& count : {dense.words, dense.phrases}) {
       if (count.present()) f.row_columns.push_back(count.number);
     }
+    for (const features::Count& count : dense.lm_unknown) {
+      if (count.present()) f.row_columns.push_back(count.number);
+    }
     column_of_.assign(model_.names().size(), kNoColumn);
     for (size_t c = 0; c < f.row_columns.size(); ++c) column_of_[f.row_columns[c]] = c;
     size_t nodes = 1, edges = 1;
@@ -88,7 +91,7 @@ class ForestWriter {
     f.rules.reserve(edges);
     f.own_begin.reserve(edges + 1);
     f.edge_dense.reserve(edges * f.edge_columns.size());
-    const size_t own = dense.reordering.columns / features::kOrientations;
+    const size_t own = dense.reordering.directions();
     f.own_features.reserve(own * edges);
     f.own_values.reserve(own * edges);
   }
@@ -220,7 +223,8 @@ class ForestWriter {
 
   void add_jump(const SearchNode& last, const PhraseOption& o) {
     const features::PhraseFeatures& dense = model_.dense();
-    dense.distortion.jump(last.end, o.begin, to_edge());
+    dense.distortion.jump(last.end, graph_.coverage.first_gap(last.coverage), o.begin, o.end,
+                          to_edge());
     const features::Orientation by = PhraseSearch::orientation(last, o.begin, o.end);
     dense.reordering.backward(options_.reordering(o), by, to_own());
     dense.reordering.forward(options_.forward(last.forward), by, to_own());
@@ -229,11 +233,10 @@ class ForestWriter {
   uint32_t row_of(uint32_t option) {
     if (rows_[option] != kNoRow) return rows_[option];
     ForestStorage& f = *out_;
-    const PhraseOption& o = options_.option(option);
     const size_t row = f.row_dense.size();
     f.row_dense.resize(row + f.row_columns.size(), 0);
     scratch_.clear();
-    options_.add_dense(o, features::Recorder{[&](uint32_t number, float value) {
+    options_.add_dense(option, features::Recorder{[&](uint32_t number, float value) {
                          if (column_of_[number] == kNoColumn) {
                            scratch_.push_back({number, value});
                          } else {

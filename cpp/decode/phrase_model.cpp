@@ -18,10 +18,10 @@ PhraseModel::PhraseModel(std::shared_ptr<const rules::RuleTable> table, PhraseSp
   }
   dense_.words = add_count(spec_.words);
   dense_.phrases = add_count(spec_.phrases);
-  dense_.distortion = {add_count(spec_.distortion)};
+  dense_.distortion = {add_count(spec_.distortion), spec_.early_distortion};
   dense_.unknown = add_count(spec_.unknown);
-  dense_.reordering = {static_cast<uint32_t>(names_.size()), columns.reordering};
-  for (size_t c = columns.translation(); c < columns.size(); ++c) add_feature(columns.names[c]);
+  for (const PhraseLm& lm : spec_.lms) dense_.lm_unknown.push_back(add_count(lm.unknown));
+  add_reordering(columns);
 
   const rules::WordList& words = table_->target_words();
   auto vocabulary = std::make_shared<Vocabulary>();
@@ -67,6 +67,27 @@ uint32_t PhraseModel::add_feature(const std::string& name) {
   names_.push_back(name);
   ids_.push_back(feature_id(name));
   return static_cast<uint32_t>(names_.size() - 1);
+}
+
+void PhraseModel::add_reordering(const rules::Columns& columns) {
+  const ReorderingSpec own = {features::kMsd, columns.reordering > 0, columns.reordering > 3, {}};
+  const ReorderingSpec& spec = spec_.reordering ? *spec_.reordering : own;
+  dense_.reordering = {static_cast<uint32_t>(names_.size()), spec.orientations, spec.backward,
+                       spec.forward, !spec.collapsed.empty()};
+  const features::Reordering& reordering = dense_.reordering;
+  if (reordering.columns() != columns.reordering) {
+    throw InputError("the rule table has " + std::to_string(columns.reordering) +
+                     " reordering scores, the model needs " + std::to_string(reordering.columns()) +
+                     "; make the model again");
+  }
+  if (reordering.collapsed && spec.collapsed.size() != reordering.directions()) {
+    throw InputError("the model names " + std::to_string(spec.collapsed.size()) +
+                     " reordering features, expected one for each of " +
+                     std::to_string(reordering.directions()) + " directions");
+  }
+  for (const std::string& name : spec.collapsed) add_feature(name);
+  if (reordering.collapsed) return;
+  for (size_t c = columns.translation(); c < columns.size(); ++c) add_feature(columns.names[c]);
 }
 
 features::Count PhraseModel::add_count(const CountSpec& spec) {

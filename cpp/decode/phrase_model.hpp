@@ -3,12 +3,14 @@
 // results).
 //
 // Dense features have numbers: language models, translation columns of the table, the four counts,
-// reordering columns, in this order. A forest's local feature numbers begin with them.
+// counts of words that a language model lacks, reordering features, in this order. A forest's local
+// feature numbers begin with them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,21 +26,34 @@
 
 namespace hopefear::decode {
 
-struct PhraseLm {
-  std::shared_ptr<const lm::Model> model;
-  std::string name;
-  double unit = lm::kLn10;  // the feature's value per unit of log10: ln 10 makes it a natural log
-};
-
 // A feature whose value is `unit` times a count. An empty name: the model has no such feature.
 struct CountSpec {
   std::string name;
   float unit = 1;
 };
 
+struct PhraseLm {
+  std::shared_ptr<const lm::Model> model;
+  std::string name;
+  double unit = lm::kLn10;  // the feature's value per unit of log10: ln 10 makes it a natural log
+  CountSpec unknown = {};   // a feature that counts the words that the model lacks
+};
+
+// The meaning of a table's reordering columns.
+struct ReorderingSpec {
+  features::Orientations orientations = features::kMsd;
+  bool backward = false, forward = false;
+  // One feature per direction; empty: the columns are the features.
+  std::vector<std::string> collapsed = {};
+};
+
 struct PhraseSpec {
   std::vector<PhraseLm> lms;
   CountSpec words, phrases, distortion, unknown;
+  bool early_distortion = false;  // see features::Distortion
+  // Absent: that of our tables, three backward (mono, swap, other) and perhaps three forward
+  // scores.
+  std::optional<ReorderingSpec> reordering = {};
   features::Templates templates;
 };
 
@@ -65,7 +80,7 @@ class PhraseModel {
     return scores.first(dense_.translation.numbers.size());
   }
   std::span<const float> reordering(std::span<const float> scores) const {
-    return scores.last(dense_.reordering.columns);
+    return scores.last(dense_.reordering.columns());
   }
 
   // The state of a hypothesis: the context in each language model (4 bytes each), then the states
@@ -88,6 +103,7 @@ class PhraseModel {
  private:
   uint32_t add_feature(const std::string& name);
   features::Count add_count(const CountSpec& spec);
+  void add_reordering(const rules::Columns& columns);
   std::shared_ptr<const rules::RuleTable> table_;
   PhraseSpec spec_;
   features::PhraseFeatures dense_;

@@ -55,8 +55,11 @@ class OptionCollector {
         out_(std::make_unique<OptionTable>()) {
     // A log probability is at most 0, so without negative weights language models can only lower
     // the score of a phrase: a phrase that scores too low without them needs no look-up.
-    for (const features::LanguageModel& lm : model.lms()) {
-      lm_only_lowers_ &= weights.dense()[lm.number] * lm.unit >= 0;
+    for (size_t l = 0; l < model.lms().size(); ++l) {
+      const auto weight = [&](const features::Count& feature) {
+        return feature.present() ? weights.dense()[feature.number] * feature.unit : 0.0;
+      };
+      lm_only_lowers_ &= weight(model.lms()[l]) >= 0 && weight(model.dense().lm_unknown[l]) <= 0;
     }
     if (table_limit > 0) ranking_ = model.rankings().get(weights.dense(), table_limit);
   }
@@ -230,6 +233,13 @@ class OptionCollector {
     for (size_t l = 0; l < model_.lms().size(); ++l) {
       const features::LanguageModel& lm = model_.lms()[l];
       features::WeightedSum sum{weights_.dense(), rule.score};
+      if (const features::Count& unknown = model_.dense().lm_unknown[l]; unknown.present()) {
+        unknown.add(static_cast<double>(std::count_if(
+                        target.begin(), target.end(),
+                        [&](rules::Symbol w) { return model_.lm_word(l, w) == lm::kUnknown; })),
+                    sum);
+        rule.score = sum.score;
+      }
       const auto word = [&](size_t i) { return model_.lm_word(l, target[i]); };
       const bool good = lm.for_words(target, word, [&](const lm::Scored& scored) {
         lm.add(scored.log10, sum);
@@ -264,7 +274,7 @@ class OptionCollector {
         reordering.backward(scores, by, sum);
       });
     }
-    if (reordering.has_forward()) o.forward = forward_class(reordering.forward_scores(scores));
+    if (reordering.has_forward()) o.forward = forward_class(reordering.forward_of(scores));
     add(o, [&](size_t l, size_t i) { return model_.lm_word(l, view.target[i]); });
   }
 
@@ -308,13 +318,16 @@ class OptionCollector {
     o.target = static_cast<uint32_t>(t.words_.size());
     o.target_size = static_cast<uint32_t>(scratch_.size());
     t.words_.insert(t.words_.end(), scratch_.begin(), scratch_.end());
+    const size_t parts = t.lm_phrases_.size();
+    for (size_t l = 0; l < t.lms_; ++l) {
+      t.lm_phrases_.push_back(
+          model_.lms()[l].phrase(scratch_.size(), [&](size_t i) { return word(l, i); }));
+    }
     features::WeightedSum sum{weights_.dense()};
-    t.add_dense(o, sum);
+    t.add_dense(o, std::span(t.lm_phrases_).subspan(parts), sum);
     o.row = sum.score;
     for (size_t l = 0; l < t.lms_; ++l) {
-      const features::LanguageModel& lm = model_.lms()[l];
-      t.lm_phrases_.push_back(lm.phrase(scratch_.size(), [&](size_t i) { return word(l, i); }));
-      lm.alone(t.lm_phrases_.back(), sum);
+      model_.lms()[l].alone(t.lm_phrases_[parts + l], sum);
     }
     o.estimate = sum.score;
     t.options_.push_back(o);

@@ -88,15 +88,8 @@ class OptionTable {
   }
   // Adds the dense features of an option that do not depend on its context.
   template <typename Out>
-  void add_dense(const PhraseOption& o, Out&& out) const {
-    const features::PhraseFeatures& dense = model_->dense();
-    if (o.rule >= 0) {
-      dense.phrase(o.target_size, model_->translation(scores(o)), out);
-    } else if (o.unknown) {
-      dense.passed(out);
-    } else {
-      dense.given(o.target_size, o.share, out);
-    }
+  void add_dense(uint32_t option, Out&& out) const {
+    add_dense(options_[option], std::span(lm_phrases_).subspan(size_t{option} * lms_, lms_), out);
   }
   // Values of the reordering columns; empty for an option without a rule.
   std::span<const float> reordering(const PhraseOption& o) const {
@@ -123,6 +116,19 @@ class OptionTable {
 
  private:
   friend class OptionCollector;
+  template <typename Out>
+  void add_dense(const PhraseOption& o, std::span<const features::LmPhrase> parts,
+                 Out&& out) const {
+    const features::PhraseFeatures& dense = model_->dense();
+    for (size_t l = 0; l < lms_; ++l) dense.lm_unknown[l].add(parts[l].unknown, out);
+    if (o.rule >= 0) {
+      dense.phrase(o.target_size, model_->translation(scores(o)), out);
+    } else if (o.unknown) {
+      dense.passed(out);
+    } else {
+      dense.given(o.target_size, o.share, out);
+    }
+  }
   std::span<const float> scores(const PhraseOption& o) const {
     return model_->table().scores(static_cast<uint32_t>(o.rule));
   }

@@ -46,13 +46,15 @@ class Replay {
     int32_t last_begin = 0, last_end = 0;
     features::OrientationScores last_forward{};
     for (const PhraseUse& phrase : phrases) {
+      const auto gap =
+          static_cast<int32_t>(std::find(covered_.begin(), covered_.end(), 0) - covered_.begin());
       const std::span<const float> scores = add_phrase(phrase);
       const features::Orientation by =
           features::orientation(last_begin, last_end, phrase.begin, phrase.end);
-      dense.distortion.jump(last_end, phrase.begin, dense_);
+      dense.distortion.jump(last_end, gap, phrase.begin, phrase.end, dense_);
       dense.reordering.backward(scores, by, dense_);
       dense.reordering.forward(last_forward, by, dense_);
-      last_forward = dense.reordering.forward_scores(scores);
+      last_forward = dense.reordering.forward_of(scores);
       last_begin = phrase.begin;
       last_end = phrase.end;
     }
@@ -162,8 +164,12 @@ class Replay {
   }
 
   void finish() {
-    for (const features::LanguageModel& lm : model_.lms()) {
+    for (size_t l = 0; l < model_.lms().size(); ++l) {
+      const features::LanguageModel& lm = model_.lms()[l];
       lm.sentence(output_.size(), [&](size_t i) { return lm.model->find(output_[i]); }, dense_);
+      for (const std::string& word : output_) {
+        model_.dense().lm_unknown[l].add(lm.model->find(word) == lm::kUnknown, dense_);
+      }
     }
     for (const PhraseModel::Stateful& s : model_.stateful()) {
       s.feature->finish(source_, state_.data() + s.offset, true, sink_);

@@ -91,9 +91,10 @@ void PhraseSearch::run() {
 }
 
 void PhraseSearch::start() {
-  for (int32_t width = 0; width <= length_; ++width) {
+  const features::Distortion& distortion = model_.dense().distortion;
+  for (int32_t width = 0; width <= (distortion.early ? 2 : 1) * length_; ++width) {
     features::WeightedSum sum{weights_.dense()};
-    model_.dense().distortion.jump(0, width, sum);
+    distortion.add(width, sum);
     jump_scores_.push_back(sum.score);
   }
   SearchBin& bin = bins_.front();
@@ -147,7 +148,9 @@ double PhraseSearch::rest_after(uint32_t coverage, const Span& span) const {
 
 // Distortion, and the forward reordering score of the last phrase.
 double PhraseSearch::jump_score(const SearchNode& last, int32_t begin, int32_t end) const {
-  return jump_scores_[static_cast<size_t>(features::Distortion::width(last.end, begin))] +
+  const int32_t width =
+      model_.dense().distortion.width(last.end, coverage_.first_gap(last.coverage), begin, end);
+  return jump_scores_[static_cast<size_t>(width)] +
          options_.weighted_forward(last.forward)[orientation(last, begin, end)];
 }
 

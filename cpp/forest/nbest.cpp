@@ -155,9 +155,8 @@ bool NbestReader::next(NbestList& list) {
     has_pending_ = false;
   }
   std::string_view line;
-  while (lines_.next(line)) {
+  while (lines_.next_text(line)) {
     if ((lines_.line_number() & 0xff) == 0) poll_interrupt();
-    if (lines_.line_number() == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
     if (trimmed(line).empty()) continue;
     const std::string_view id = trimmed(line.substr(0, line.find(kBar)));
     if (any && id != id_) {

@@ -2,12 +2,14 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace hopefear::lm {
 namespace {
 
 constexpr uint64_t kLinesBeforeData = 10'000;
 constexpr float kRounding = 1e-5F;
+constexpr float kLogZero = -99;
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\0'; }
 
@@ -32,8 +34,8 @@ std::string_view take_field(std::string_view& text) {
 constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                               1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-// A finite decimal number. Up to 15 digits without exponent (the usual case) are exact in a
-// double, and one division rounds once; the library parses all other numbers.
+// A decimal number, possibly infinite. Up to 15 digits without exponent (the usual case) are exact
+// in a double, and one division rounds once; the library parses all other numbers.
 bool parse_float(std::string_view text, float& value) {
   const char* p = text.data();
   const char* const end = p + text.size();
@@ -70,7 +72,7 @@ bool parse_float(std::string_view text, float& value) {
     return false;
   }
   value = static_cast<float>(minus ? -x : x);
-  return std::isfinite(value);
+  return !std::isnan(value);
 }
 
 bool parse_count(std::string_view text, uint64_t& value) {
@@ -199,6 +201,7 @@ bool ArpaReader::next(unsigned n, ArpaNgram& ngram) {
   if (!parse_float(number, ngram.log10)) {
     throw error("expected a log10 probability, found " + shown(number));
   }
+  if (ngram.log10 == -std::numeric_limits<float>::infinity()) ngram.log10 = kLogZero;
   if (ngram.log10 > 0) {
     if (ngram.log10 > kRounding) {
       throw error("expected a log10 probability of at most 0, found " + shown(number));
@@ -215,7 +218,7 @@ bool ArpaReader::next(unsigned n, ArpaNgram& ngram) {
   ngram.backoff = 0;
   const std::string_view backoff = take_field(rest);
   if (!backoff.empty()) {
-    if (!parse_float(backoff, ngram.backoff)) {
+    if (!parse_float(backoff, ngram.backoff) || !std::isfinite(ngram.backoff)) {
       throw error("expected a log10 back-off weight after " + std::to_string(n) +
                   (n == 1 ? " word" : " words") + ", found " + shown(backoff));
     }

@@ -1,9 +1,10 @@
 // Reads ARPA files as KenLM, SRILM and IRSTLM write them.
 //
 // Any text may come before \data\; fields are separated by blanks or tabs; a missing back-off is 0;
-// \end\ is required. A malformed file is an InputError that names the line: a count that differs
-// from the header, a wrong number of words, a number that is not finite, a positive log probability
-// (up to 1e-5 is taken as rounding and becomes 0).
+// \end\ is required. The log of 0 (-inf, or a number below the range of float) becomes -99, as
+// SRILM writes it. A malformed file is an InputError that names the line: a count that differs from
+// the header, a wrong number of words, any other number that is not finite, a positive log
+// probability (up to 1e-5 is taken as rounding and becomes 0).
 #pragma once
 
 #include <cstdint>

@@ -152,13 +152,10 @@ class Builder {
     return slot->id;
   }
 
+  // A mark that the file lacks is scored as <unk>, as in KenLM.
   WordId sentence_mark(std::string_view text) {
     const layout::Word* slot = word_table_.find(layout::word_key(hash64(text)));
-    if (slot == nullptr) {
-      throw InputError(reader_.name() + ": no " + std::string(text) +
-                       " among the 1-grams; estimate the model with sentence boundaries");
-    }
-    return slot->id;
+    return slot == nullptr ? kUnknown : slot->id;
   }
 
   WordId id_of(std::string_view text, unsigned n) {

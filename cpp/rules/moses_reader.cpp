@@ -22,6 +22,8 @@ namespace {
 
 constexpr char kReorderingLine = '0', kPhraseLine = '1';  // sorts before the phrase line
 constexpr float kFloor = -100;
+// The target of a line that is valid for all targets of its source; sorts before them.
+constexpr std::string_view kAnyTarget("\0", 1);
 
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -47,6 +49,13 @@ double number_of(std::string_view text) {
   return good ? value : -1;
 }
 
+std::string_view trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(kBlanks);
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
 template <typename T>
 void append_raw(std::string& bytes, const std::vector<T>& values) {
   bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
@@ -60,7 +69,7 @@ class Importer {
         sorter_(options.memory / 2, options.threads, options.scratch_directory) {}
 
   void read_phrases(ByteSource& source) {
-    read(source, [&](std::span<const std::string_view> fields, const std::string& place) {
+    read(source, [&](std::span<const std::string_view> fields, const std::string& place) -> bool {
       if (fields.size() < 3) {
         throw InputError(place + ": expected 'source ||| target ||| scores …', found " +
                          std::to_string(fields.size()) + " fields; give a Moses phrase table");
@@ -69,6 +78,14 @@ class Importer {
       if (sizes[0] > 255 || sizes[1] > 255) {
         throw InputError(place + ": a phrase of " + std::to_string(std::max(sizes[0], sizes[1])) +
                          " words; expected at most 255, filter the table");
+      }
+      if (fields.size() > 5 && fields[5].find_first_not_of(kBlanks) != std::string_view::npos) {
+        throw InputError(place + ": sparse features " + shown(trim(fields[5])) +
+                         " in the sixth field, which would be lost; remove the field");
+      }
+      if (sizes[0] > options_.longest_source) {
+        ++too_long_;
+        return false;
       }
       parse_scores(fields[2], place, columns_);
       points_.clear();
@@ -97,24 +114,33 @@ class Importer {
       append_raw(record_, links_);
       append_raw(record_, scores_);
       append_raw(record_, counts);
+      return true;
     });
   }
 
   void read_reordering(ByteSource& source) {
-    read(source, [&](std::span<const std::string_view> fields, const std::string& place) {
-      if (fields.size() != 3) {
-        throw InputError(place + ": expected 'source ||| target ||| scores', found " +
-                         std::to_string(fields.size()) +
-                         " fields; give a reordering table conditioned on both sides (fe)");
+    const bool by_source = options_.reordering_by_source;
+    const size_t named = options_.reordering_columns.size();
+    read(source, [&](std::span<const std::string_view> fields, const std::string& place) -> bool {
+      if (fields.size() != (by_source ? 2 : 3)) {
+        throw InputError(place + ": expected '" +
+                         (by_source ? "source ||| scores" : "source ||| target ||| scores") +
+                         "', found " + std::to_string(fields.size()) +
+                         " fields; a reordering table has a target phrase if its type has fe");
       }
-      begin_record(fields, place, kReorderingLine);
-      parse_scores(fields[2], place, reordering_columns_);
-      if (reordering_columns_ != 3 && reordering_columns_ != 6) {
-        throw InputError(place + ": expected 3 scores (msd-backward) or 6 (msd-bidirectional), " +
-                         "found " + std::to_string(reordering_columns_) +
-                         "; other kinds of reordering are not supported");
+      std::vector<std::string_view> sides(fields.begin(), fields.end() - 1);
+      if (by_source) sides.push_back(kAnyTarget);
+      begin_record(sides, place, kReorderingLine);
+      parse_scores(fields.back(), place, reordering_columns_);
+      const size_t found = reordering_columns_;
+      if (named > 0 ? found != named : found != 3 && found != 6) {
+        throw InputError(place + ": expected " +
+                         (named > 0 ? std::to_string(named) + " scores by the model's type"
+                                    : "3 scores (msd-backward) or 6 (msd-bidirectional)") +
+                         ", found " + std::to_string(found) + "; give the table of this type");
       }
       append_raw(record_, scores_);
+      return true;
     });
   }
 
@@ -140,8 +166,8 @@ class Importer {
       const std::string_view key = record.substr(0, end);
       const std::string_view content = record.substr(end + 9);
       if (record[end] == kReorderingLine) {
-        if (key == reordering_key) continue;  // repeated: the first one is used
-        reordering_key = key;
+        // Repeated: the last one is used, as in Moses.
+        reordering_key = key.substr(0, options_.reordering_by_source ? middle : end);
         reordering.resize(reordering_columns_);
         std::memcpy(reordering.data(), content.data(), reordering_columns_ * sizeof(float));
         continue;
@@ -159,7 +185,7 @@ class Importer {
       Counts counts;
       std::memcpy(&counts, at, sizeof(counts));
       std::fill(scores.begin() + static_cast<ptrdiff_t>(columns_), scores.end(), 0.0f);
-      if (key == reordering_key) {
+      if (key.substr(0, options_.reordering_by_source ? middle : end) == reordering_key) {
         std::copy(reordering.begin(), reordering.end(),
                   scores.begin() + static_cast<ptrdiff_t>(columns_));
       } else if (reordering_columns_ > 0) {
@@ -173,6 +199,7 @@ class Importer {
     report.rules = table.rules();
     report.source_sides = table.layout().source_sides;
     report.over_limit = ranked.dropped();
+    report.too_long = too_long_;
     return report;
   }
 
@@ -182,8 +209,9 @@ class Importer {
     LineReader reader(source);
     std::string_view line;
     while (reader.next_text(line)) {
-      parse(fields_of(line), reader.place());
-      sorter_.shard(lines_ % sorter_.shards()).add(record_);
+      if (parse(fields_of(line), reader.place())) {
+        sorter_.shard(lines_ % sorter_.shards()).add(record_);
+      }
       if (++lines_ % 4096 == 0) {
         poll_interrupt();
         progress_(lines_);
@@ -279,6 +307,7 @@ class Importer {
   RecordSorter sorter_;
   WordNumbers source_words_, target_words_;
   size_t columns_ = 0, reordering_columns_ = 0;
+  uint64_t too_long_ = 0;
   uint64_t lines_ = 0;
   std::string record_;
   size_t target_size_ = 0;

@@ -1,7 +1,7 @@
 // Reads Moses's text tables into rule tables, and writes rules in that format.
 //
 //   phrase table      source ||| target ||| scores ||| alignment ||| c(e) c(f) c(f,e) ||| |||
-//   reordering table  source ||| target ||| three or six scores
+//   reordering table  source ||| target ||| scores, or source ||| scores
 //   rule table        a phrase table of hierarchical rules: nonterminals are [X][X], each side ends
 //                     with the label of the left-hand side, the alignment links nonterminals, too
 #pragma once
@@ -48,7 +48,9 @@ void write_moses(const RuleTable& table, ByteSink& phrases, ByteSink* reordering
 struct MosesImport {
   std::vector<std::string> columns;  // names of the phrase table's scores; empty: the defaults
   std::vector<std::string> reordering_columns;  // the same for the reordering table
+  bool reordering_by_source = false;            // its lines have no target phrase
   uint32_t limit = 0;                           // options per source side; 0: all
+  uint32_t longest_source = 255;                // pairs with more source words are dropped
   uint64_t memory = uint64_t{1} << 30;
   size_t threads = 1;
   std::string scratch_directory;
@@ -57,6 +59,7 @@ struct MosesImport {
 struct MosesImportReport {
   uint64_t rules = 0, source_sides = 0, over_limit = 0;
   uint64_t without_reordering = 0;  // pairs missing in the reordering table: scores 0, as in Moses
+  uint64_t too_long = 0;            // pairs with more than `longest_source` source words
 };
 
 // Reads a phrase table and, unless null, a reordering table, with lines in any order. Scores are

@@ -60,9 +60,9 @@ inline bool all_finite(const RuleView& rule) {
 // The columns of a table's score rows.
 struct Columns {
   std::vector<std::string> names;  // translation scores, then reordering scores
-  // Number of reordering scores, the last columns: 0; 3 (backward mono, swap, other); or 6 (the
-  // same forward, too). The derivation decides which one of three fires; all other columns always
-  // fire.
+  // Number of reordering scores, the last columns. In our tables: 0; 3 (backward mono, swap,
+  // other); or 6 (the same forward, too); imported ones may have other sets of orientations. The
+  // derivation decides which one of a direction fires; all other columns always fire.
   uint32_t reordering = 0;
   size_t size() const { return names.size(); }
   size_t translation() const { return names.size() - reordering; }

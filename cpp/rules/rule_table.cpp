@@ -36,9 +36,9 @@ RuleTable::RuleTable(BinaryFile file)
   for_each_word({names.data(), names.size()}, "\n",
                 [&](std::string_view name) { columns_.names.emplace_back(name); });
   columns_.reordering = layout_.reordering;
-  const bool columns_fit =
-      columns_.size() == layout_.columns && layout_.reordering <= layout_.columns &&
-      (layout_.reordering == 0 || layout_.reordering == 3 || layout_.reordering == 6);
+  const bool columns_fit = columns_.size() == layout_.columns &&
+                           layout_.reordering <= layout_.columns &&
+                           layout_.reordering <= kMostReorderingColumns;
   if (!columns_fit) throw file_.damaged("the columns do not fit their names");
   if (file_.has("sparse.score")) {
     sparse_names_ = WordList(file_, "sparse");

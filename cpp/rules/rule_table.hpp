@@ -33,6 +33,8 @@ namespace hopefear::rules {
 
 inline constexpr BinaryKind kRulesKind = {"rules", 1, "re-create it with 'hopefear extract'"};
 
+inline constexpr uint32_t kMostReorderingColumns = 8;  // four orientations, two directions
+
 struct TableLayout {
   uint32_t columns, reordering;
   uint32_t longest_source, longest_target;  // symbols

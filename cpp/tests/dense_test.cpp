@@ -141,13 +141,28 @@ TEST(phrase_scores_are_recorded_features_times_weights) {
     PhraseSpec spec;
     for (size_t l = 0, count = random() % 3; l < count; ++l) {
       spec.lms.push_back({random_lm(random), numbered("lm", l), uniform(random, 0.5, 3)});
+      if (random() % 2 == 0) spec.lms.back().unknown = {numbered("oov", l), 1};
     }
+    spec.early_distortion = random() % 2 == 0;
     CountSpec* const counts[] = {&spec.words, &spec.phrases, &spec.distortion, &spec.unknown};
     for (size_t i = 0; i < 4; ++i) {
       if (random() % 4 == 0) continue;  // the model lacks it
       *counts[i] = {numbered("count", i), static_cast<float>(uniform(random, -2, 2))};
     }
-    const uint32_t reordering = 3 * static_cast<uint32_t>(random() % 3);
+    uint32_t reordering = 3 * static_cast<uint32_t>(random() % 3);
+    if (random() % 2 == 0) {
+      using namespace features;
+      const Orientations sets[] = {kMsd, kMslr, kMonotonicity, kLeftRight};
+      ReorderingSpec& own = spec.reordering.emplace();
+      own.orientations = sets[random() % 4];
+      own.backward = random() % 2 == 0;
+      own.forward = !own.backward || random() % 2 == 0;
+      const uint32_t directions = uint32_t{own.backward} + uint32_t{own.forward};
+      reordering = directions * own.orientations.size;
+      if (random() % 2 == 0) {
+        for (uint32_t d = 0; d < directions; ++d) own.collapsed.push_back(numbered("all", d));
+      }
+    }
     const PhraseModel model(random_table(random, reordering), spec);
     Weights weights;
     for (const FeatureId id : model.ids()) {
@@ -174,7 +189,7 @@ TEST(phrase_scores_are_recorded_features_times_weights) {
 
     for (uint32_t o = 0; o < options->size(); ++o) {
       features::ValueSums sums{std::vector<double>(model.ids().size())};
-      options->add_dense(options->option(o), sums);
+      options->add_dense(o, sums);
       for (size_t l = 0; l < model.lms().size(); ++l) {
         model.lms()[l].alone(options->lm_phrase(o, l), sums);
       }

@@ -242,7 +242,10 @@ def test_segments_are_parsed_or_are_words(system: System, model: Model, tmp_path
         return
     assert (sentence.id, sentence.words, target) == ("7", ("la", "maison"), ("the", "house"))
     (tmp_path / "g").write_text("[X] ||| chaise ||| chair ||| a=1\n")
-    (translation,) = translator.translate([f'<seg grammar="{tmp_path / "g"}"> chaise </seg>'])
+    segment = f'<seg grammar="{tmp_path / "g"}"> chaise </seg>'
+    with pytest.raises(InputError, match=r"x:1: the grammar .* is outside of .*--grammars DIR"):
+        translator.read(segment, "x:1")
+    (translation,) = make_translator(model, grammars=[tmp_path]).translate([segment])
     assert translation.text == "chair"
     with pytest.raises(InputError, match="x:1: no grammar 'none'"):
         translator.read('<seg grammar="none"> chaise </seg>', "x:1")

@@ -18,6 +18,7 @@ namespace hopefear::features {
 struct LmPhrase {
   lm::ChartState state;
   double log10 = 0;
+  uint32_t unknown = 0;  // words that the model lacks
 };
 
 struct LanguageModel : Count {
@@ -66,8 +67,13 @@ struct LanguageModel : Count {
   template <typename Word>
   LmPhrase phrase(size_t words, Word&& word) const {
     lm::RuleScore rule(*model);
-    for (size_t i = 0; i < words; ++i) rule.terminal(word(i));
-    return {rule.state, rule.log10()};
+    uint32_t unknown = 0;
+    for (size_t i = 0; i < words; ++i) {
+      const lm::WordId id = word(i);
+      unknown += id == lm::kUnknown;
+      rule.terminal(id);
+    }
+    return {rule.state, rule.log10(), unknown};
   }
   // The estimate of a phrase without context.
   template <typename Out>

@@ -10,6 +10,7 @@ namespace hopefear::features {
 
 struct PhraseFeatures {
   std::vector<LanguageModel> lms;
+  std::vector<Count> lm_unknown;  // per language model: unknown words
   Columns translation;
   Count words;    // of the target side
   Count phrases;  // including those that are in no table

@@ -235,6 +235,17 @@ def locked(path: PathLike, refusal: str) -> Iterator[None]:
         yield
 
 
+def path_inside(folder: Path, name: PathLike) -> Path | None:
+    """The path of `name`, relative to a folder; None if it leaves the folder.
+
+    `..` is resolved by the text of the path. A symbolic link is followed: who made the folder chose
+    its target.
+    """
+    path = Path(os.path.normpath(folder / name))
+    root = os.path.normpath(folder.absolute())
+    return path if Path(os.path.normpath(path.absolute())).is_relative_to(root) else None
+
+
 def check_writable(path: PathLike, *, directory: bool = False) -> None:
     """Raise the `OSError` that writing `path` would raise; call it before any long work."""
     target = Path(path)

@@ -175,6 +175,7 @@ class Inspect(Command):
 
     def _rules(self, rules: RuleTable) -> dict[str, Any]:
         report: dict[str, Any] = {"columns": list(rules.columns), **rules.statistics()}
+        report["limit"] = rules.info.get("limit", 0)  # imported tables have all
         if self.phrase is not None:
             report["phrase"] = self.phrase
             report["translations"] = [
@@ -264,6 +265,7 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
         console.print(
             f"rules           {rules['rules']:,} for {rules['source_sides']:,} source sides, "
             f"{rules['one_sentence']:,} seen in one sentence only, {sizes['rules.bin']:,} MB\n"
+            f"limit           {_limit(rules)}\n"
             f"scores          {' '.join(rules['columns'])}"
         )
     if report["folds"]:
@@ -281,9 +283,16 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
         _show_translations(rules, console)
 
 
+def _limit(rules: Mapping[str, Any]) -> str:
+    if not rules["limit"]:
+        return "none, all translations of each source side"
+    return f"the best {rules['limit']} translations of each source side by p(e|f)"
+
+
 def _show_rules(report: Mapping[str, Any], console: Console) -> None:
     console.print(
         f"{report['file']}: {report['rules']:,} rules for {report['source_sides']:,} source sides\n"
+        f"limit: {_limit(report)}\n"
         f"scores: {' '.join(report['columns'])}"
     )
     _show_translations(report, console)

@@ -40,6 +40,8 @@ class LmCompile(Command):
             step.update(sum(lm.ngrams))
         if lm.unknown_added:
             console.warn(f"{self.lm}: has no <unk>; unknown words get log10 p = -100")
+        for mark in lm.missing_marks:
+            console.warn(f"{self.lm}: has no {mark}, which is scored as <unk>")
         lm.compile(self.output)
         return {
             "order": lm.order,

@@ -46,6 +46,12 @@ class RerankApply(Command):
         metavar="NAME",
         help="format of the lattices (default: detected from the beginning of each file)",
     )
+    lattice_scores: list[str] = option(
+        [],
+        metavar="NAME",
+        help="names of the dense scores in a search graph of Moses (-osgx), in its order "
+        "(default: core_1, core_2 …)",
+    )
     weights: Path = option(help="weights file: name<TAB>value lines, or binary (.bin)")
     output: Path = option(flags=("-o",), metavar="OUT", help="file for the translations")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
@@ -63,6 +69,8 @@ class RerankApply(Command):
             )
         if self.lattice_format is not None and not self.lattices:
             raise OptionError("--lattice-format: used only with --lattices FILE; remove it")
+        if self.lattice_scores and not self.lattices:
+            raise OptionError("--lattice-scores: used only with --lattices FILE; remove it")
         if self.lattices and (self.ids or self.format):
             raise OptionError("--ids and --format: used only with --nbest; remove them")
         if console.json and str(self.output) == "-":
@@ -88,7 +96,9 @@ class RerankApply(Command):
         known = False
         with console.step("search", unit="lattices") as step, write_text(self.output) as out:
             for path in self.lattices:
-                for forest in read_forests(path, self.lattice_format):
+                for forest in read_forests(
+                    path, self.lattice_format, core_names=self.lattice_scores
+                ):
                     best = viterbi(forest, weights)
                     lattices, missing = lattices + 1, missing + (best is None)
                     known = known or any(id in weights for id in forest.feature_ids.tolist())

@@ -2,7 +2,8 @@
 
 Takes a sentence, weights, the model's rule table and/or a grammar for the sentence, and returns a
 forest. First the source is parsed: every use of a rule at a span is an edge, glue rules (S -> X,
-S -> S X) join constituents monotonically, and a word that no rule translates is copied. `parse`
+S -> S X, where X is any label that the rules have on their left-hand sides) join constituents
+monotonically, and a word that no rule translates is copied. `parse`
 returns this forest. Then cube pruning adds language models and templates with a state.
 [chiang2007, huang2007]
 
@@ -77,7 +78,14 @@ class ChartOptions:
         help="largest number of edges in a forest; beyond it, the span limit (while parsing) or "
         "the pop limit (with language models) is halved for the sentence",
     )
-    glue: bool = option(True, help="join constituents with glue rules (S -> X, S -> S X)")
+    glue: bool = option(
+        True, help="join constituents with glue rules (S -> X, S -> S X, where X is any label)"
+    )
+    glue_labels: Literal["all", "default"] = option(
+        "all",
+        help="constituents that glue rules join: those of all labels on left-hand sides of rules, "
+        "or only those of `label`, as in cdec",
+    )
     pass_through_all: bool = option(
         False, help="allow copying every word, not only words that no single-word rule translates"
     )
@@ -163,6 +171,7 @@ class HieroDecoder(Decoder):
             label=self.options.label,
             glue_label=self.options.glue_label,
             goal_label="Goal",
+            glue_all=self.options.glue_labels == "all",
         )
 
     @classmethod

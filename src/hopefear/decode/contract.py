@@ -40,6 +40,7 @@ from hopefear.base.errors import InputError, OptionError
 from hopefear.base.threads import in_order
 from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.features.dense import FeatureSpec as FeatureSpec
+from hopefear.features.dense import ReorderingSpec
 from hopefear.features.feature import make_feature
 from hopefear.features.word_lists import WordLists
 from hopefear.lm import LanguageModel
@@ -218,6 +219,8 @@ class ModelParts:
     #: in the model and its unit; "lm" sets the unit of the language models (their names are in
     #: `lms`), "rules" that of the table's columns. None: all, under the decoder's names.
     features: Mapping[str, FeatureSpec] | None = None
+    #: Of the table's reordering scores; None: as in our tables, msd backward or bidirectional.
+    reordering: ReorderingSpec | None = None
     #: Names of the active feature templates, with their options.
     templates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     lists: WordLists = field(default_factory=WordLists)  #: word lists for the templates

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import html
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from hopefear.base.errors import InputError
+from hopefear.base.files import path_inside
 from hopefear.decode.contract import ForcedOption, Sentence
 from hopefear.text.tokenizers.plain import split_words
 
@@ -168,7 +170,8 @@ def read_segment(
 ) -> Marked:
     """Parse a line of cdec's input: a segment or plain words, optionally with a target after bars.
 
-    A grammar's path is searched in `folders` in turn. As in cdec, words are not unescaped.
+    A grammar's path is searched in `folders` in turn and may not leave them. As in
+    cdec, words are not unescaped.
     """
     target = None
     bars = _BARS.search(line)
@@ -205,11 +208,23 @@ def read_tags(line: str, place: str) -> Segment:
 
 
 def find_grammar(name: str, folders: Sequence[Path], place: str) -> Path:
-    """Return the path of the grammar that a segment names, searched in folders in turn."""
-    for folder in folders:
-        if (folder / name).is_file():
-            return folder / name
+    """Return the path of the grammar that a segment names, searched in folders in turn.
+
+    It must be in one of them: who writes the input may not be allowed to read every file.
+    """
     searched = " and ".join(dict.fromkeys(str(folder) for folder in folders))
+    outside = False
+    for folder in folders:
+        path = Path(os.path.normpath(folder / name))
+        if not any(path_inside(other, path.absolute()) for other in folders):
+            outside = True
+        elif path.is_file():
+            return path
+    if outside:
+        raise InputError(
+            f"{place}: the grammar {name!r} is outside of {searched}; move it there, or allow its "
+            "folder with --grammars DIR"
+        )
     raise InputError(
         f"{place}: no grammar {name!r} in {searched}; give its path relative to one of these"
     )

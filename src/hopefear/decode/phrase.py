@@ -19,11 +19,12 @@ Features:
   of the sentence is free
 - `unknown`: copied words; a word is copied if the table has no phrase of that single word
 - `lm`: natural log probability of the output, including `<s>` and `</s>`
-- the columns of the table, and its reordering columns by the orientation of a phrase to the
+- the columns of the table, and its reordering columns by the position of a phrase relative to the
   previous one (backward scores: of the current phrase pair; forward scores: of the previous one, so
   that the last phrase has none)
 
-An imported model may have other names and units (`FeatureSpec`).
+An imported model may have other names and units (`FeatureSpec`) and another kind of reordering
+(`ReorderingSpec`).
 
 In a sentence of more than `long_sentence` words, beam and pop limit shrink in proportion (to no
 less than 10 and 30) and no jump is wider than that number of words, which bounds time and memory;
@@ -63,8 +64,11 @@ from hopefear.decode.contract import (
 from hopefear.decode.forced import force
 from hopefear.decode.gold import gold_pair
 from hopefear.features.dense import (
+    EARLY_DISTORTION,
     OWN_PHRASE,
+    UNKNOWN_BY,
     FeatureSpec,
+    ReorderingSpec,
     check_features,
     engine_features,
     lm_factor,
@@ -143,6 +147,7 @@ class PhraseDecoder(Decoder):
         lms: Mapping[str, LanguageModel],
         *,
         features: Mapping[str, FeatureSpec] | None = None,
+        reordering: ReorderingSpec | None = None,
         templates: Iterable[Feature] = (),
         lists: WordLists | None = None,
         options: PhraseOptions | None = None,
@@ -153,14 +158,21 @@ class PhraseDecoder(Decoder):
         """Take a rule table, language models by feature name, and optional parts (`ModelParts`).
 
         `features`: names and units of the features of `dense.PHRASE` that the model has, and the
-        unit of "lm"; None: all of them, under their own names.
+        unit of "lm"; None: all of them, under their own names. "early-distortion" replaces
+        "distortion"; "unknown.NAME" counts the words that the language model NAME lacks.
         """
         self.rules, self.lms = rules, dict(lms)
         self.options = options if options is not None else PhraseOptions()
         self.names = names if names is not None else FeatureNames()
         self.templates = list(templates)
         features = OWN_PHRASE if features is None else features
-        check_features("phrase search", features, (*OWN_PHRASE, "rules"))
+        unknown = (UNKNOWN_BY + name for name in self.lms)
+        known = (*OWN_PHRASE, "rules", EARLY_DISTORTION, *unknown)
+        check_features("phrase search", features, known)
+        if "distortion" in features and EARLY_DISTORTION in features:
+            raise OptionError(
+                f"features.{EARLY_DISTORTION}: the model has the feature distortion, too; keep one"
+            )
         if "rules" in features and features["rules"].factor != 1:
             raise OptionError(
                 f"features.rules: factor {features['rules'].factor}, expected 1: phrase tables are "
@@ -177,6 +189,7 @@ class PhraseDecoder(Decoder):
                 table=part.rules.engine,
                 lms=[(lm.engine, name, unit) for name, lm in part.lms.items()],
                 features=engine_features(features),
+                reordering=None if reordering is None else reordering.to_engine(),
                 templates=engine_templates,
             )
             for part in (FoldParts(rules, self.lms), *folds)
@@ -191,7 +204,13 @@ class PhraseDecoder(Decoder):
     def load(cls, parts: ModelParts, options: PhraseOptions) -> PhraseDecoder:
         if parts.rules is None:
             raise InputError("a phrase model needs a rule table; train or import one")
-        return cls(parts.rules, parts.lms, options=options, **parts.keywords())
+        return cls(
+            parts.rules,
+            parts.lms,
+            reordering=parts.reordering,
+            options=options,
+            **parts.keywords(),
+        )
 
     def engine_of(self, sentence: Sentence | Tokens) -> PhraseModel:
         """Return the engine's model for a sentence: the full one, or the one without its fold."""

@@ -29,12 +29,26 @@ class GivenForests(Decoder):
         self._forests: list[Forest] = []
         self._dense: dict[int, str] = {}
 
-    def read(self, paths: Sequence[PathLike], format: str | None = None) -> list[Sentence]:
-        """Return a sentence for each forest in the files; without words if it has no derivation."""
+    def read(
+        self,
+        paths: Sequence[PathLike],
+        format: str | None = None,
+        core_names: Sequence[str] | None = None,
+    ) -> list[Sentence]:
+        """Return a sentence for each forest in the files; without words if it has no derivation.
+
+        `format` and `core_names` are those of `read_forests`.
+        """
         sentences: list[Sentence] = []
         for path in paths:
             count = len(sentences)
-            for forest in read_forests(path, format, vocabulary=self._vocabulary, names=self.names):
+            for forest in read_forests(
+                path,
+                format,
+                core_names=core_names,
+                vocabulary=self._vocabulary,
+                names=self.names,
+            ):
                 sentences.append(self._add(forest))
             if len(sentences) == count:
                 raise InputError(f"{display_name(path)}: no lattice in it; expected one or more")

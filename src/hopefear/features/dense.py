@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+from hopefear.base.config import option
 from hopefear.base.errors import OptionError, suggestion
 
 
@@ -27,6 +29,36 @@ class FeatureSpec:
     factor: float = 1.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReorderingSpec:
+    """The lexicalised reordering of an imported phrase model: its set of orientations, directions,
+    and features.
+
+    Orientations: msd (monotone, swap, other), mslr (monotone, swap, right, left), monotonicity
+    (monotone, other), leftright (right, left). Backward scores are for a phrase's position relative
+    to its predecessor, forward scores for that of the next phrase relative to it.
+    """
+
+    orientations: Literal["msd", "mslr", "monotonicity", "leftright"] = option(
+        help="the positions of a phrase that the model distinguishes"
+    )
+    backward: bool = option(help="whether the table has backward scores")
+    forward: bool = option(help="whether the table has forward scores, after the backward ones")
+    collapsed: list[str] = option(
+        [], help="names of one feature per direction; none: each column is a feature"
+    )
+
+    @property
+    def columns(self) -> int:
+        """The number of reordering scores of a phrase pair."""
+        size = {"msd": 3, "mslr": 4, "monotonicity": 2, "leftright": 2}[self.orientations]
+        return size * (self.backward + self.forward)
+
+    def to_engine(self) -> tuple[str, bool, bool, list[str]]:
+        """Return the specification in the engine's form."""
+        return self.orientations, self.backward, self.forward, list(self.collapsed)
+
+
 # The quantity that each feature counts, by our feature names. Phrase search:
 PHRASE = {
     "words": "target words",
@@ -34,6 +66,9 @@ PHRASE = {
     "distortion": "source words between the end of a phrase and the beginning of the next one",
     "unknown": "copied words",
 }
+# Imported models may have another distortion, and count the words that a language model NAME lacks.
+EARLY_DISTORTION = "early-distortion"  # the cost of jumps as soon as it is known  [moore2007]
+UNKNOWN_BY = "unknown."  # "unknown.NAME"
 # Hierarchical search (thesis, 2.2.4.1), which also has "unknown.NAME": words that the language
 # model NAME lacks. Glue counts as a rule, so that arity0 - arity2 = 1 in every derivation.
 HIERO = {
@@ -47,7 +82,7 @@ HIERO = {
     "pass-through": "copied words",
 }
 LM = "lm"  # the log probability of the output: each language model is a feature with its own name
-_SIGNS = {"distortion": -1.0}  # the engine counts words jumped over
+_SIGNS = {"distortion": -1.0, EARLY_DISTORTION: -1.0}  # the engine counts words jumped over
 _LOG10 = 1 / math.log(10)
 
 # The features of our models, and those of cdec in its units: log10, -1/ln 10 per word.

@@ -9,7 +9,8 @@ C++ interface (cpp/lm/model.hpp) uses natural logs. A model is read-only; thread
 
 Words are separated by blanks, tabs, line ends or NUL. `<s>` and `</s>` in a text are looked up like
 other words; unknown words are scored as `<unk>`. A model without `<unk>` gets one with
-log10 p = -100.
+log10 p = -100; one without `<s>` or `</s>` scores these as `<unk>`, as KenLM does if told to accept
+it. A log10 probability of -inf becomes -99.
 
 Differs: the state is the number of a context, not the words and back-offs of KenLM's state; for the
 reason see cpp/lm/model.hpp.
@@ -133,6 +134,11 @@ class LanguageModel:
     def vocabulary_size(self) -> int:
         """Number of words, including `<unk>`, `<s>` and `</s>`."""
         return self._engine.vocabulary_size
+
+    @property
+    def missing_marks(self) -> list[str]:
+        """The sentence marks `<s>` and `</s>` that the file lacks; they are scored as `<unk>`."""
+        return list(self._engine.missing_marks)
 
     @property
     def unknown_added(self) -> bool:

@@ -15,8 +15,9 @@ Files::
 
 Tables of model.toml: `[text.source]` and `[text.target]`, the text steps; `[tagger]`, the tagger of
 source words and the versions of its tools; `[decoder]`, decoder options that differ from the
-defaults, and in `[decoder.features]` the names and units of an imported model's features; `[lms]`,
-feature names and files of the language models (default: lm = "lm.bin"); `[features.NAME]`, the
+defaults, in `[decoder.features]` the names and units of an imported model's features, in
+`[decoder.reordering]` its kind of reordering (`ReorderingSpec`); `[lms]`, feature names and files
+of the language models (default: lm = "lm.bin"), inside of the directory; `[features.NAME]`, the
 options of a feature template in use (docs/reference/features.md); `[training]` or `[imported]`, the
 origin.
 """
@@ -35,7 +36,7 @@ import tomli_w
 from hopefear.base import config, registry
 from hopefear.base.config import load_toml
 from hopefear.base.errors import InputError, OptionError, suggestion
-from hopefear.base.files import PathLike, open_output
+from hopefear.base.files import PathLike, open_output, path_inside
 from hopefear.features.word_classes import CLASSES_FILE, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.rules.table import TABLE_FILE, RuleTable
@@ -53,6 +54,7 @@ MODEL_FILE = "model.toml"
 LM_FILE = "lm.bin"
 WEIGHTS_FILE = "weights.tsv"
 WORK = "work"
+_PARTS = ("features", "reordering")  # tables in [decoder] that are not options of search
 FOLDS = "folds"
 MOST_FOLDS = 100
 
@@ -142,7 +144,17 @@ class Model:
     def lm_files(self) -> dict[str, Path]:
         """The files of the language models, by feature name."""
         files = self.settings.get("lms", {"lm": LM_FILE})
-        return {name: self.directory / str(file) for name, file in files.items()}
+        return {name: self._inside(str(file), f"lms.{name}") for name, file in files.items()}
+
+    def _inside(self, name: str, key: str) -> Path:
+        """The path of a file that model.toml names, which may not leave the directory."""
+        path = path_inside(self.directory, name)
+        if path is None:
+            raise InputError(
+                f"{self.directory / MODEL_FILE}: {key}: {name!r} is outside of the model "
+                "directory; copy the file into it, or make a link"
+            )
+        return path
 
     @cached_property
     def rules(self) -> RuleTable:
@@ -217,6 +229,8 @@ class Model:
             except OptionError:  # unknown: an error once the template is made
                 templates[name] = options
                 continue
+            if isinstance(options.get("file"), str):
+                self._inside(options["file"], f"features.{name}.file")
             templates[name] = cls.inline_files(options, self.directory)
         return templates
 
@@ -243,7 +257,7 @@ class Model:
         """
         cls = self.decoder_class
         fields = {field.name: field for field in config.fields_of(cls.options_class)}
-        values = {k: v for k, v in self.settings.get("decoder", {}).items() if k != "features"}
+        values = {k: v for k, v in self.settings.get("decoder", {}).items() if k not in _PARTS}
         for key in values:
             if key not in fields:
                 raise InputError(
@@ -284,16 +298,25 @@ class Model:
     def decoder_parts(self, templates: Mapping[str, Mapping[str, Any]] | None = None) -> ModelParts:
         """Rules, language models and features for a decoder; `templates` as in `decoder`."""
         from hopefear.decode.contract import FeatureSpec, ModelParts
+        from hopefear.features.dense import ReorderingSpec
 
-        specs = self.settings.get("decoder", {}).get("features")
+        settings = self.settings.get("decoder", {})
+        specs = settings.get("features")
         features = None
         if specs is not None:
             place = f"{self.directory / MODEL_FILE}: decoder.features"
             features = {name: _feature(FeatureSpec, spec, place) for name, spec in specs.items()}
+        reordering = None
+        if "reordering" in settings:
+            place = f"{self.directory / MODEL_FILE}: decoder.reordering"
+            if not isinstance(settings["reordering"], dict):
+                raise InputError(f"{place} is {settings['reordering']!r}, expected a table")
+            reordering = config.from_mapping(ReorderingSpec, settings["reordering"], place)
         return ModelParts(
             rules=self.rules if self.has_rules else None,
             lms=self.lms,
             features=features,
+            reordering=reordering,
             templates=self.templates if templates is None else templates,
             lists=self.lists,
             tagger=(lambda: self.tags) if "tagger" in self.settings else None,

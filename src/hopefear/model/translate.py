@@ -74,11 +74,11 @@ class Translator:
         """Load the weights and make the decoder of a model.
 
         `decoder`: decoder options that override the model's; `templates`: feature templates and
-        their options, instead of the model's; `folders`: directories to search for per-sentence
-        grammars; `folds`: as in `Model.decoder`.
+        their options, instead of the model's; `folders`: directories with per-sentence grammars,
+        besides `options.grammars`; `folds`: as in `Model.decoder`.
         """
-        self.model, self.folders = model, folders
         self.options = options or TranslateOptions()
+        self.model, self.folders = model, [*folders, *self.options.grammars]
         if not self.options.nbest and (
             self.options.distinct or self.options.trace or self.options.trace_alignment
         ):

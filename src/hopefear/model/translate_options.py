@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from hopefear.base.config import option
@@ -20,6 +21,12 @@ class TranslateOptions:
         "off",
         help='use of translations marked in the input, <n translation="…">words</n>: exclusive '
         "uses only them, inclusive also the model's rules",
+    )
+    grammars: list[Path] = option(
+        [],
+        metavar="DIR",
+        help='folders in which the grammars of <seg grammar="…"> may be, besides that of the input '
+        "and the current one (/: anywhere)",
     )
     nbest: int = option(
         0, min=0, max=1_000_000, metavar="N", help="size of the n-best list (0: none)"

@@ -34,6 +34,12 @@ class TuneOptions(DecoderOverrides, TrainingOptions, LoopOptions):
         metavar="FILE",
         help="word alignment of the --train bitext, from which --prefixes finds matching prefixes",
     )
+    grammars: list[Path] = option(
+        [],
+        metavar="DIR",
+        help='folders in which the grammars of <seg grammar="…"> may be, besides that of the '
+        "source text and the current one (/: anywhere)",
+    )
     lattices: list[Path] = option(
         [],
         metavar="FILE",
@@ -43,6 +49,12 @@ class TuneOptions(DecoderOverrides, TrainingOptions, LoopOptions):
         None,
         metavar="NAME",
         help="format of the lattices (default: detected from the file contents)",
+    )
+    lattice_scores: list[str] = option(
+        [],
+        metavar="NAME",
+        help="names of the dense scores in a search graph of Moses (-osgx), in its order "
+        "(default: core_1, core_2 …)",
     )
     model: Path | None = option(None, metavar="DIR", help="model directory")
     decoder: str | None = option(
@@ -89,6 +101,8 @@ class TuneOptions(DecoderOverrides, TrainingOptions, LoopOptions):
             self._check_lattices()
         elif self.lattice_format is not None:
             raise OptionError("--lattice-format: only with --lattices FILE; leave it out")
+        elif self.lattice_scores:
+            raise OptionError("--lattice-scores: only with --lattices FILE; leave it out")
         elif self.dev is None:
             raise OptionError("--dev is missing; give a source text, or --lattices FILE")
         elif self.model is None and command is None:

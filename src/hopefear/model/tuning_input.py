@@ -164,6 +164,7 @@ def _built_in(
             "decoder": overrides,
             "templates": {name: dict(values) for name, values in translator.templates.items()},
             "model": model.contents(),
+            **({"grammars": [str(path) for path in options.grammars]} if options.grammars else {}),
             **folds,
         },
         sentence=lambda line, place: translator.read(line, place)[0],
@@ -261,10 +262,13 @@ class _LatticeInput(TuningInput):
 
     decoder: GivenForests
     format: str | None
+    core_names: Sequence[str]
     known: dict[tuple[Path, ...], list[Any]]  # sentences already read, by their files
 
     def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
-        sentences = self.known.get(tuple(sources)) or self.decoder.read(sources, self.format)
+        sentences = self.known.get(tuple(sources)) or self.decoder.read(
+            sources, self.format, self.core_names
+        )
         expected = self._rows(references)
         if len(expected) != len(sentences):
             where = display_name(sources[0]) + (" …" if len(sources) > 1 else "")
@@ -282,7 +286,7 @@ def _lattices(
 ) -> TuningInput:
     """The forests of files, instead of a decoder."""
     decoder = GivenForests()
-    sentences = decoder.read(options.lattices, options.lattice_format)
+    sentences = decoder.read(options.lattices, options.lattice_format, options.lattice_scores)
     if weights is None and options.weights is not None:
         weights = Weights.load(options.weights)
     elif weights is None:
@@ -295,11 +299,15 @@ def _lattices(
     return _LatticeInput(
         decoder=decoder,
         weights=weights,
-        config={"lattices": options.lattice_format or "by content"},
+        config={
+            "lattices": options.lattice_format or "by content",
+            **({"scores": options.lattice_scores} if options.lattice_scores else {}),
+        },
         sentence=lambda line, place: line,
         reference=str,
         texts=texts,
         format=options.lattice_format,
+        core_names=options.lattice_scores,
         known={tuple(options.lattices): sentences},
     )
 
@@ -315,7 +323,7 @@ def _remote_config(
 
 def _folders(options: TuneOptions) -> list[Path]:
     """The directories that per-sentence grammars are searched in."""
-    return [*(path.parent for path in options.sources), Path()]
+    return [*(path.parent for path in options.sources), Path(), *options.grammars]
 
 
 def _source_words(

@@ -43,7 +43,12 @@ EXPORT_LEVEL = 4  # gzip compression level: twice as fast as the default, files 
 class SharedOptions:
     """The extraction options of all kinds of rules."""
 
-    limit: int = option(20, min=0, help="translations kept per source side; 0: all")
+    limit: int = option(
+        20,
+        min=0,
+        help="translations kept per source side, the best by p(e|f): the decoder's limits and "
+        "weights choose among these only; 0: all",
+    )
     min_count: float = option(1.0, min=0, help="smallest number of occurrences of a rule")
     memory: Size = option(
         Size(1 << 30), help="memory for sorting; data beyond it go to scratch files"

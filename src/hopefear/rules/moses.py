@@ -1,8 +1,8 @@
 """Conversion between rule tables and Moses's text tables.
 
 Phrase table: `source ||| target ||| scores ||| alignment ||| c(e) c(f) c(f,e) ||| |||`.
-Reordering table: `source ||| target ||| three or six scores`. Scores are probabilities in the text
-and natural logs in the rule table.
+Reordering table: `source ||| target ||| scores`, or without the target. Scores are
+probabilities in the text and natural logs in the rule table.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def read_table(
     output: PathLike,
     columns: Sequence[str] = (),
     reordering_columns: Sequence[str] = (),
+    reordering_by_source: bool = False,
     limit: int = 0,
+    longest_source: int = 255,
     memory: int = 1 << 30,
     threads: int | None = None,
     tmp: Path | None = None,
@@ -39,8 +41,9 @@ def read_table(
 
     Lines may be in any order. The columns have the names of our models' columns unless names are
     given. A score of 0 becomes -100, Moses's lowest; a pair that the reordering table lacks gets
-    reordering scores of 0, as in Moses. Without a `limit` all pairs are kept: decoders sort and
-    limit them by their weights.
+    reordering scores of 0, as in Moses. With `reordering_by_source` the reordering table has no
+    target phrases. Without a `limit` all pairs are kept: decoders sort and limit them by their
+    weights. Pairs of more than `longest_source` source words are dropped.
     """
     from hopefear import _engine
 
@@ -62,7 +65,9 @@ def read_table(
             reordering_name=display_name(reordering_table or ""),
             columns=list(columns),
             reordering_columns=list(reordering_columns),
+            reordering_by_source=reordering_by_source,
             limit=limit,
+            longest_source=longest_source,
             memory=memory,
             threads=threads or all_cores(),
             scratch=os.fspath(tmp or ""),

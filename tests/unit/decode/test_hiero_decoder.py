@@ -184,6 +184,17 @@ def test_without_glue_the_grammar_must_reach_s(tmp_path: Path) -> None:
     assert made.forest("v", Weights()).goal is None
 
 
+@pytest.mark.parametrize("labels", ["all", "default"])
+def test_labels_that_glue_joins(tmp_path: Path, labels: str) -> None:
+    rules = [*RULES, ToyRule.of("NP ||| w ||| d"), ToyRule.of("X ||| [NP,1] u ||| e [NP,1]")]
+    made = decoder(tmp_path, rules, glue_labels=labels)
+    for text in ("u w", "w u v", "u v"):
+        forest = made.parse(text, Weights(), target_features=True)
+        expected = derivations(rules, text.split(), glue_labels=labels)
+        assert all_of(forest, made.names) == expected
+    assert (made.parse("w", Weights()).goal is None) == (labels == "default")
+
+
 def test_the_rule_limit_keeps_the_best_by_weights(tmp_path: Path, lm: LanguageModel) -> None:
     rules = [ToyRule.of(f"X ||| u ||| {word}", score) for word, score in (("c", -1), ("a", -2))]
     weights = Weights({"tm": 1.0})

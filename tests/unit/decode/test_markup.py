@@ -86,6 +86,28 @@ def test_segment(tmp_path: Path) -> None:
     assert read_segment("", "x:1").sentence.words == ()
 
 
+def test_grammars_are_in_the_folders(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "g").touch()
+    (inside / "link").symlink_to(outside)
+
+    def read(name: str, *folders: Path) -> Path | None:
+        line = f'<seg grammar="{name}"> a </seg>'
+        return read_segment(line, "x:1", folders).sentence.grammar
+
+    assert read("./x/../g", inside) == inside / "g"
+    assert read(str(inside / "g"), inside) == inside / "g"
+    assert read("link/g", inside) == inside / "link" / "g"  # a link is its owner's decision
+    assert read("link/../g", inside) == inside / "g"  # not the folder of the link's target
+    assert read("../outside/g", inside, outside) == outside / "g"
+    assert read(str(outside / "g"), inside, Path("/")) == outside / "g"
+    for name in ("../outside/g", str(outside / "g"), "../none", "/dev/null"):
+        with pytest.raises(InputError, match=r"x:1: the grammar '.*' is outside of .*--grammars"):
+            read(name, inside)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -107,13 +107,38 @@ def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_odd_bytes_in_a_list(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [b"caf\xe9 ||| x=1", b"b ||| \xe9=1"])
+def test_odd_bytes_in_a_list(tmp_path: Path, place: bytes) -> None:
     path = tmp_path / "list"
-    path.write_bytes(b"0 ||| caf\xe9\v\xff ||| x=1 ||| 1\r\n0 ||| b ||| x=1\n")
-    (found,) = read_nbest(path)
-    words = hf.kbest(found.forest, Weights(), 2)[0].words
-    assert [w.encode("utf-8", "surrogateescape") for w in words] == [b"caf\xe9", b"\xff"]
-    assert math.isnan(found.scores[1])
+    path.write_bytes(b"0 ||| a ||| x=1 ||| 1\r\n0 ||| " + place + b"\n")
+    with pytest.raises(InputError, match=r"list:2: byte 0xe9 at column .* is not UTF-8"):
+        list(read_nbest(path))
+
+
+@pytest.mark.parametrize("word", ["a b", "", " "])
+def test_blank_words_of_lattices(tmp_path: Path, word: str) -> None:
+    plf = write(tmp_path / "plf", f"((('a',1,1),),)\n((('{word}',1,1),),)\n")
+    with pytest.raises(InputError, match=f"plf:2: '{word}' is no word"):
+        list(read_plf(plf))
+    forests = [
+        {"nodes": 1, "goal": 0, "edges": [{"head": 0, "target": [text]}]} for text in ("a", word)
+    ]
+    path = write(tmp_path / "json", "\n".join(map(json.dumps, forests)))
+    with pytest.raises(InputError, match=f"json:2: not a forest .'{word}' is no word"):
+        list(read_json(path))
+
+
+def test_words_of_plf_are_texts(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="plf:1: 5 is no word"):
+        list(read_plf(write(tmp_path / "plf", "(((5,1,1),),)\n")))
+
+
+@pytest.mark.parametrize("format", [None, "moses-graph"])
+@pytest.mark.parametrize("id", ["0 12", "0 12->7"])
+def test_a_search_graph_of_chart_decoding(tmp_path: Path, id: str, format: str | None) -> None:
+    line = f"{id} S => the [X] : 0-1 : c=-1.2 core=(-1,0) [0..3] 4 9 [total=-2.5] core=(-3,0)\n"
+    with pytest.raises(InputError, match=r"osg:1: .*-output-search-graph-hypergraph"):
+        list(read_forests(write(tmp_path / "osg", line), format))
 
 
 def test_json_lists(tmp_path: Path) -> None:

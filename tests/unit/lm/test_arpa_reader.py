@@ -149,8 +149,8 @@ def line_of(text: str) -> int:
         ("-0.2\ta b\t-0.2", "-0.2\ta b\t-0.2\t7", 0, "at most one back-off weight"),
         ("-0.2\ta b\t-0.2", "-0.2x\ta b\t-0.2", 0, "a log10 probability, found '-0.2x'"),
         ("-0.2\ta b\t-0.2", "nan\ta b\t-0.2", 0, "a log10 probability, found 'nan'"),
-        ("-0.2\ta b\t-0.2", "-inf\ta b\t-0.2", 0, "a log10 probability, found '-inf'"),
-        ("-0.2\ta b\t-0.2", "-1e99\ta b\t-0.2", 0, "a log10 probability, found '-1e99'"),
+        ("-0.2\ta b\t-0.2", "inf\ta b\t-0.2", 0, "of at most 0, found 'inf'"),
+        ("-0.2\ta b\t-0.2", "-0.2\ta b\t-inf", 0, "back-off weight .* found '-inf'"),
         ("-0.2\ta b\t-0.2", "--1\ta b\t-0.2", 0, "a log10 probability, found '--1'"),
         ("-0.2\ta b\t-0.2", "-\ta b\t-0.2", 0, "a log10 probability, found '-'"),
         ("-0.2\ta b\t-0.2", "0.2\ta b\t-0.2", 0, "of at most 0, found '0.2'"),
@@ -203,10 +203,38 @@ def test_absurd_counts(tmp_path: Path, count: int) -> None:
         load(tmp_path, SMALL.replace("ngram 2=5", f"ngram 2={count}"))
 
 
+@pytest.mark.parametrize("zero", ["-inf", "-Infinity", "-1e99", "-99"])
+def test_the_log_of_zero(tmp_path: Path, zero: str) -> None:
+    """The log probability of <s>, which no word is scored with, as other tools write it."""
+    lm = load(tmp_path, SMALL.replace("-99\t<s>", f"{zero}\t<s>"))
+    assert_same(lm)
+    assert lm.full_scores("<s>")[0].log10 == pytest.approx(-99.5)
+    lm = load(tmp_path, SMALL.replace("-0.2\ta b", f"{zero}\ta b"))
+    assert lm.full_scores("a b", bos=False)[1].log10 == -99
+
+
 @pytest.mark.parametrize("mark", ["<s>", "</s>"])
-def test_a_model_without_sentence_marks(tmp_path: Path, mark: str) -> None:
-    with pytest.raises(InputError, match=f"no {mark} among the 1-grams; estimate"):
-        load(tmp_path, SMALL.replace(mark, "x"))
+def test_a_model_without_a_sentence_mark(tmp_path: Path, mark: str) -> None:
+    """It is scored as <unk>, with the same words after it."""
+    lines = [line for line in LINES if mark not in line.split()]
+    counts = [
+        sum(len(line.split("\t")[1].split()) == n for line in lines if "\t" in line)
+        for n in (1, 2, 3)
+    ]
+    text = "\n".join(lines)
+    for n, (old, new) in enumerate(zip((6, 5, 3), counts, strict=True), 1):
+        text = text.replace(f"ngram {n}={old}", f"ngram {n}={new}")
+    lm = load(tmp_path, text + "\n")
+    assert lm.missing_marks == [mark]
+    assert lm.vocabulary_size == 5
+    unknown = parse_arpa(text)["<unk>",]
+    complete = BackoffModel({**parse_arpa(text), (mark,): unknown}, lm.order)
+    for words in ("a b a b c", "c c b", "", "b b b a"):
+        expected = sum(each[0] for each in complete.full_scores(words.split()))
+        assert lm.score(words) == pytest.approx(expected, abs=1e-5)
+    lm.compile(tmp_path / "lm.bin")
+    again = LanguageModel.load(tmp_path / "lm.bin")
+    assert (again.missing_marks, again.score("a b")) == ([mark], lm.score("a b"))
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ def test_a_grammar_for_each_sentence(tmp_path: Path) -> None:
         "span_limit": 12,
         "pop_limit": 30,
         "rule_limit": 0,  # unlimited, as in cdec
+        "glue_labels": "default",
     }
 
 
@@ -84,6 +85,10 @@ def test_weights_named_in_the_ini(tmp_path: Path) -> None:
         ("-n Other ", "", "a second LanguageModel"),
         ("-n Other", "-x Other", "option -x of KLanguageModel"),
         ("formalism=scfg", "formalism", "expected key=value"),
+        ("formalism=scfg", "formalism=scfg\nformalism=scfg", "is given already, at"),
+        ("formalism=scfg", "formalism=scfg\nprelm_beam_prune=1", "which changes translations"),
+        ("=WordPenalty", "=WordPenalty\nfeature_function=WordPenalty", "a second WordPenalty"),
+        ("-n Other", "-n WordPenalty", "two features of the model are called WordPenalty"),
     ],
 )
 def test_bad_ini(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -35,6 +35,7 @@ def test_import(tmp_path: Path) -> None:
         "source_sides": 2,
         "over_limit": 0,
         "without_reordering": 1,
+        "too_long": 0,
     }
     table = RuleTable.open(tmp_path / "rules.bin")
     best, other = table.lookup(["la"])
@@ -120,7 +121,7 @@ def test_bad_phrase_tables(tmp_path: Path, text: str, message: str) -> None:
     ("text", "message"),
     [
         ("a ||| x ||| 1 1\n", r"rt:1: expected 3 scores \(msd-backward\) or 6"),
-        ("a ||| 1 1 1\n", "rt:1: .* conditioned on both sides"),
+        ("a ||| 1 1 1\n", "rt:1: .* found 2 fields; .* target phrase if its type has fe"),
         ("a ||| x ||| 1 1 1\nb ||| x ||| 1 1\n", "rt:2: expected 3 scores, found 2"),
     ],
 )
@@ -129,3 +130,34 @@ def test_bad_reordering_tables(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "rt").write_text(text)
     with pytest.raises(InputError, match=message):
         read_table(tmp_path / "pt", tmp_path / "rt", output=tmp_path / "rules.bin")
+
+
+def test_reordering_scores_of_the_source_side(tmp_path: Path) -> None:
+    pairs = ("a b ||| x", "a ||| x", "a ||| \x01", "b ||| x")
+    (tmp_path / "pt").write_text("".join(f"{pair} ||| 1\n" for pair in pairs))
+    (tmp_path / "rt").write_text("b ||| 0.5 0.5\na ||| 0.25 0.75\na ||| 0.125 0.875\n")
+    report = read_table(
+        tmp_path / "pt",
+        tmp_path / "rt",
+        output=tmp_path / "rules.bin",
+        columns=["t"],
+        reordering_columns=["m", "o"],
+        reordering_by_source=True,
+    )
+    assert report["without_reordering"] == 1
+    table = RuleTable.open(tmp_path / "rules.bin")
+    assert [rule.scores[1] for rule in table.lookup(["a"])] == [pytest.approx(math.log(0.125))] * 2
+    assert table.lookup(["b"])[0].scores[2] == pytest.approx(math.log(0.5))
+    assert table.lookup(["a", "b"])[0].scores[1:] == (0, 0)
+
+
+def test_sparse_features_are_not_dropped_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "pt").write_text("a ||| x ||| 1 ||| 0-0 ||| 1 1 1 ||| dom_news 1 |||\n")
+    with pytest.raises(InputError, match="pt:1: sparse features 'dom_news 1' in the sixth field"):
+        read_table(tmp_path / "pt", output=tmp_path / "rules.bin")
+
+
+def test_long_phrases(tmp_path: Path) -> None:
+    (tmp_path / "pt").write_text("a b c ||| x ||| 1\na b ||| y ||| 1\n")
+    report = read_table(tmp_path / "pt", output=tmp_path / "rules.bin", longest_source=2)
+    assert (report["rules"], report["too_long"]) == (1, 1)

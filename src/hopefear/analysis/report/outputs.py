@@ -247,7 +247,7 @@ def _translator(run: Run, model: Model, test: TestSet, warn: Warn) -> Translator
         options=TranslateOptions(tokenized=settings.get("tokenized", False)),
         decoder=settings.get("decoder", {}),
         templates=settings.get("templates"),
-        folders=[test.source.parent, Path()],
+        folders=[test.source.parent, Path(), *map(Path, settings.get("grammars", []))],
         warn=warn,
     )
 

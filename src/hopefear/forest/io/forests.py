@@ -7,7 +7,7 @@ number of words), so that they can be tuned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
@@ -20,7 +20,11 @@ from hopefear.forest.forest_file import ForestFile
 from hopefear.forest.io.cdec import read_cdec_forest
 from hopefear.forest.io.json import read_json
 from hopefear.forest.io.lattice import read_openfst, read_plf
-from hopefear.forest.io.moses import read_moses_graph, read_moses_hypergraph
+from hopefear.forest.io.moses import (
+    check_no_chart_graph,
+    read_moses_graph,
+    read_moses_hypergraph,
+)
 from hopefear.forest.io.nbest import read_nbest
 
 Format = Literal[
@@ -42,12 +46,14 @@ def read_forests(
     path: PathLike,
     format: str | None = None,
     *,
+    core_names: Sequence[str] | None = None,
     vocabulary: Vocabulary | None = None,
     names: FeatureNames | None = None,
 ) -> Iterator[Forest]:
     """Take a file and yield its forests.
 
     By default the format is recognised; `plf-log`, and formats mistaken for others, must be given.
+    `core_names`: see `read_moses_graph`, for which it is.
     """
     if format is not None and format not in FORMATS:
         raise OptionError(f"lattice format {format!r}: {suggestion(format, FORMATS)}")
@@ -56,6 +62,11 @@ def read_forests(
             f"{display_name(path)}: lattices cannot be read from a stream; give a real file"
         )
     kind = format or recognise(path)
+    if core_names and kind != "moses-graph":
+        raise OptionError(
+            f"{display_name(path)}: names of scores are for search graphs of Moses, but the file "
+            f"is {kind}, which has names; leave them out"
+        )
     if kind == "pool":
         yield from ForestFile(path)
     elif kind == "json":
@@ -68,7 +79,9 @@ def read_forests(
     elif kind == "openfst":
         yield read_openfst(path, count_words=True, vocabulary=vocabulary, names=names)
     elif kind == "moses-graph":
-        yield from read_moses_graph(path, vocabulary=vocabulary, names=names)
+        yield from read_moses_graph(
+            path, core_names=core_names or None, vocabulary=vocabulary, names=names
+        )
     elif kind == "moses-hypergraph":
         yield read_moses_hypergraph(path, vocabulary=vocabulary, names=names)
     elif kind == "cdec":
@@ -86,6 +99,7 @@ def recognise(path: PathLike) -> Format:
             return "pool"
     with open_text(path) as lines:
         first = next((line for line in islice(lines, 1000) if line.strip()), "").strip()
+    check_no_chart_graph(first, f"{display_name(path)}:1")
     columns = first.split()
     matches: dict[Format, bool] = {
         "plf": first.startswith(("((", "()")),

@@ -103,7 +103,7 @@ def read_json(
                 continue
             try:
                 yield from_json(json.loads(line), vocabulary=vocabulary, names=names)
-            except _FAULTS as error:
+            except (*_FAULTS, InputError) as error:
                 reason = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
                 raise InputError(
                     f"{display_name(path)}:{number}: not a forest ({reason}); "

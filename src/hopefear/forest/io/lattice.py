@@ -52,6 +52,8 @@ def read_plf(
                     lattice = ast.literal_eval(line.strip())
                 logs = weights == "log"
                 yield _plf_forest(builder, lattice, logs, count_words, str(number - 1))
+            except InputError as error:  # a word with blanks, for example
+                raise InputError(f"{display_name(path)}:{number}: {in_line(error)}") from None
             except _FAULTS as error:
                 what = in_line(error)
                 if isinstance(error, SyntaxError | TypeError) or what.startswith("malformed node"):
@@ -96,6 +98,8 @@ def _arc(
     values: Sequence[float],
     count_words: bool,
 ) -> None:
+    if not isinstance(word, str):
+        raise ValueError(f"{word!r} is no word")
     target: list[str | int] = [0] if word in _EPSILON else [0, word]
     numbered = enumerate(values, 1)
     features = {FEATURE if number == 1 else f"{FEATURE}{number}": v for number, v in numbered}
@@ -152,7 +156,7 @@ def read_openfst(
             if cost < math.inf:
                 word = _word(row[3 if transducer else 2], symbols)
                 _arc(builder, head, tail, word, [-cost], count_words)
-        except (ValueError, IndexError, KeyError) as error:
+        except (ValueError, IndexError, KeyError, InputError) as error:
             raise InputError(f"{name}:{number}: {in_line(error)}; expected OpenFst text") from None
     if rows and len(rows[0][1]) <= 2:  # the start state is final, and its line comes first
         builder.edge(states[rows[0][1][0]], (), ())

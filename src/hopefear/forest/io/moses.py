@@ -22,6 +22,10 @@ preferred format, and chart systems use it as well:
     …
 
 The last node is the goal. `<s>` and `</s>` are dropped.
+
+The search graph of chart decoding (`moses_chart -output-search-graph`) is refused: it is a listing
+for people, whose fields cannot be told from words. `-output-search-graph-hypergraph` has the same
+forest.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
 
 _SLOT = re.compile(r"\[(\d+)\]")
+_CHART = re.compile(r"\d+ \d+(->\d+)? .*\[\d+\.\.\d+\].* \[total=")
 _MARKERS = ("<s>", "</s>")
 _MAX_WORDS = 1 << 16  # in a source sentence; bounds the size of the coverage sets
 
@@ -68,9 +73,20 @@ def read_moses_graph(
         yield _graph_forest(builder, sentence, list(hypotheses))
 
 
+def check_no_chart_graph(line: str, place: str) -> None:
+    """Raise an `InputError` for a line of the search graph of chart decoding."""
+    if _CHART.match(line):
+        raise InputError(
+            f"{place}: a search graph of moses_chart, which cannot be read; write it with "
+            "-output-search-graph-hypergraph"
+        )
+
+
 def _hypotheses(path: PathLike, core_names: Sequence[str] | None) -> Iterator[_Hypothesis]:
     with open_text(path) as lines:
         for number, line in enumerate(lines, 1):
+            if number == 1:
+                check_no_chart_graph(line, f"{display_name(path)}:1")
             if line.strip():
                 yield _hypothesis(line, core_names, f"{display_name(path)}:{number}")
 
@@ -125,7 +141,9 @@ def _score_features(text: str, core_names: Sequence[str] | None) -> dict[str, fl
     if core_names is None:
         core_names = [f"core_{i}" for i in range(1, len(core) + 1)]
     if len(core_names) != len(core):
-        raise ValueError(f"{len(core)} dense scores, but {len(core_names)} names were given")
+        raise ValueError(
+            f"{len(core)} dense scores, but {len(core_names)} names were given; give one for each"
+        )
     features = dict(zip(core_names, core, strict=True))
     for part in match[2].split():
         name, _, value = part.rpartition("=")

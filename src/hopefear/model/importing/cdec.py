@@ -17,17 +17,24 @@ from hopefear.base.files import PathLike, is_device
 from hopefear.base.progress import Display
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import FeatureSpec
-from hopefear.model.importing.directory import Imported, find_file, read_ini_lines
+from hopefear.model.importing.directory import Imported, ImportedLm, find_file, read_ini_lines
 from hopefear.model.importing.moses import parse_weight
 
 LOG10 = 1 / math.log(10)  # natural logs to log10
 
+# Settings that do not change translations and scores. (The widening of the beam is for
+# coarse-to-fine parsing, which is refused.)
 _HARMLESS = {"threads", "quiet", "show_expected_length", "k_best", "unique_k_best", "input"}
-_HARMLESS |= {"show_weights", "prelm_beam_prune", "density_prune", "ctf_beam_widen"}
+_HARMLESS |= {"show_weights", "ctf_beam_widen"}
+# Settings that change translations.
+_REFUSED = {"beam_prune", "density_prune", "prelm_beam_prune", "prelm_density_prune"}
+_REFUSED |= {"scale_prune_srclen", "summary_feature", "promise_power", "coarse_to_fine"}
+_SEVERAL = {"grammar", "feature_function"}  # the other settings may occur once
 _KNOWN = {
     "formalism",
     "grammar",
     "add_pass_through_rules",
+    "scfg_no_hiero_glue_grammar",
     "scfg_max_span_limit",
     "scfg_default_nt",
     "goal",
@@ -54,14 +61,23 @@ def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
     }
     grammars: list[Path] = []
     options: dict[str, Any] = {"pass_through_all": False, "pop_limit": 200, "rule_limit": 0}
+    options["glue_labels"] = "default"
     formalism = None
+    places: dict[str, str] = {}
     for number, text in read_ini_lines(ini):
         place = f"{ini}:{number}"
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
             raise InputError(f"{place}: {text[:40]!r}, expected key=value")
+        if key in places and key not in _SEVERAL:
+            raise InputError(f"{place}: {key} is given already, at {places[key]}; keep one")
+        places[key] = place
         if key in _HARMLESS:
             continue
+        if key in _REFUSED:
+            raise InputError(
+                f"{place}: unsupported setting {key}, which changes translations; remove it"
+            )
         if key not in _KNOWN:
             hint = suggestion(key, _KNOWN)
             raise InputError(f"{place}: unsupported setting {key}; {hint}")
@@ -73,6 +89,8 @@ def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
             grammars.append(find_file(ini, value, place))
         elif key == "add_pass_through_rules":
             options["pass_through_all"] = _boolean(value, place)
+        elif key == "scfg_no_hiero_glue_grammar":
+            options["glue"] = not _boolean(value, place)
         elif key == "scfg_max_span_limit":
             options["span_limit"] = _integer(value, place)
         elif key == "cubepruning_pop_limit":
@@ -115,6 +133,8 @@ def _feature_function(ini: Path, place: str, text: str, imported: Imported) -> N
         if words:
             raise InputError(f"{place}: {name} {words[0]!r}, expected nothing after the name")
         for key, theirs, factor in _COUNTS[name]:
+            if key in imported.features:
+                raise InputError(f"{place}: a second {name}; keep one")
             imported.features[key] = FeatureSpec(theirs, factor)
         return
     if name != "KLanguageModel":
@@ -132,7 +152,7 @@ def _feature_function(ini: Path, place: str, text: str, imported: Imported) -> N
         raise InputError(f"{place}: KLanguageModel, expected [-n NAME] FILE")
     if feature in imported.lms:
         raise InputError(f"{place}: a second {feature}; name it with -n NAME")
-    imported.lms[feature] = find_file(ini, words[0], place)
+    imported.lms[feature] = ImportedLm(find_file(ini, words[0], place), place)
     imported.features[f"unknown.{feature}"] = FeatureSpec(f"{feature}_OOV")
 
 

@@ -19,10 +19,27 @@ from hopefear.base.progress import Display
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import FeatureSpec
 from hopefear.model.directory import LM_FILE, MODEL_FILE, WEIGHTS_FILE, write_settings
-from hopefear.rules.table import TABLE_FILE
+from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.pipeline import TextPipeline
 
 Format = Literal["moses", "cdec"]
+
+
+@dataclass(frozen=True)
+class ImportedLm:
+    """A language model of another system: an ARPA file, or a compiled one of ours."""
+
+    path: Path
+    place: str  # where the configuration names it
+    order: int | None = None  # n-grams up to this order are used; None: all
+
+    def check_order(self, order: int) -> None:
+        """Raise an `InputError` if only a part of the file's n-grams is used."""
+        if self.order is not None and self.order < order:
+            raise InputError(
+                f"{self.place}: order={self.order}, but {self.path} is of order {order}; give a "
+                f"model of order {self.order}, or remove order= and tune again"
+            )
 
 
 @dataclass(kw_only=True)
@@ -33,7 +50,7 @@ class Imported:
     weights: Weights
     # Writes the rule table to a path and returns its counts; None: per-sentence grammars.
     rules: Callable[[Path, Display], dict[str, Any]] | None
-    lms: dict[str, Path] = field(default_factory=dict)  # feature name -> ARPA or compiled file
+    lms: dict[str, ImportedLm] = field(default_factory=dict)  # by feature name
     features: dict[str, FeatureSpec] = field(default_factory=dict)
     decoder: dict[str, Any] = field(default_factory=dict)
     escaped: bool = False  # whether words have the escapes of the Moses tokenizer
@@ -76,7 +93,8 @@ def import_model(
         files = {}
         for number, (name, lm) in enumerate(imported.lms.items()):
             files[name] = LM_FILE if number == 0 else f"lm.{number}.bin"
-            report["lms"][name] = _compile(lm, place / files[name], display)
+            report["lms"][name] = _compile(lm, place / files[name], display, tell)
+        _check_names(imported, place)
         imported.weights.save(place / WEIGHTS_FILE)
         text = TextPipeline.as_it_is().to_mapping()
         settings: dict[str, Any] = {
@@ -157,10 +175,30 @@ def find_file(ini: Path, name: str, place: str) -> Path:
     )
 
 
-def _compile(lm: Path, output: Path, display: Display) -> dict[str, Any]:
+def _check_names(imported: Imported, directory: Path) -> None:
+    """Refuse two features of the same name: the language models, and those of the decoder."""
+    names = list(imported.lms)
+    names += [spec.name for key, spec in imported.features.items() if key not in ("lm", "rules")]
+    if (directory / TABLE_FILE).is_file():
+        columns = RuleTable.open(directory / TABLE_FILE).columns
+        # A grammar's scores may add to the decoder's features, as in cdec, but not to an LM's.
+        names += [name for name in columns if name in imported.lms]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(
+                f"two features of the model are called {name}; give each a name of its own"
+            )
+
+
+def _compile(
+    lm: ImportedLm, output: Path, display: Display, tell: Callable[[str], None]
+) -> dict[str, Any]:
     from hopefear.lm import LanguageModel
 
-    with display.step(f"read {lm.name}", unit="n-grams") as step:
-        model = LanguageModel.load(lm, progress=step.update)
+    with display.step(f"read {lm.path.name}", unit="n-grams") as step:
+        model = LanguageModel.load(lm.path, progress=step.update)
+    lm.check_order(model.order)
+    for mark in model.missing_marks:
+        tell(f"{lm.path}: has no {mark}, which is scored as <unk>")
     model.compile(output)
     return {"order": model.order, "ngrams": model.ngrams}

@@ -3,73 +3,97 @@
 Sections in brackets; `[feature]` has a line for each feature function, `[weight]` its weights. A
 feature function with several values becomes the features NAME_1, NAME_2 … as in n-best lists. Units
 are those of Moses: word penalty -1 per word, distortion minus the width, -100 for an unknown word.
-Unsupported settings that would change scores are errors; those that do not are ignored.
+What is not supported is an error, unless it cannot change translations or their scores.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hopefear.base import config
-from hopefear.base.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError, suggestion
 from hopefear.base.files import PathLike
 from hopefear.base.progress import Display
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import FeatureSpec
 from hopefear.decode.phrase import PhraseOptions
-from hopefear.model.importing.directory import Imported, find_file, read_ini_lines
+from hopefear.features.dense import EARLY_DISTORTION, UNKNOWN_BY, ReorderingSpec
+from hopefear.model.importing.directory import Imported, ImportedLm, find_file, read_ini_lines
+from hopefear.model.importing.moses_ini import Ini, Line, read_ini, truth
 
 UNKNOWN_WORD = -100.0  # Moses's log of 0
 
-_ALIASES = {"dl": "distortion-limit", "s": "stack", "cbp": "cube-pruning-pop-limit"}
-_ALIASES |= {"v": "verbose", "b": "beam-threshold", "th": "threads", "du": "drop-unknown"}
-# Settings that do not change scores.
-_HARMLESS = {"verbose", "threads", "n-best-list", "lattice-samples", "output-search-graph"}
-_HARMLESS |= {"report-segmentation", "print-alignment-info", "n-best-factor", "xml-input"}
-_HARMLESS |= {"alignment-output-file", "cube-pruning-diversity", "output-factors", "config"}
-_HARMLESS |= {"early-discarding-threshold", "ttable-limit", "default-non-term-for-empty-range-only"}
-_HARMLESS |= {"persistent-cache-size", "use-persistent-cache", "clean-lm-cache", "cache-path"}
-_OLD = {"ttable-file", "lmodel-file", "distortion-file", "weight-t", "weight-l", "weight-d"}
-_REFUSED = {  # sections that change scores, and the value with which they do not
-    "drop-unknown": "false",
-    "minimum-bayes-risk": "false",
-    "mbr": "false",
-    "lminimum-bayes-risk": "false",
-    "monotone-at-punctuation": "false",
-    "consensus-decoding": "false",
-}
-
 _MOST_VALUES = 1000  # of a feature; a typing error should not exhaust the memory
+_LONGEST_PHRASE = 20  # source words, Moses's default
 _TABLES = {"PhraseDictionaryMemory"}
 _BINARY_TABLES = {"PhraseDictionaryBinary", "PhraseDictionaryOnDisk", "PhraseDictionaryCompact"}
 _BINARY_TABLES |= {"ProbingPT", "Mmsapt", "PhraseDictionaryBitextSampling"}
-_LMS = {"KENLM", "SRILM", "IRSTLM", "LanguageModelIRST", "LanguageModelSRI", "LanguageModelKen"}
+_KENLM = {"KENLM", "LanguageModelKen"}
+_LMS = _KENLM | {"SRILM", "IRSTLM", "LanguageModelIRST", "LanguageModelSRI"}
 _COUNTS = {
     "WordPenalty": ("words", -1.0),
     "PhrasePenalty": ("phrases", 1.0),
     "Distortion": ("distortion", 1.0),
     "UnknownWordPenalty": ("unknown", UNKNOWN_WORD),
 }
+# Keys of lines of [feature]. The second group does not change scores.
+_COMMON_KEYS = {"name", "num-features"}
+_COMMON_KEYS |= {"tuneable", "tuneable-components", "filterable", "verbosity"}
+_LM_KEYS = {"path", "factor", "order", "oov-feature"} | {"lazyken", "load"}
+_KEYS = {
+    "LexicalReordering": {"path", "type", "input-factor", "output-factor"},
+    **{kind: {"path", "table-limit", "input-factor", "output-factor"} for kind in _TABLES},
+    **dict.fromkeys(_LMS, _LM_KEYS),
+    **{kind: set() for kind in _COUNTS},
+}
+_IGNORED_KEYS = {kind: {"cache-size"} for kind in _TABLES}
+_ORIENTATIONS = ("msd", "mslr", "monotonicity", "leftright")
+# Parts of a reordering type: directions as (backward, forward).
+_DIRECTIONS = {"bidirectional": (True, True), "backward": (True, False), "forward": (False, True)}
+_DIRECTIONS["unidirectional"] = _DIRECTIONS["backward"]
 
 
 class _Feature:
     """A line of [feature]: `type key=value …`."""
 
-    def __init__(self, ini: Path, number: int, text: str, same: int) -> None:
+    def __init__(self, ini: Path, line: Line, same: int) -> None:
         self.ini = ini
-        self.type, *pairs = text.split()
-        self.place = f"{ini}:{number}"
+        self.type, *pairs = line.text.split()
+        self.place = line.place
         self.values: dict[str, str] = {}
         for pair in pairs:
             key, equals, value = pair.partition("=")
             if not equals:
                 raise InputError(f"{self.place}: {pair!r}, expected key=value")
+            if key in self.values:
+                raise InputError(f"{self.place}: {key}= is given twice; keep one")
             self.values[key] = value
         self.name = self.values.get("name", f"{self.type}{same}")
+
+    def check_keys(self) -> None:
+        """Refuse keys that are not used."""
+        known = _COMMON_KEYS | _KEYS[self.type] | _IGNORED_KEYS.get(self.type, set())
+        for key, value in self.values.items():
+            if key.startswith("sparse-") and self.type == "LexicalReordering":
+                raise InputError(
+                    f"{self.place}: {key}={value}; sparse reordering features are not supported, "
+                    "and the scores would differ without them; remove them and tune again"
+                )
+            if key not in known:
+                raise InputError(
+                    f"{self.place}: {key}={value}: not supported for {self.type}; "
+                    f"{suggestion(key, known)}"
+                )
+        for key in ("input-factor", "output-factor", "factor"):
+            if self.values.get(key, "0") != "0":
+                raise InputError(
+                    f"{self.place}: {key}={self.values[key]}; models with factors cannot be "
+                    "imported"
+                )
 
     @property
     def path(self) -> Path:
@@ -79,34 +103,56 @@ class _Feature:
         return find_file(self.ini, self.values["path"], self.place)
 
     def number(self, key: str, default: int) -> int:
-        """The integer value of a key."""
+        """The integer value of a key, at least 0."""
         text = self.values.get(key, str(default))
-        try:
-            return int(text)
-        except ValueError:
-            raise InputError(f"{self.place}: {key}={text}, expected a whole number") from None
+        if not text.isdecimal():
+            raise InputError(
+                f"{self.place}: {key}={text[:40]}, expected a whole number of at least 0"
+            )
+        return min(int(text[:12]), 1_000_000_000)
+
+    @property
+    def counts_unknown(self) -> bool:
+        """Whether it is a language model with a second score, the number of unknown words."""
+        text = self.values.get("oov-feature", "0")
+        return self.type in _LMS and truth(text, f"{self.place}: oov-feature")
 
     @property
     def size(self) -> int:
         """The number of values."""
-        size = self.number("num-features", {"LexicalReordering": 6}.get(self.type, 1))
-        if not 0 <= size <= _MOST_VALUES:
+        if self.type == "LexicalReordering":
+            size = len(reordering_features(self)) or reordering_spec(self).columns
+        elif self.type in _TABLES:
+            size = self.number("num-features", 1)
+        else:
+            size = 2 if self.counts_unknown else 1
+        given = self.number("num-features", size)
+        if given > _MOST_VALUES:
             raise InputError(
-                f"{self.place}: num-features={size}, expected a number up to {_MOST_VALUES}"
+                f"{self.place}: num-features={given}, expected a number up to {_MOST_VALUES}"
+            )
+        if given != size:
+            remedy = "; for the number of unknown words add oov-feature=1" if given == 2 else ""
+            remedy = remedy if self.type in _LMS else "; correct one of the two"
+            kind = f" of type {self.values.get('type')}" if "type" in self.values else ""
+            raise InputError(
+                f"{self.place}: num-features={given}, but a {self.type}{kind} has {size}{remedy}"
             )
         return size
 
     def columns(self) -> list[str]:
         """The names of its values."""
-        if self.size == 1:
-            return [self.name]
-        return [f"{self.name}_{i}" for i in range(1, self.size + 1)]
+        return _numbered(self.name, self.size)
 
 
-def read_moses_ini(ini: Path, weights: PathLike | None = None) -> Imported:
-    """Read a moses.ini; `weights`: a file in our format that replaces its [weight]."""
-    sections = _sections(ini)
-    features = _features(ini, sections)
+def _numbered(name: str, size: int) -> list[str]:
+    return [name] if size == 1 else [f"{name}_{i}" for i in range(1, size + 1)]
+
+
+def read_moses_ini(path: Path, weights: PathLike | None = None) -> Imported:
+    """Read a moses.ini; `weights`: a file in our format that replaces its weights."""
+    ini = read_ini(path)
+    features = _features(ini)
     imported = Imported(system="phrase", weights=Weights(), rules=None, escaped=True)
     tables = [f for f in features if f.type in _TABLES]
     reorderings = [f for f in features if f.type == "LexicalReordering"]
@@ -117,57 +163,41 @@ def read_moses_ini(ini: Path, weights: PathLike | None = None) -> Imported:
                 "imported, merge them first"
             )
     if not tables:
-        raise InputError(f"{ini}: no PhraseDictionaryMemory in [feature]; add the phrase table")
+        raise InputError(f"{path}: no PhraseDictionaryMemory in [feature]; add the phrase table")
     reordering = reorderings[0] if reorderings else None
     if reordering is not None:
-        _check_reordering(reordering)
-    imported.rules = partial(_write_rules, tables[0], reordering)
+        spec = reordering_spec(reordering)
+        if spec.orientations != "msd" or not spec.backward or spec.collapsed:
+            imported.decoder["reordering"] = config.to_mapping(spec)
+    longest = _longest_phrase(ini)
+    imported.rules = partial(_write_rules, tables[0], reordering, longest)
+    early = ini.switch("early-distortion-cost")
     for feature in features:
-        _check_factors(feature)
         if feature.type in _LMS:
-            if feature.name in imported.lms:
-                raise InputError(f"{feature.place}: {feature.name} occurs twice; give each a name=")
-            imported.lms[feature.name] = feature.path
+            _add_lm(feature, imported)
         elif feature.type in _COUNTS:
             key, factor = _COUNTS[feature.type]
+            key = EARLY_DISTORTION if early and key == "distortion" else key
             if key in imported.features:
                 raise InputError(f"{feature.place}: a second {feature.type}; keep one")
             imported.features[key] = FeatureSpec(feature.name, factor)
-    imported.decoder = _options(ini, sections, tables[0], imported.notes)
+    imported.decoder.update(_options(ini, tables[0]))
     imported.weights = _default_weights(features)
     if weights is not None:
         _replace_weights(imported.weights, Path(weights), imported.notes)
     else:
-        _read_weights(ini, sections.get("weight", []), features, imported)
+        _read_weights(ini, features, imported)
+    _check_sparse_weights(ini, imported)
     return imported
 
 
-def _sections(ini: Path) -> dict[str, list[tuple[int, str]]]:
-    sections: dict[str, list[tuple[int, str]]] = {}
-    current: list[tuple[int, str]] | None = None
-    for number, text in read_ini_lines(ini):
-        if text.startswith("["):
-            if not text.endswith("]"):
-                raise InputError(f"{ini}:{number}: {text!r}, expected [SECTION]")
-            name = text[1:-1].strip()
-            current = sections.setdefault(_ALIASES.get(name, name), [])
-        elif current is None:
-            raise InputError(f"{ini}:{number}: {text[:40]!r} before the first [SECTION]")
-        else:
-            current.append((number, text))
-    old = sorted(_OLD & sections.keys())
-    if old:
-        raise InputError(
-            f"{ini}: section [{old[0]}] is the format before 2013; write [feature] and [weight]"
-        )
-    return sections
-
-
-def _features(ini: Path, sections: dict[str, list[tuple[int, str]]]) -> list[_Feature]:
+def _features(ini: Ini) -> list[_Feature]:
+    """Parse [feature]; the names of all values differ."""
     features: list[_Feature] = []
-    for number, text in sections.get("feature", []):
-        same = sum(other.type == text.split()[0] for other in features)
-        feature = _Feature(ini, number, text, same)
+    places: dict[str, str] = {}
+    for line in ini.lines("feature"):
+        same = sum(other.type == line.text.split()[0] for other in features)
+        feature = _Feature(ini.path, line, same)
         known = _TABLES | _LMS | _COUNTS.keys() | {"LexicalReordering"}
         if feature.type in _BINARY_TABLES:
             raise InputError(
@@ -179,98 +209,164 @@ def _features(ini: Path, sections: dict[str, list[tuple[int, str]]]) -> list[_Fe
                 f"{feature.place}: unsupported feature {feature.type}; "
                 f"supported are {', '.join(sorted(known))}"
             )
+        feature.check_keys()
+        for name in dict.fromkeys([feature.name, *feature.columns()]):
+            if name in places:
+                raise InputError(
+                    f"{feature.place}: a second feature {name}, the first is at {places[name]}; "
+                    "give each a name= of its own"
+                )
+            places[name] = feature.place
         features.append(feature)
     return features
 
 
-def _check_factors(feature: _Feature) -> None:
-    for key in ("input-factor", "output-factor", "factor"):
-        if feature.values.get(key, "0") != "0":
-            raise InputError(
-                f"{feature.place}: {key}={feature.values[key]}; models with factors cannot be "
-                "imported"
-            )
-
-
-def _check_reordering(feature: _Feature) -> None:
-    kind = feature.values.get("type", "")
-    parts = set(kind.split("-"))
-    direction = {3: "backward", 6: "bidirectional"}.get(feature.size)
-    good = {"msd", "fe", direction} <= parts and not parts & {"hier", "collapseff"}
-    if not good or parts - {"msd", "fe", direction, "wbe", "phrase", "allff"}:
-        raise InputError(
-            f"{feature.place}: unsupported reordering type {kind!r} with {feature.size} "
-            "scores; supported are wbe-msd-bidirectional-fe-allff (6) and "
-            "wbe-msd-backward-fe-allff (3)"
+def _add_lm(feature: _Feature, imported: Imported) -> None:
+    name, *unknown = feature.columns()
+    # KenLM ignores order=; the others use n-grams up to it.
+    order = None if feature.type in _KENLM or "order" not in feature.values else "order"
+    imported.lms[name] = ImportedLm(
+        feature.path, feature.place, feature.number("order", 0) if order else None
+    )
+    if unknown:
+        imported.features[UNKNOWN_BY + name] = FeatureSpec(unknown[0])
+    if feature.type not in _KENLM:
+        imported.notes.append(
+            f"{feature.place}: {feature.type} {feature.name} gets the scores of KenLM, which may "
+            "differ for unknown words"
         )
 
 
+# -- reordering --
+
+
+def reordering_spec(feature: _Feature) -> ReorderingSpec:
+    """Parse the type of a reordering table, such as wbe-msd-bidirectional-fe-allff."""
+    kind = feature.values.get("type", "")
+    parts = kind.split("-")
+
+    def one_of(choices: Sequence[str], default: str | None = None) -> str:
+        found = [part for part in parts if part in choices]
+        if len(found) > 1 or (not found and default is None):
+            raise InputError(
+                f"{feature.place}: reordering type {kind!r}, expected one of {', '.join(choices)} "
+                "in it"
+            )
+        return found[0] if found else str(default)
+
+    unit = one_of(("wbe", "phrase", "hier"), "phrase")
+    if unit == "hier":
+        raise InputError(
+            f"{feature.place}: unsupported reordering type {kind!r}: orientations relative to "
+            "blocks of phrases (hier); supported are wbe and phrase, make such a table"
+        )
+    orientations = one_of(_ORIENTATIONS)
+    backward, forward = _DIRECTIONS[one_of(tuple(_DIRECTIONS), "backward")]
+    condition = one_of(("fe", "f"))
+    collapse = one_of(("allff", "collapseff"), "allff")
+    known = {unit, orientations, condition, collapse, *_DIRECTIONS}
+    unknown = [part for part in parts if part not in known]
+    if unknown:
+        raise InputError(
+            f"{feature.place}: reordering type {kind!r}: unknown part {unknown[0]!r}; expected one "
+            "such as wbe-msd-bidirectional-fe-allff"
+        )
+    names = _numbered(feature.name, backward + forward) if collapse == "collapseff" else []
+    return ReorderingSpec(
+        orientations=orientations,  # type: ignore[arg-type]
+        backward=backward,
+        forward=forward,
+        collapsed=names,
+    )
+
+
+def reordering_features(feature: _Feature) -> list[str]:
+    """The names of the features of a reordering table if they are not those of its columns."""
+    return reordering_spec(feature).collapsed
+
+
+def _reordering_columns(feature: _Feature) -> list[str]:
+    """The names of the columns of a reordering table."""
+    spec = reordering_spec(feature)
+    if not spec.collapsed:
+        return feature.columns()
+    return [f"{feature.name}.column{i}" for i in range(1, spec.columns + 1)]
+
+
+def _longest_phrase(ini: Ini) -> int:
+    line = ini.value("max-phrase-length")
+    if line is None:
+        return _LONGEST_PHRASE
+    if not line.text.isdecimal() or not int(line.text[:9]) > 0:
+        raise InputError(
+            f"{line.place}: max-phrase-length {line.text[:40]!r}, expected a whole number above 0"
+        )
+    return min(int(line.text[:9]), 255)
+
+
 def _write_rules(
-    table: _Feature, reordering: _Feature | None, output: Path, display: Display
+    table: _Feature, reordering: _Feature | None, longest: int, output: Path, display: Display
 ) -> dict[str, Any]:
     from hopefear.rules.moses import read_table
 
+    by_source = reordering is not None and "f" in reordering.values["type"].split("-")
     return read_table(
         table.path,
         reordering.path if reordering is not None else None,
         output=output,
         columns=table.columns(),
-        reordering_columns=reordering.columns() if reordering is not None else (),
+        reordering_columns=_reordering_columns(reordering) if reordering is not None else (),
+        reordering_by_source=by_source,
+        longest_source=longest,
         display=display,
     )
 
 
-def _options(
-    ini: Path, sections: dict[str, list[tuple[int, str]]], table: _Feature, notes: list[str]
-) -> dict[str, Any]:
+# -- search --
+
+
+def _options(ini: Ini, table: _Feature) -> dict[str, Any]:
     """The options of the decoder, with the defaults of Moses (table limit 20)."""
-    options: dict[str, Any] = {"table_limit": table.number("table-limit", 20)}
-    kinds: dict[str, tuple[str, Callable[[str], Any]]] = {
-        "distortion-limit": ("distortion_limit", int),
-        "stack": ("beam", int),
-        "cube-pruning-pop-limit": ("pop_limit", int),
-        "search-algorithm": ("search", {"0": "stack", "1": "cube"}.__getitem__),
-        "beam-threshold": ("threshold", _threshold),
+    kinds: dict[str, tuple[str, Callable[[str], Any], Any]] = {
+        "distortion-limit": ("distortion_limit", int, 6),
+        "stack": ("beam", int, 200),
+        "cube-pruning-pop-limit": ("pop_limit", int, 1000),
+        "search-algorithm": ("search", {"0": "stack", "1": "cube"}.__getitem__, "stack"),
+        "beam-threshold": ("threshold", _threshold, None),
     }
-    for name, lines in sections.items():
-        if name in ("feature", "weight") or name in _HARMLESS:
+    options: dict[str, Any] = {"table_limit": table.number("table-limit", 20)}
+    for name, (key, convert, default) in kinds.items():
+        line = ini.value(name)
+        if line is None:
+            if default is not None:
+                options[key] = default
             continue
-        number, text = lines[-1] if lines else (0, "true")
-        place = f"{ini}:{number}" if number else f"{ini}: [{name}]"
-        if name in kinds:
-            key, convert = kinds[name]
-            try:
-                options[key] = convert(text)
-            except (ValueError, KeyError):
-                raise InputError(f"{place}: unsupported value {text!r} of {name}") from None
-        elif name in ("input-factors", "mapping"):
-            if len(lines) > 1 or text not in ("0", "0 T 0", "T 0"):
+        try:
+            options[key] = convert(line.text)
+            config.from_mapping(PhraseOptions, {key: options[key]})
+        except (ValueError, KeyError):
+            raise InputError(f"{line.place}: unsupported value {line.text!r} of {name}") from None
+        except OptionError as error:  # out of range
+            raise InputError(f"{line.place}: {name}: {error}") from None
+    for name in ("input-factors", "output-factors", "mapping"):
+        for line in ini.lines(name):
+            if line.text not in ("0", "0 T 0", "T 0") or len(ini.lines(name)) > 1:
                 raise InputError(
-                    f"{place}: [{name}] {text!r}; models with factors or several "
-                    "steps cannot be imported"
+                    f"{line.place}: [{name}] {line.text!r}; models with factors or several steps "
+                    "cannot be imported"
                 )
-        elif name in _REFUSED:
-            if text.lower() not in (_REFUSED[name], "0"):
-                raise InputError(f"{place}: unsupported section [{name}]; remove it")
-        elif name == "max-phrase-length":
-            continue
-        else:
-            notes.append(f"{place}: ignoring unknown section [{name}]")
-    moses = {"search": "stack", "beam": 200, "pop_limit": 1000, "distortion_limit": 6}
-    options = {**moses, **options}
-    try:
-        config.from_mapping(PhraseOptions, options)
-    except OptionError as error:  # out of range
-        raise InputError(f"{ini}: {error}") from None
     return options
 
 
 def _threshold(text: str) -> float:
     """The beam threshold as a negative log; Moses has a probability."""
     value = float(text)
-    if value == 0:
-        return 0.0
-    return -math.log(value)
+    if not math.isfinite(value) or value < 0:
+        raise ValueError
+    return -math.log(value) if value else 0.0
+
+
+# -- weights --
 
 
 def _default_weights(features: list[_Feature]) -> Weights:
@@ -295,30 +391,80 @@ def _replace_weights(weights: Weights, path: Path, notes: list[str]) -> None:
         notes.append(f"{path}: weight of {name}, but the model has no such feature")
 
 
-def _read_weights(
-    ini: Path, lines: list[tuple[int, str]], features: list[_Feature], imported: Imported
-) -> None:
-    """Fill in the weights of [weight]."""
+def _read_weights(ini: Ini, features: list[_Feature], imported: Imported) -> None:
+    """Fill in the weights: [weight-overwrite] has precedence over [weight], that over
+    [weight-add]. Within a section a feature has weights once.
+    """
     by_name = {feature.name: feature for feature in features}
     weights, notes = imported.weights, imported.notes
-    for number, text in lines:
-        place = f"{ini}:{number}"
+    for section in ("weight-add", "weight", "weight-overwrite"):
+        places: dict[str, str] = {}
+        for place, name, values in _weight_lines(ini, section):
+            if name in places:
+                raise InputError(
+                    f"{place}: {name} has weights already, at {places[name]}; keep one of the two"
+                )
+            places[name] = place
+            numbers = [parse_weight(value, place) for value in values]
+            feature = by_name.get(name)
+            if feature is None:
+                notes.append(f"{place}: ignoring weights of {name}, which is no feature")
+                continue
+            columns = feature.columns()
+            if len(numbers) != len(columns):
+                raise InputError(
+                    f"{place}: {name} has {len(columns)} values (num-features), but "
+                    f"{len(numbers)} weights; give one weight for each value"
+                )
+            for column, number in zip(columns, numbers, strict=True):
+                weights[column] = number
+
+
+def _weight_lines(ini: Ini, section: str) -> Iterator[tuple[str, str, list[str]]]:
+    """The place, name and values of the weights of a section."""
+    for place, text in ini.lines(section):
         name, equals, rest = text.partition("=")
-        if not equals:
+        if not equals or not name.strip() or len(name.split()) > 1:
             raise InputError(f"{place}: {text[:40]!r}, expected NAME= WEIGHT …")
-        feature = by_name.get(name.strip())
-        if feature is None:
-            notes.append(f"{place}: ignoring weights of {name.strip()}, which is no feature")
+        if section != "weight-overwrite":
+            yield place, name.strip(), rest.split()
             continue
-        columns = feature.columns()
-        values = rest.split()
-        if len(values) != len(columns):
+        # One line for all features: NAME= WEIGHT … NAME= WEIGHT …
+        values: list[str] = []
+        for word in rest.split():
+            if not word.endswith("="):
+                values.append(word)
+                continue
+            yield place, name.strip(), values
+            name, values = word[:-1], []
+        yield place, name.strip(), values
+
+
+def _check_sparse_weights(ini: Ini, imported: Imported) -> None:
+    """Read [weight-file]: weights of sparse features, of which no supported model has any."""
+    line = ini.value("weight-file")
+    if line is None:
+        return
+    path = find_file(ini.path, line.text, line.place)
+    names = set()
+    for number, text in read_ini_lines(path, inline=False):
+        place = f"{path}:{number}"
+        parts = text.split()
+        if len(parts) != 2:
+            raise InputError(f"{place}: {text[:40]!r}, expected NAME WEIGHT")
+        parse_weight(parts[1], place)
+        if parts[0] in names:
+            raise InputError(f"{place}: {parts[0]} has a weight already; keep one of the lines")
+        if parts[0] in imported.weights:
             raise InputError(
-                f"{place}: {name.strip()} has {len(columns)} values (num-features), but "
-                f"{len(values)} weights; give one weight for each value"
+                f"{place}: {parts[0]} is a dense feature; Moses takes its weight from [weight], "
+                "remove the line"
             )
-        for column, value in zip(columns, values, strict=True):
-            weights[column] = parse_weight(value, place)
+        names.add(parts[0])
+    imported.notes.append(
+        f"{path}: ignoring the weights of {len(names):,} sparse features; no feature function of "
+        "the model fires any, so they have no effect in Moses either"
+    )
 
 
 def parse_weight(text: str, place: str) -> float:
