@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -37,6 +38,7 @@ from hopefear.learn.loop.mean import last_iterations, mean_weights
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.restrict import Restriction, check_held
 from hopefear.learn.loop.run import Record, RunDirectory
+from hopefear.learn.pool.arrays import damaged
 from hopefear.learn.pool.sanity import check_finite, nearly_zero
 from hopefear.learn.pool.store import Added
 from hopefear.learn.tuner import Tuner
@@ -108,7 +110,12 @@ class BaseLoop(ABC):
     def run(self) -> Outcome:
         """Run from the beginning or from the last finished phase, and return the outcome."""
         with self.directory.locked():
-            state = self.directory.read_state()
+            state = self.directory.read_state(resume=True)
+            if state is not None and "files" not in state:
+                self.tell(
+                    f"{self.directory.state_path}: has no digests, an older version wrote it; the "
+                    "files of the checkpoint are taken as they are"
+                )
             if state is None or state["phase"] != "finished":
                 self._open()
             state = state or self._begin()
@@ -119,7 +126,7 @@ class BaseLoop(ABC):
             if state["phase"] == "finished":
                 return self._finish(state["stopped"])
             decoded = state["phase"] == "decoded"
-            self._restore(self.directory.load_tuner_state(self.iteration), self.iteration + decoded)
+            self._restore_from(self.iteration + decoded)
             while True:
                 if not decoded:
                     self._decode()
@@ -168,9 +175,22 @@ class BaseLoop(ABC):
     def _state(self) -> Mapping[str, Any]:
         """Return the state of tuners for the checkpoint, without the weights."""
 
+    def _restore_from(self, decodings: int) -> None:
+        state = self.directory.load_tuner_state(self.iteration)
+        try:
+            self._restore(state, decodings)
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            path = self.directory.tuner_state_path(self.iteration)
+            what = f"the state of tuner {self._tuner.name} in this run"
+            raise damaged(path, what, error) from None
+
     @abstractmethod
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
         """Continue from a state after this number of decodings."""
+
+    @abstractmethod
+    def _pool_files(self, decodings: int) -> list[Path]:
+        """Return the files of the pool that `_restore` reads after this number of decodings."""
 
     @abstractmethod
     def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
@@ -395,8 +415,18 @@ class BaseLoop(ABC):
 
     def _checkpoint(self, phase: str, **more: Any) -> dict[str, Any]:
         state = {"phase": phase, "iteration": self.iteration, "useless": self.useless, **more}
-        self.directory.write_state(state, self.records)
+        self.directory.write_state(state, self.records, self._files(phase))
         return {**state, "records": self.records}
+
+    def _files(self, phase: str) -> list[Path]:
+        """Return the files that a run resumed after this phase reads."""
+        if phase == "finished":
+            return [self.directory.weights_path(number) for number in range(len(self.records))]
+        return [
+            *(self.directory.weights_path(number) for number in range(self.iteration + 1)),
+            self.directory.tuner_state_path(self.iteration),
+            *self._pool_files(self.iteration + (phase == "decoded")),
+        ]
 
     # -- messages to the user --
 
