@@ -33,8 +33,8 @@ from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import Decoded, Decoder, Request, Sentence, Tokens
 from hopefear.forest import ForestBuilder, viterbi
-from hopefear.learn.loop.judge import Judge, TuningSet
-from hopefear.learn.loop.mean import last_iterations, mean_weights
+from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
+from hopefear.learn.loop.mean import FEWEST_AVERAGED, last_iterations, mean_weights
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.restrict import Restriction, check_held
 from hopefear.learn.loop.run import Record, RunDirectory
@@ -348,7 +348,8 @@ class BaseLoop(ABC):
         It needs no checkpoint: a run killed here computes the mean again.
         """
         count = self.options.average_last
-        count = self._tuner.average_last if count is None else count
+        if count is None:  # in short runs one iteration is far better than the one before
+            count = self._tuner.average_last if self.iteration >= FEWEST_AVERAGED else 0
         loaded = {i: self._load(i) for i in last_iterations(self.iteration, count)}
         averaged = {i: weights for i, weights in loaded.items() if not nearly_zero(weights)}
         if len(averaged) < 2:
@@ -368,7 +369,9 @@ class BaseLoop(ABC):
         self._report(record)
         if self.heldout is None and self._chosen() != number:
             record["warnings"].append(
-                f"{name_of(record)}: scored lower than the start; the best iteration was chosen"
+                f"{name_of(record)}: scored {record['score']:.2f}, "
+                f"iteration {self._best()} {self.records[self._best()]['score']:.2f}; "
+                "the best iteration was chosen"
             )
         for text in record["warnings"]:
             self.warn(text)
@@ -398,12 +401,16 @@ class BaseLoop(ABC):
         """Return the index of the mean, if there is one, or of the best iteration.
 
         On the tuning set the mean usually scores lower than the iterations it averages, which are
-        fitted to that set; it is chosen unless it scores lower than the start. On a held-out set it
-        competes with all iterations.
+        fitted to that set; it is chosen unless it scores lower than the start, or lower than the
+        best iteration by more than chance explains. On a held-out set it competes with all
+        iterations.
         """
-        qualities = self._qualities()
-        has_mean = "mean_of" in self.records[-1] and self.heldout is None
-        return len(qualities) - 1 if has_mean and qualities[-1] >= qualities[0] else self._best()
+        qualities, best = self._qualities(), self._best()
+        if "mean_of" not in self.records[-1] or self.heldout is not None:
+            return best
+        behind = qualities[best] - qualities[-1]
+        good = behind <= by_chance(len(self.judge.data.sentences)) and qualities[-1] >= qualities[0]
+        return len(qualities) - 1 if good else best
 
     def _best(self) -> int:
         return int(np.argmax(self._qualities()))  # the first in a tie
