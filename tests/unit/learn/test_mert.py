@@ -300,3 +300,23 @@ def test_a_step_is_longer_if_no_short_one_gains() -> None:
     found = Mert(restarts=4, max_step=0.01).optimize(pool, start, task)
     assert found.objective > found.notes["before"]
     assert 0.01 < distance(start, found.weights) < 2
+
+
+def test_good_weights_are_not_left_for_little() -> None:
+    candidates, start = narrow(gap=2.0)
+    flat = candidates.statistics.copy()
+    flat[:, :-1] = flat[0, :-1] + 20
+    flat[:, [1, 3, 5, 7]] = [200, 199, 198, 197]
+    flat[1:, 0] += 1  # gains that are tiny, and far away
+    made = from_arrays(np.zeros(21, np.int32), candidates.features.dense, flat, ["a", "b"])
+    pool = Pool(metric=BLEU, candidates=made)
+
+    def found(max_step: float) -> Optimized:
+        task = Task(random=np.random.default_rng(1), searching=True)
+        return Mert(restarts=4, max_step=max_step).optimize(pool, start, task)
+
+    far = found(2.0)
+    assert 0 < far.objective - far.notes["before"] < 0.01
+    near = found(0.01)
+    assert near.objective == near.notes["before"]
+    assert distance(start, near.weights) == 0

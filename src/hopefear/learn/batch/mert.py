@@ -13,7 +13,7 @@ metric with additive statistics is constant, and the best interval of the line i
 3. From the best point try random directions; after each gain climb again.
 4. If a decoder uses the result and the best point is farther than `max_step` from the last weights,
    take the best of the points that lie that far on the way to an end point, or nearer. If none
-   of them gains, double the distance.
+   of them gains, double the distance until one gains a point of BLEU.
 
 Only the dense features (`FeatureTable`) move; sparse features keep their weights and contribute a
 constant to the scores. Features with equal values for all candidates of every group have no effect
@@ -54,6 +54,7 @@ NARROW = 1e-7  # narrower intervals (for weights of norm 1) are rounding errors 
 # line searches, but without bins one seed of five ends below Moses on its pool (50.76 BLEU).
 GAIN = 1e-5
 FARTHEST = 2.0  # the largest distance of two vectors of norm 1
+FAR_GAIN = 0.01  # the smallest gain of a step beyond `max_step`: a point of BLEU
 PARTS = (0.25, 0.5, 0.75, 1.0)  # of the largest step, where a point is tried
 MARGIN = 0.1  # largest distance of a new point from its corner, for weights of norm 1
 
@@ -95,8 +96,8 @@ class Mert(SearchAware, BatchTuner):
         min=0.001,
         max=FARTHEST,
         help="L1 distance of the new weights from the last ones, both scaled to L1 norm 1, that is "
-        "exceeded only if no nearer point gains (2: unbounded); without effect on lists that are "
-        "not decoded again",
+        "exceeded only if no nearer point gains and a farther one gains 0.01 (2: unbounded); "
+        "without effect on lists that are not decoded again",
     )
 
     def __post_init__(self) -> None:
@@ -143,7 +144,7 @@ class Mert(SearchAware, BatchTuner):
         shaken = workers.map(lambda job: self._shake(problem, *job), jobs)
         best = max(shaken, key=lambda end: end.score)
         best = self._explore(problem, best, np.random.default_rng(next(seeds)))
-        if task.searching and problem.start.any():
+        if task.searching and self.max_step < FARTHEST and problem.start.any():
             best = self._bounded(problem, [best, *shaken, *ends], before, task)
 
         vector = problem.full_vector(best.weights)
@@ -192,15 +193,17 @@ class Mert(SearchAware, BatchTuner):
     ) -> End:
         """Return the best point near the start on the way to an end point.
 
-        The largest distance is doubled while no point gains, since the score is a step function.
+        If no point gains, the largest distance is doubled until one gains much: the score is a step
+        function, and bad weights may have no better ones near them. For little gain good weights
+        are not left, or the translations of a step of 0.9 are worse by 3 points.
         """
-        step, quiet = self.max_step, replace(task, progress=None)
+        step, quiet, least = self.max_step, replace(task, progress=None), GAIN
         while True:
             points = Workers(quiet).map(partial(problem.near, step=step), ends)
             best = max(points, key=lambda end: end.score)
-            if gains_enough(best.score, before) or step >= FARTHEST:
-                return best
-            step *= 2
+            if best.score >= before + least or step >= FARTHEST:
+                return best if best.score >= before + least else End(before, problem.start)
+            step, least = 2 * step, FAR_GAIN
 
     def _shake(self, problem: LineSearchProblem, end: End, random: np.random.Generator) -> End:
         for _ in range(self.kicks):
