@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -71,10 +72,18 @@ def test_interrupt_resume_and_json(
     assert list(rows) == [method.run for method in METHODS]
     assert rows["phrase-mert"]["p_value"] is None
     assert 0 < rows["hiero-mert"]["p_value"] <= 1
+    reasons = report["steps"]["compare"]["reasons"]
+    page = html.unescape((tmp_path / "demo" / "report.html").read_text())
+    for name in ("phrase-search-aware", "phrase-maxforce"):
+        lower = rows[name]["test"] < rows["phrase-mert"]["test"]
+        title = name.replace("-", " ", 1)
+        assert sum(reason.startswith(f"{title} has ") for reason in reasons) == lower
+        assert (f"{title} has {rows[name]['test']:.2f} BLEU, mert" in page) == lower
     for example in report["steps"]["compare"]["examples"]:
         assert len(set(example["outputs"].values())) > 1
         assert len(example["references"]) == 4
     assert report["steps"]["report"]["systems"][0]["name"] == "phrase-mert"
+    assert report["steps"]["report"]["notes"][: len(reasons)] == reasons
 
     assert main(["demo", "-o", "demo", "--seed", "2"]) == 2
     assert "has a demo with seed 1" in capsys.readouterr().err
@@ -85,3 +94,16 @@ def test_a_directory_of_something_else(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["demo", "-o", str(tmp_path)]) == 2
     assert "neither empty nor a demo; give another directory" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_score_below_mert_is_explained() -> None:
+    tests = {"mert": 50.0, "search-aware": 50.0, "maxforce": 49.0}
+    rows = [
+        {"model": method.model, "method": method.name, "test": tests.get(method.name, 48.0)}
+        for method in METHODS
+    ]
+    runs = {method.run: {"notes": []} for method in METHODS}
+    runs["phrase-maxforce"]["notes"] = ["learns from 700 of 1,000 sentence pairs"]
+    (reason,) = demo_compare._reasons(rows, runs)
+    assert reason.startswith("phrase maxforce has 49.00 BLEU, mert 50.00. Why: ")
+    assert reason.endswith("Here it learns from 700 of 1,000 sentence pairs.")

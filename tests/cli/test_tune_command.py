@@ -155,6 +155,24 @@ def test_resuming_with_other_options_is_refused(world: Path, tmp_path: Path, ins
     assert (run / "weights.tsv").read_bytes() == before
 
 
+def test_a_model_trained_again_is_the_same(world: Path, tmp_path: Path, inside: Run) -> None:
+    def train(name: str) -> None:
+        texts = (str(world / "train.zh"), str(world / "train.en"))
+        done = inside("train", *texts, "--model", str(tmp_path / name), "--tokenized", "--order", "2")
+        assert done.returncode == 0, done.stderr
+
+    train("model")
+    words = command(world, tmp_path / "run", "--iterations", "1", "--resume")
+    words[words.index("--model") + 1] = str(tmp_path / "model")
+    first = inside(*words)
+    assert first.returncode == 0, first.stderr
+    (tmp_path / "model").rename(tmp_path / "old")
+    train("model")
+    again = inside(*words)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == first.stdout
+
+
 def test_several_runs(world: Path, tmp_path: Path, inside: Run) -> None:
     run = tmp_path / "run"
     more = ("--runs", "2", "--iterations", "1")

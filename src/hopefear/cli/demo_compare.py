@@ -66,7 +66,29 @@ def compare_systems(stage: Stage) -> dict[str, Any]:
             for translation in outputs.translations[number][0]:
                 file.write(" ".join(translation.words) + "\n")
     examples = [_example(outputs, sentence, names) for sentence in _chosen(outputs)]
-    return {"sentences": len(outputs.source), "rows": rows, "examples": examples}
+    return {
+        "sentences": len(outputs.source),
+        "rows": rows,
+        "reasons": _reasons(rows, stage.reports["tune"]["runs"]),
+        "examples": examples,
+    }
+
+
+def _reasons(rows: Sequence[Mapping[str, Any]], runs: Mapping[str, Any]) -> list[str]:
+    """Why methods with known limits score below mert of the same model, a text for each."""
+    tests = {(row["model"], row["method"]): row["test"] for row in rows}
+    reasons = []
+    for method in METHODS:
+        own, other = tests[method.model, method.name], tests[method.model, BASELINE]
+        if not method.limits or own >= other:
+            continue
+        learned = [note for note in runs[method.run]["notes"] if note.startswith("learns from ")]
+        pairs = f" Here it {learned[0]}." if learned else ""
+        reasons.append(
+            f"{method.model} {method.name} has {own:.2f} BLEU, mert {other:.2f}. Why: "
+            f"{method.limits}{pairs}"
+        )
+    return reasons
 
 
 def _chosen(outputs: Outputs) -> list[int]:
@@ -125,6 +147,8 @@ def tell_comparison(report: Mapping[str, Any], console: Console) -> None:
         )
         console.print(prose(text) + "\n")
     console.print(prose(_conclusion(report["rows"])) + "\n")
+    for reason in report["reasons"]:
+        console.print(prose(reason) + "\n")
     console.print("Three sentences on which the systems differ:")
     for example in report["examples"]:
         console.print("\n" + hanging("  source", example["source"], 14))

@@ -80,7 +80,7 @@ def train_models(stage: Stage) -> dict[str, Any]:
         models[system] = {
             "model": str(model.directory),
             "steps": steps,
-            "seconds": round(sum(step["seconds"] for step in steps.values()), 3),
+            "seconds": round(sum(step["seconds"] for step in model.training_times.values()), 3),
             "number_of_rules": len(model.rules),
             "rules": rules,
         }

@@ -17,6 +17,7 @@ def make_report(stage: Stage) -> dict[str, Any]:
         stage.path("report.html"),
         stage.objects["systems"],
         stage.objects["outputs"],
+        notes=stage.reports["compare"]["reasons"],
         sentences=60,
         title="The built-in world",
         display=stage.console.display,

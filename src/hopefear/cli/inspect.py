@@ -155,6 +155,7 @@ class Inspect(Command):
             "text": model.settings["text"],
             "tagger": model.settings.get("tagger", {}).get("name"),
             "steps": training.get("steps", {}),
+            "times": model.training_times,
             "lms": {
                 name: {**_lm(lm), "file": model.lm_files[name].name}
                 for name, lm in model.lms.items()
@@ -275,7 +276,7 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
         console.print("\n" + table(heaviest, ("heaviest", "weight")))
     rows = [
         (name, duration(step["seconds"]), duration(step["cpu_seconds"]))
-        for name, step in report["steps"].items()
+        for name, step in report["times"].items()
     ]
     if rows:
         console.print("\n" + table(rows, ("training", "time", "CPU")))

@@ -10,8 +10,8 @@ Files::
     word-lists.tsv        the most frequent words, which lexical feature templates distinguish
     word-classes.tsv      clusters and parts of speech, which some templates back off to
     folds/0/ …            rule tables and language models trained without one fold of the text
-    work/                 prepared text, its alignment and the state of training; only needed by a
-                          later run of `hopefear train`
+    work/                 prepared text, its alignment, the state of training and the times of its
+                          steps; only needed by a later run of `hopefear train`
 
 Tables of model.toml: `[text.source]` and `[text.target]`, the text steps; `[tagger]`, the tagger of
 source words and the versions of its tools; `[decoder]`, decoder options that differ from the
@@ -39,6 +39,7 @@ from hopefear.base.errors import InputError, OptionError, suggestion
 from hopefear.base.files import PathLike, open_output, path_inside
 from hopefear.features.word_classes import CLASSES_FILE, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
+from hopefear.model.times import training_times
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.pipeline import TextPipeline
 
@@ -338,6 +339,12 @@ class Model:
         warn(f"{own}: no such file; using default weights; 'hopefear tune' learns better ones")
         columns = self.rules.columns if self.has_rules else ()
         return Weights(self.rule_system.default_weights(columns, list(self.lm_files)))
+
+    @property
+    def training_times(self) -> dict[str, dict[str, float]]:
+        """The wall and CPU seconds of each training step, as far as they are known."""
+        steps = self.settings.get("training", {}).get("steps", {})
+        return training_times(self.directory / WORK, steps)
 
     def text(self, side: str, warn: Callable[[str], None] = warnings.warn) -> TextPipeline:
         """The text steps of `source` or `target`."""

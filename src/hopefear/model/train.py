@@ -4,7 +4,8 @@ Takes a source and a target text and `TrainOptions`, and writes a model director
 alignment, language model, rules, word lists and word classes are each a `TrainingStep`, which lists
 what its outputs depend on. `work/steps.json` keeps a digest of that for each finished step: an
 interrupted run resumes after the last finished step, and a run with other options repeats only the
-steps that depend on them.
+steps that depend on them. Times are in `work/times.json` only: all other files of two trainings
+with equal inputs and options are byte-equal.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasse
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.model.directory import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
 from hopefear.model.folds import SIDES, fold_range
+from hopefear.model.times import read_times, without_times, write_times
 from hopefear.model.train_options import TrainOptions
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.clean import CleanRules, clean_files
@@ -118,23 +120,28 @@ class _Training:
         state = self._read_state()
         self._write_state(state)  # marks the directory as a model directory
         report: dict[str, Any] = {"model": str(self.directory), "steps": {}}
+        times = read_times(self.work)
         for step in steps:
             if step.name == "alignment":  # the first one after the text
                 self._check_folds(report["steps"]["text"]["kept"])
             key = _digest(step.depends)
             done = state.get(step.name)
             if done and done["key"] == key and self._sizes(step) == done["outputs"]:
-                report["steps"][step.name] = {**done["report"], "reused": True}
+                timed = {**done["report"], **times.get(step.name, {})}
+                report["steps"][step.name] = {**timed, "reused": True}
                 self.tell(f"{step.name}: done before")
                 continue
             (self.directory / MODEL_FILE).unlink(missing_ok=True)
             wall, cpu = time.monotonic(), time.process_time()
             result = step.work()
-            result["seconds"] = round(time.monotonic() - wall, 3)
-            result["cpu_seconds"] = round(time.process_time() - cpu, 3)
+            times[step.name] = {
+                "seconds": round(time.monotonic() - wall, 3),
+                "cpu_seconds": round(time.process_time() - cpu, 3),
+            }
+            write_times(self.work, times)
             state[step.name] = {"key": key, "outputs": self._sizes(step), "report": result}
             self._write_state(state)
-            report["steps"][step.name] = {**result, "reused": False}
+            report["steps"][step.name] = {**result, **times[step.name], "reused": False}
         self._remove_unused_folds()
         self._remove_unused_classes()
         self._finish(report, tagger)
@@ -483,7 +490,7 @@ class _Training:
                     "folds": self.options.folds,
                     "order": self.options.order,
                     "steps": {
-                        name: {key: value for key, value in step.items() if key != "reused"}
+                        name: {k: v for k, v in without_times(step).items() if k != "reused"}
                         for name, step in steps.items()
                     },
                 },

@@ -319,8 +319,56 @@ def test_mean_with_a_lower_score_is_not_selected(run: Make) -> None:
     assert records[4]["mean_of"] == [2, 3]
     assert records[4]["score"] < records[0]["score"] < records[2]["score"]
     assert (report["best_iteration"], report["dev_bleu"]) == (2, records[2]["score"])
-    assert "mean of iterations 2 to 3: scored lower than the start" in messages[-1]
+    mean, best = (records[number]["score"] for number in (4, 2))
+    message = f"mean of iterations 2 to 3: scored {mean:.2f}, iteration 2 {best:.2f}; the best"
+    assert message in messages[-1]
     assert records[4]["warnings"] == messages[-1:]
+
+
+class Averaging(Scripted):
+    """Averages its last iterations by default."""
+
+    average_last: ClassVar[int] = 5
+
+
+def test_short_runs_are_not_averaged_by_default(run: Make) -> None:
+    answers = [BAD, WORSE, UP, DOWN, GOOD]
+    more: dict[str, Any] = {"tolerance": 0, "kbest": 20}
+    short, place = run("short", tuner=Averaging(answers=answers[:4]), iterations=4, **more)
+    records = read_metrics(place / "metrics.jsonl")
+    assert all("mean_of" not in record for record in records)
+    scores = [record["score"] for record in records]
+    assert short["dev_score"] == scores[short["best_iteration"]] == max(scores)
+    long, _ = run("long", tuner=Averaging(answers=answers), iterations=5, **more)
+    assert long["mean_of"] == [3, 4, 5]
+    asked, _ = run("asked", tuner=Averaging(answers=answers), iterations=4, average_last=3, **more)
+    assert asked["mean_of"] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [
+        ([20.0, 30.0, 29.9, 29.8], 3),  # chance explains 0.2 points on 3,600 sentences
+        ([20.0, 30.0, 29.9, 29.7], 1),
+        ([29.9, 30.0, 29.9, 29.8], 1),  # lower than the start
+        ([20.0, 30.0, 29.9, 30.1], 3),
+    ],
+)
+def test_a_mean_far_behind_the_best_iteration_is_not_taken(
+    scores: list[float], chosen: int, tmp_path: Path
+) -> None:
+    loop = Loop(
+        decoder=ToyDecoder(),
+        tuner=Climber(),
+        metric=create("bleu"),
+        data=toy_set(3600),
+        start=start_weights(),
+        directory=RunDirectory(tmp_path),
+        options=LoopOptions(),
+    )
+    loop.records = [{"iteration": i, "score": score} for i, score in enumerate(scores)]
+    loop.records[-1]["mean_of"] = [1, 2]
+    assert loop._chosen() == chosen
 
 
 def test_mean_competes_with_iterations_on_held_out_set(run: Make) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hopefear.base.weights import Weights
 from hopefear.learn.batch.mert import NARROW, Line, Mert, best_interval
 from hopefear.learn.pool.candidates import Candidates, from_arrays
-from hopefear.learn.tuner import Pool, Task
+from hopefear.learn.tuner import Optimized, Pool, Task
 from hopefear.metrics import create
 from hopefear.metrics.given import GivenScore
 
@@ -251,3 +251,72 @@ def test_progress_counts_pieces_of_work() -> None:
     task = Task(random=np.random.default_rng(1), progress=seen.append)
     Mert(restarts=3, kept=2).optimize(Pool(metric=BLEU, candidates=toy()), Weights(), task)
     assert seen == [1, 2, 3, 4, 5, 6]
+
+
+def narrow(width: float = 0.1, gap: float = 0.0) -> tuple[Candidates, Weights]:
+    """One sentence whose better candidates need ever larger weights of `b`, up to 20 times `a`."""
+    features, statistics = [], []
+    for step in range(21):
+        features.append([width * -(step**2) - gap * (step > 0), float(step)])
+        matched = step if step < 20 else 19
+        statistics.append([matched, 20, matched, 19, matched, 18, matched, 17, 20])
+    made = from_arrays(
+        np.zeros(21, np.int32), np.array(features, np.float32), np.array(statistics), ["a", "b"]
+    )
+    return made, Weights({"a": 0.9, "b": 0.1})
+
+
+def distance(one: Weights, two: Weights) -> float:
+    def scaled(weights: Weights) -> dict[str, float]:
+        return {name: value / weights.norm(1) for name, value in weights.items()}
+
+    before, after = scaled(one), scaled(two)
+    return sum(abs(before[name] - after[name]) for name in before)
+
+
+def test_a_step_is_bounded_if_a_decoder_uses_the_result() -> None:
+    candidates, start = narrow()
+    pool = Pool(metric=BLEU, candidates=candidates)
+
+    def found(searching: bool, **options: Any) -> Optimized:
+        task = Task(random=np.random.default_rng(1), searching=searching)
+        return Mert(restarts=4, **options).optimize(pool, start, task)
+
+    free, bounded = found(False), found(True)
+    assert distance(start, free.weights) > 0.5
+    assert distance(start, bounded.weights) <= 0.3 + 1e-6
+    assert free.notes["before"] < bounded.objective < free.objective
+    farther = found(True, max_step=0.6)
+    assert 0.3 < distance(start, farther.weights) <= 0.6 + 1e-6
+    assert bounded.objective < farther.objective < free.objective
+    unbounded = found(True, max_step=2.0)
+    assert dict(unbounded.weights.items()) == dict(free.weights.items())
+
+
+def test_a_step_is_longer_if_no_short_one_gains() -> None:
+    candidates, start = narrow(gap=2.0)
+    pool = Pool(metric=BLEU, candidates=candidates)
+    task = Task(random=np.random.default_rng(1), searching=True)
+    found = Mert(restarts=4, max_step=0.01).optimize(pool, start, task)
+    assert found.objective > found.notes["before"]
+    assert 0.01 < distance(start, found.weights) < 2
+
+
+def test_good_weights_are_not_left_for_little() -> None:
+    candidates, start = narrow(gap=2.0)
+    flat = candidates.statistics.copy()
+    flat[:, :-1] = flat[0, :-1] + 20
+    flat[:, [1, 3, 5, 7]] = [200, 199, 198, 197]
+    flat[1:, 0] += 1  # gains that are tiny, and far away
+    made = from_arrays(np.zeros(21, np.int32), candidates.features.dense, flat, ["a", "b"])
+    pool = Pool(metric=BLEU, candidates=made)
+
+    def found(max_step: float) -> Optimized:
+        task = Task(random=np.random.default_rng(1), searching=True)
+        return Mert(restarts=4, max_step=max_step).optimize(pool, start, task)
+
+    far = found(2.0)
+    assert 0 < far.objective - far.notes["before"] < 0.01
+    near = found(0.01)
+    assert near.objective == near.notes["before"]
+    assert distance(start, near.weights) == 0

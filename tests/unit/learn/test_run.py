@@ -185,11 +185,16 @@ def test_damaged_state_is_reported(tmp_path: Path) -> None:
     run = opened(tmp_path / "run", CONFIG, resume=False)
     assert run.read_state() is None
     run.write_state({"phase": "decoded"}, [])
-    assert run.read_state() == {"phase": "decoded", "records": []}
+    state = run.read_state()
+    assert state is not None
+    assert (state["phase"], state["records"], state["files"]) == ("decoded", [], {})
     for text in ("{", "[]", "{}"):
         (run.checkpoint / "state.json").write_text(text)
         with pytest.raises(InputError, match=r"state\.json: not the state of a run"):
             run.read_state()
+    run.write_state({"phase": "decoded"}, [])
+    with pytest.raises(InputError, match=r"iteration is missing, expected a value"):
+        run.read_state(resume=True)
     run.save_tuner_state(0, {"a": np.zeros(100)})
     path = run.checkpoint / "tuner-00.npz"
     whole = path.read_bytes()

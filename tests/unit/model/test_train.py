@@ -296,3 +296,35 @@ def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"paths:1: expected 'path<TAB>word<TAB>count'"):
         run(bitext, model, source_clusters=paths)
     Model.load(model)
+
+
+def test_two_trainings_differ_only_in_their_times(bitext: Path, tmp_path: Path) -> None:
+    more = {"folds": 2, "clusters": 5}
+    for name in ("first", "second"):
+        run(bitext, tmp_path / name, **more)
+
+    def files(name: str) -> dict[str, bytes]:
+        place = tmp_path / name
+        found = (path for path in place.rglob("*") if path.is_file())
+        return {path.relative_to(place).as_posix(): path.read_bytes() for path in found}
+
+    first, second = files("first"), files("second")
+    assert all(b"seconds" not in data for name, data in first.items() if "times" not in name)
+    times = [json.loads(each.pop("work/times.json")) for each in (first, second)]
+    assert first == second
+    steps = Model.load(tmp_path / "first").training_times
+    assert list(steps) == list(times[0]) == list(times[1])
+    assert steps["fold 1"]["seconds"] == times[0]["fold 1"]["seconds"]
+    report = run(bitext, tmp_path / "first", **more)
+    assert report["steps"]["rules"]["seconds"] == times[0]["rules"]["seconds"]  # done before
+    assert files("first")["model.toml"] == second["model.toml"]
+
+
+def test_times_of_older_models_and_damaged_times(model: Path) -> None:
+    times = model / "work/times.json"
+    for text in ("", "[1]", '{"text": 3, "rules": {"seconds": "long", "cpu_seconds": 1}}'):
+        times.write_text(text)
+        assert Model.load(model).training_times == {}
+    settings = Model.load(model).settings
+    settings["training"]["steps"]["text"].update(seconds=1.5, cpu_seconds=2.0)
+    assert Model(model, settings).training_times == {"text": {"seconds": 1.5, "cpu_seconds": 2.0}}

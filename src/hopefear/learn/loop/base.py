@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -32,11 +33,12 @@ from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import Decoded, Decoder, Request, Sentence, Tokens
 from hopefear.forest import ForestBuilder, viterbi
-from hopefear.learn.loop.judge import Judge, TuningSet
-from hopefear.learn.loop.mean import last_iterations, mean_weights
+from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
+from hopefear.learn.loop.mean import FEWEST_AVERAGED, last_iterations, mean_weights
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.restrict import Restriction, check_held
 from hopefear.learn.loop.run import Record, RunDirectory
+from hopefear.learn.pool.arrays import damaged
 from hopefear.learn.pool.sanity import check_finite, nearly_zero
 from hopefear.learn.pool.store import Added
 from hopefear.learn.tuner import Tuner
@@ -108,7 +110,12 @@ class BaseLoop(ABC):
     def run(self) -> Outcome:
         """Run from the beginning or from the last finished phase, and return the outcome."""
         with self.directory.locked():
-            state = self.directory.read_state()
+            state = self.directory.read_state(resume=True)
+            if state is not None and "files" not in state:
+                self.tell(
+                    f"{self.directory.state_path}: has no digests, an older version wrote it; the "
+                    "files of the checkpoint are taken as they are"
+                )
             if state is None or state["phase"] != "finished":
                 self._open()
             state = state or self._begin()
@@ -119,7 +126,7 @@ class BaseLoop(ABC):
             if state["phase"] == "finished":
                 return self._finish(state["stopped"])
             decoded = state["phase"] == "decoded"
-            self._restore(self.directory.load_tuner_state(self.iteration), self.iteration + decoded)
+            self._restore_from(self.iteration + decoded)
             while True:
                 if not decoded:
                     self._decode()
@@ -168,9 +175,22 @@ class BaseLoop(ABC):
     def _state(self) -> Mapping[str, Any]:
         """Return the state of tuners for the checkpoint, without the weights."""
 
+    def _restore_from(self, decodings: int) -> None:
+        state = self.directory.load_tuner_state(self.iteration)
+        try:
+            self._restore(state, decodings)
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            path = self.directory.tuner_state_path(self.iteration)
+            what = f"the state of tuner {self._tuner.name} in this run"
+            raise damaged(path, what, error) from None
+
     @abstractmethod
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
         """Continue from a state after this number of decodings."""
+
+    @abstractmethod
+    def _pool_files(self, decodings: int) -> list[Path]:
+        """Return the files of the pool that `_restore` reads after this number of decodings."""
 
     @abstractmethod
     def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
@@ -329,7 +349,8 @@ class BaseLoop(ABC):
         It needs no checkpoint: a run killed here computes the mean again.
         """
         count = self.options.average_last
-        count = self._tuner.average_last if count is None else count
+        if count is None:  # in short runs one iteration is far better than the one before
+            count = self._tuner.average_last if self.iteration >= FEWEST_AVERAGED else 0
         loaded = {i: self._load(i) for i in last_iterations(self.iteration, count)}
         averaged = {i: weights for i, weights in loaded.items() if not nearly_zero(weights)}
         if len(averaged) < 2:
@@ -349,7 +370,9 @@ class BaseLoop(ABC):
         self._report(record)
         if self.heldout is None and self._chosen() != number:
             record["warnings"].append(
-                f"{name_of(record)}: scored lower than the start; the best iteration was chosen"
+                f"{name_of(record)}: scored {record['score']:.2f}, "
+                f"iteration {self._best()} {self.records[self._best()]['score']:.2f}; "
+                "the best iteration was chosen"
             )
         for text in record["warnings"]:
             self.warn(text)
@@ -379,12 +402,16 @@ class BaseLoop(ABC):
         """Return the index of the mean, if there is one, or of the best iteration.
 
         On the tuning set the mean usually scores lower than the iterations it averages, which are
-        fitted to that set; it is chosen unless it scores lower than the start. On a held-out set it
-        competes with all iterations.
+        fitted to that set; it is chosen unless it scores lower than the start, or lower than the
+        best iteration by more than chance explains. On a held-out set it competes with all
+        iterations.
         """
-        qualities = self._qualities()
-        has_mean = "mean_of" in self.records[-1] and self.heldout is None
-        return len(qualities) - 1 if has_mean and qualities[-1] >= qualities[0] else self._best()
+        qualities, best = self._qualities(), self._best()
+        if "mean_of" not in self.records[-1] or self.heldout is not None:
+            return best
+        behind = qualities[best] - qualities[-1]
+        good = behind <= by_chance(len(self.judge.data.sentences)) and qualities[-1] >= qualities[0]
+        return len(qualities) - 1 if good else best
 
     def _best(self) -> int:
         return int(np.argmax(self._qualities()))  # the first in a tie
@@ -396,8 +423,18 @@ class BaseLoop(ABC):
 
     def _checkpoint(self, phase: str, **more: Any) -> dict[str, Any]:
         state = {"phase": phase, "iteration": self.iteration, "useless": self.useless, **more}
-        self.directory.write_state(state, self.records)
+        self.directory.write_state(state, self.records, self._files(phase))
         return {**state, "records": self.records}
+
+    def _files(self, phase: str) -> list[Path]:
+        """Return the files that a run resumed after this phase reads."""
+        if phase == "finished":
+            return [self.directory.weights_path(number) for number in range(len(self.records))]
+        return [
+            *(self.directory.weights_path(number) for number in range(self.iteration + 1)),
+            self.directory.tuner_state_path(self.iteration),
+            *self._pool_files(self.iteration + (phase == "decoded")),
+        ]
 
     # -- messages to the user --
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,9 @@ class Loop(BaseLoop):
         self.store = self._open_store()
         self.tuner.restore(state)
         self.store.reload(decodings)
+
+    def _pool_files(self, decodings: int) -> list[Path]:
+        return self.store.files_of(decodings) if decodings else []
 
     def _open_store(self) -> Store:
         kind: Callable[..., Store] = STORES[self.tuner.pool_space]

@@ -59,6 +59,11 @@ class LatticeLoop(Loop):
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
         super()._restore(state, min(decodings, LAST_DECODING + 1))
 
+    def _pool_files(self, decodings: int) -> list[Path]:
+        lattices = super()._pool_files(min(decodings, LAST_DECODING + 1))
+        kept = self.heldout is not None and decodings > LAST_DECODING
+        return [*lattices, *([self._heldout_path] if kept else [])]
+
     # -- decoding --
 
     def _decoded(

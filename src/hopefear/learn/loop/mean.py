@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from hopefear.base.weights import Weights
 
+FEWEST_AVERAGED = 5  # iterations of a run whose mean is the result by default
+
 
 def last_iterations(last: int, count: int) -> list[int]:
     """Return the last `count` of the iterations 1 to `last`, but at most half of them.

@@ -57,7 +57,13 @@ from hopefear.learn.loop.base import BaseLoop, is_empty
 from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.run import Record
-from hopefear.learn.loop.training import TrainingExamples, describe, reachable, sample
+from hopefear.learn.loop.training import (
+    GOLD_FILES,
+    TrainingExamples,
+    describe,
+    reachable,
+    sample,
+)
 from hopefear.learn.pool.feature_selection import FiredIn, fired_in, only, restricted, strongest
 from hopefear.learn.pool.search_aware import check_search_aware
 from hopefear.learn.pool.store import Added
@@ -226,6 +232,11 @@ class OnlineLoop(BaseLoop):
             self.fired.load(self._fired_path(decodings - 1))
         if self.tuner.describe():
             self.tell(self.tuner.describe())
+
+    def _pool_files(self, decodings: int) -> list[Path]:
+        gold = [self.directory.pool / name for name in GOLD_FILES if self.tuner.wants_gold]
+        fired = self.fired is not None and decodings > 0
+        return [*gold, *([self._fired_path(decodings - 1)] if fired else [])]
 
     def _names(self, known: Sequence[Weights]) -> Any:
         """Return the names of features that the file of the iteration's weights lacks.

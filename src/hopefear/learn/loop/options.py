@@ -42,7 +42,8 @@ class LoopOptions:
         None,
         min=0,
         help="number of last iterations (at most half of all) whose mean is the result; 0: the "
-        "best iteration; if not given, the tuner's default (5 for mert, else 0)",
+        "best iteration; if not given, the tuner's default (5 for mert after at least 5 "
+        "iterations, else 0)",
     )
     seed: int = option(1, min=0, help="random seed")
     fix: list[str] = option(

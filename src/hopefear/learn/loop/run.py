@@ -8,6 +8,7 @@ checkpoint/         state.json, the tuner's state, the pool (removed at the end 
 
 Every file is written atomically. `state.json` is written last in each phase and determines the
 files that belong to it, so that a run killed at any moment resumes after the last finished phase.
+It has digests of these files (`checkpoint.py`): a damaged one is an error.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from hopefear.base.files import (
     write_text,
 )
 from hopefear.base.weights import FeatureNames, Weights
+from hopefear.learn.loop.checkpoint import DIGEST, Digests, State, check_state, digest_of_state
 from hopefear.learn.pool.arrays import damaged, load_arrays
 
 CONFIG_FILE = "config.toml"
@@ -74,6 +76,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.checkpoint = path / CHECKPOINT
+        self._digests = Digests(path)
 
     def prepare(self, config: Mapping[str, Any], *, resume: bool) -> None:
         """Create the directory with this configuration, or with `resume` check the existing one."""
@@ -120,36 +123,55 @@ class RunDirectory:
 
     # -- the state --
 
-    def read_state(self) -> dict[str, Any] | None:
-        """Return the state after the last finished phase, or None if there is none."""
-        path = self.checkpoint / STATE_FILE
+    @property
+    def state_path(self) -> Path:
+        """The file of the state after the last finished phase."""
+        return self.checkpoint / STATE_FILE
+
+    def read_state(self, *, resume: bool = False) -> State | None:
+        """Return the state after the last finished phase, or None if there is none.
+
+        With `resume` the state must be complete, and the files that it lists are compared with
+        their digests.
+        """
+        path = self.state_path
         if not path.is_file():
             return None
         try:
             state = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise damaged(path, "the state of a run", error) from None
-        if not isinstance(state, dict) or not isinstance(state.get("phase"), str):
-            raise damaged(path, "the state of a run", 'it has no "phase"')
-        return dict(state)
+        state = check_state(path, state, resume=resume)
+        if resume:
+            self._digests.check(path, state.get("files", {}))
+        return state
 
-    def write_state(self, state: Mapping[str, Any], records: Sequence[Record]) -> None:
-        """Write the state at the end of a phase, and all records of the metrics."""
+    def write_state(
+        self, state: Mapping[str, Any], records: Sequence[Record], files: Iterable[Path] = ()
+    ) -> None:
+        """Write the state at the end of a phase, and all records of the metrics.
+
+        `files` are those that a resumed run reads; the state has their digests.
+        """
         write_metrics(self.path / METRICS_FILE, records)
-        with write_text(self.checkpoint / STATE_FILE) as file:
-            json.dump({**state, "records": list(records)}, file, indent=1)
+        # As it will be read: JSON has no tuples, and keys are strings.
+        content = json.loads(
+            json.dumps({**state, "files": self._digests.of(files), "records": list(records)})
+        )
+        with write_text(self.state_path) as file:
+            json.dump({**content, DIGEST: digest_of_state(content)}, file, indent=1)
 
     def save_tuner_state(self, iteration: int, state: Mapping[str, Any]) -> None:
         """Write the state of a tuner as an .npz file of its arrays, with the rest as JSON."""
         arrays: dict[str, Any] = {}
         plain = _without_arrays(dict(state), arrays)
         arrays["state"] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
-        with atomic_path(self._tuner_state(iteration)) as temporary, temporary.open("wb") as file:
+        with atomic_path(self.tuner_state_path(iteration)) as temporary, temporary.open("wb") as file:
             np.savez(file, **arrays)
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
         """Return the state of a tuner that `save_tuner_state` wrote."""
-        path = self._tuner_state(iteration)
+        path = self.tuner_state_path(iteration)
         arrays = load_arrays(path, "the state of a tuner")
         try:
             plain = json.loads(arrays["state"].tobytes())
@@ -157,13 +179,14 @@ class RunDirectory:
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise damaged(path, "the state of a tuner", error) from None
 
-    def _tuner_state(self, iteration: int) -> Path:
+    def tuner_state_path(self, iteration: int) -> Path:
+        """Return the path of the state of a tuner."""
         return self.checkpoint / f"tuner-{iteration:02d}.npz"
 
     def tidy(self, iteration: int) -> None:
         """Remove the tuner's states of other iterations."""
         for path in self.checkpoint.glob("tuner-*.npz"):
-            if path != self._tuner_state(iteration):
+            if path != self.tuner_state_path(iteration):
                 path.unlink(missing_ok=True)
 
     def drop_pool(self) -> None:

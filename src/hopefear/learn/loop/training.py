@@ -32,6 +32,7 @@ from hopefear.learn.pool.arrays import damaged
 
 FORESTS = "gold.bin"
 PAIRS = "gold.json"  # written last
+GOLD_FILES = (FORESTS, PAIRS)
 
 
 @dataclass(frozen=True)

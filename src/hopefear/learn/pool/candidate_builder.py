@@ -196,6 +196,11 @@ class CandidateBuilder:
         self._seen.add(keys, np.ascontiguousarray(sentences), np.ascontiguousarray(bins))
         self._count = len(keys)
 
+    def files(self) -> list[Path]:
+        """Return the files of the arrays that grow, if these are files."""
+        paths = (column.path for column in self._columns() if column.path is not None)
+        return [path for path in paths if path.is_file()]
+
     # -- inside --
 
     def _column(self, name: str, kind: type[S], width: int = 0) -> _Column[S]:
@@ -343,7 +348,7 @@ class _Column(Generic[S]):
     """An array that grows at its end, in memory or in a file."""
 
     def __init__(self, name: str, kind: np.dtype[S], width: int, path: Path | None) -> None:
-        self.name, self._kind, self._width, self._path = name, kind, width, path
+        self.name, self._kind, self._width, self.path = name, kind, width, path
         self._pieces: list[NDArray[S]] = []
         self._size = 0  # valid bytes of the file
         if path is not None:
@@ -351,11 +356,11 @@ class _Column(Generic[S]):
 
     def append(self, values: NDArray[S]) -> None:
         """Add rows at the end."""
-        if self._path is None:
+        if self.path is None:
             self._pieces.append(np.ascontiguousarray(values))
             return
         data = np.ascontiguousarray(values, dtype=self._kind).tobytes()
-        with self._path.open("ab") as file:
+        with self.path.open("ab") as file:
             file.truncate(self._size)  # a killed run may have written more
             file.write(data)
         self._size += len(data)
@@ -363,21 +368,21 @@ class _Column(Generic[S]):
     def array(self) -> NDArray[S]:
         """Return all rows."""
         shape = (-1, self._width) if self._width else (-1,)
-        if self._path is not None and self._size:
+        if self.path is not None and self._size:
             count = self._size // self._kind.itemsize
-            return np.memmap(self._path, self._kind, "r", shape=(count,)).reshape(shape)
+            return np.memmap(self.path, self._kind, "r", shape=(count,)).reshape(shape)
         empty = np.zeros((0, *shape[1:]), self._kind)
         rows: NDArray[S] = np.concatenate([empty, *self._pieces]).astype(self._kind, copy=False)
-        if self._path is None:
+        if self.path is None:
             self._pieces = [rows]
         return rows
 
     def saved(self) -> NDArray[Any]:
         """Return the rows, or the length of the file, for `restore`."""
-        return self.array() if self._path is None else np.array(self._size, np.int64)
+        return self.array() if self.path is None else np.array(self._size, np.int64)
 
     def restore(self, saved: NDArray[Any]) -> None:
-        if self._path is None:
+        if self.path is None:
             if saved.ndim == 0:
                 raise ValueError("its candidates are in files of another directory")
             self._pieces = [saved.astype(self._kind, copy=False)]
@@ -386,8 +391,8 @@ class _Column(Generic[S]):
             self.append(saved.astype(self._kind, copy=False))
         else:
             self._size = int(saved)
-            if self._size > (self._path.stat().st_size if self._path.exists() else 0):
-                raise ValueError(f"{self._path} is shorter than it was")
+            if self._size > (self.path.stat().st_size if self.path.exists() else 0):
+                raise ValueError(f"{self.path} is shorter than it was")
 
 
 def gathered(begin: NDArray[np.int64], sizes: NDArray[Any]) -> NDArray[np.int64]:

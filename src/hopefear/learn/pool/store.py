@@ -64,6 +64,10 @@ class Store(ABC):
         """Load the files of this number of decodings."""
 
     @abstractmethod
+    def files_of(self, decodings: int) -> list[Path]:
+        """Return the files that `reload` reads."""
+
+    @abstractmethod
     def pool(self) -> Pool:
         """Return everything stored so far."""
 
@@ -116,6 +120,12 @@ class KbestStore(Store):
             for name, _ in names.items():
                 self.names.intern(name)
             self.builder.restore(self._path(decodings - 1))
+
+    def files_of(self, decodings: int) -> list[Path]:
+        if not decodings:
+            return []
+        own = [self._path(decodings - 1), self._names_path(decodings - 1)]
+        return [*own, *self.builder.files()]
 
     def pool(self) -> Pool:
         return Pool(self.metric, candidates=self.builder.candidates(), references=self.references)
@@ -199,7 +209,10 @@ class ForestStore(Store):
         return added
 
     def reload(self, decodings: int) -> None:
-        self.files[:] = [ForestFile(self._path(i)) for i in range(decodings)]
+        self.files[:] = map(ForestFile, self.files_of(decodings))
+
+    def files_of(self, decodings: int) -> list[Path]:
+        return [self._path(number) for number in range(decodings)]
 
     def pool(self) -> Pool:
         return Pool(self.metric, forests=_BySentence(self.files), references=self.references)
