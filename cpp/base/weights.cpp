@@ -334,6 +334,43 @@ void write_weights_text(ByteSink& sink, const SparseVector& weights, const Featu
   out.flush();
 }
 
+namespace {
+
+// Reads a finite number; `text` must have nothing else.
+bool parse_weight(std::string_view text, float& value) {
+  if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
+  const char* end = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range) {  // a learner's 1e-50 is 0 as a float
+    double wide = 0;
+    const auto again = std::from_chars(text.data(), end, wide);
+    at = again.ptr;
+    error = again.ec;
+    value = static_cast<float>(wide);
+  }
+  return error == std::errc() && at == end && std::isfinite(value);
+}
+
+// Splits a line at its last tab, else at its last blank, else at its last '='; the name is empty if
+// there is no such place.
+std::pair<std::string_view, std::string_view> split_weight(std::string_view line) {
+  constexpr std::string_view kBlank = " ";
+  if (const size_t tab = line.rfind('\t'); tab != std::string_view::npos) {
+    return {line.substr(0, tab), line.substr(tab + 1)};
+  }
+  const size_t first = std::min(line.find_first_not_of(kBlank), line.size());
+  line = line.substr(first, line.find_last_not_of(kBlank) + 1 - first);
+  size_t at = line.rfind(' ');
+  if (at == std::string_view::npos) at = line.rfind('=');
+  if (at == std::string_view::npos) return {};
+  std::string_view name = line.substr(0, at);
+  name = name.substr(0, name.find_last_not_of(kBlank) + 1);
+  if (line[at] == ' ' && name.ends_with('=')) name.remove_suffix(1);
+  return {name, line.substr(at + 1)};
+}
+
+}  // namespace
+
 void read_weights_text(ByteSource& source, Weights& weights, FeatureNames* names) {
   LineReader reader(source);
   std::string_view line;
@@ -341,23 +378,17 @@ void read_weights_text(ByteSource& source, Weights& weights, FeatureNames* names
   while (reader.next(line)) {
     if ((reader.line_number() & 0xffff) == 0) poll_interrupt();
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line.empty()) continue;
-    const size_t tab = line.rfind('\t');
-    if (tab == std::string_view::npos || tab == 0) {
-      throw InputError(reader.place() + ": expected name<TAB>value, found " + shown(line));
-    }
-    const std::string_view name = line.substr(0, tab), number = line.substr(tab + 1);
+    if (line.find_first_not_of(' ') == std::string_view::npos) continue;
+    const auto [name, number] = split_weight(line);
     float value = 0;
-    const char* end = number.data() + number.size();
-    auto [at, error] = std::from_chars(number.data(), end, value);
-    if (error == std::errc::result_out_of_range) {  // a learner's 1e-50 is 0 as a float
-      double wide = 0;
-      const auto again = std::from_chars(number.data(), end, wide);
-      at = again.ptr;
-      error = again.ec;
-      value = static_cast<float>(wide);
+    const bool valid = parse_weight(number, value);
+    // A comment; but a name may begin with '#' too, if a tab follows.
+    if (line.front() == '#' && !(valid && line.find('\t') != std::string_view::npos)) continue;
+    if (name.empty()) {
+      throw InputError(reader.place() + ": expected name<TAB>value or 'name value', found " +
+                       shown(line));
     }
-    if (error != std::errc() || at != end || !std::isfinite(value)) {
+    if (!valid) {
       throw InputError(reader.place() + ": weight of " + shown(name) + " is " + shown(number) +
                        ", expected a finite number");
     }

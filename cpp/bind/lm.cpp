@@ -192,7 +192,15 @@ void bind_lm(nb::module_& m) {
           "Write the score of each sentence of a text; words: also of each word.")
       .def(
           "write", [](const Model& lm, const FilePath& path) { lm.write(path.name); }, "path"_a,
-          nb::call_guard<nb::gil_scoped_release>(), "Write the model to a new binary file.");
+          nb::call_guard<nb::gil_scoped_release>(), "Write the model to a new binary file.")
+      .def(
+          "write_arpa",
+          [](const Model& lm, nb::object file) {
+            PythonSink sink(std::move(file));
+            const nb::gil_scoped_release released;
+            lm.write_arpa(sink);
+          },
+          "file"_a, "Write the model as ARPA text.");
 
   m.def(
       "lm_open",

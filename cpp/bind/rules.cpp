@@ -159,6 +159,14 @@ void bind_rules(nb::module_& m) {
                      }
                      return names;
                    })
+      .def_prop_ro("sparse_names",
+                   [](const RuleTable& table) {
+                     std::vector<nb::str> names;
+                     for (Word name = 0; name < table.sparse_names().size(); ++name) {
+                       names.push_back(to_python(table.sparse_names().word(name)));
+                     }
+                     return names;
+                   })
       .def_prop_ro("reordering", [](const RuleTable& table) { return table.columns().reordering; })
       .def_prop_ro("root", &RuleTable::root)
       .def_prop_ro("info", [](const RuleTable& table) { return to_python(table.info()); })
@@ -235,22 +243,22 @@ void bind_rules(nb::module_& m) {
           "name"_a)
       .def(
           "write_moses",
-          [](const RuleTable& table, nb::object phrases, nb::object reordering) {
+          [](const RuleTable& table, nb::object phrases, nb::object reordering, bool all_columns) {
             PythonSink phrase_sink(std::move(phrases));
             const std::unique_ptr<PythonSink> reordering_sink =
                 optional_sink(std::move(reordering));
             const nb::gil_scoped_release release;
-            write_moses(table, phrase_sink, reordering_sink.get());
+            write_moses(table, phrase_sink, reordering_sink.get(), all_columns);
           },
-          "phrases"_a, "reordering"_a.none())
+          "phrases"_a, "reordering"_a.none(), "all_columns"_a)
       .def(
           "write_cdec",
-          [](const RuleTable& table, nb::object file) {
+          [](const RuleTable& table, nb::object file, bool target_labels) {
             PythonSink sink(std::move(file));
             const nb::gil_scoped_release release;
-            write_cdec(table, sink);
+            write_cdec(table, sink, target_labels);
           },
-          "file"_a);
+          "file"_a, "target_labels"_a);
 
   m.def("import_cdec", import_cdec, "path"_a, "grammars"_a, "memory"_a, "threads"_a, "scratch"_a,
         "info"_a, "progress"_a.none());

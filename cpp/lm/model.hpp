@@ -138,6 +138,9 @@ class Model {
   Model& operator=(const Model&) = delete;
 
   void write(const std::string& path) const;
+  // As ARPA text, with the n-grams that were filled in; reading it again gives the same scores. The
+  // n-grams of an order are in no particular order.
+  void write_arpa(ByteSink& sink) const;
 
   unsigned order() const { return header_.order; }
   WordId vocabulary_size() const { return static_cast<WordId>(header_.words); }

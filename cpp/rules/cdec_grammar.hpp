@@ -42,13 +42,14 @@ RuleTable read_cdec(const std::vector<ByteSource*>& grammars, std::string_view i
 
 // Writes a line per rule; words are given by table number. Scores of 0 are written too, so that a
 // reader knows the columns; reordering scores are not, since they would always fire. A rule without
-// a label gets [X]. Call flush() at the end.
+// a label gets [X]. Nonterminals of the target side are [1], as cdec writes them, or with
+// `target_labels` [X,1], which Joshua needs. Call flush() at the end.
 class CdecWriter : public RuleSink {
  public:
   struct Names {
     std::function<std::string_view(Word)> source, target, label, sparse;
   };
-  CdecWriter(ByteSink& sink, Columns columns, Names names);
+  CdecWriter(ByteSink& sink, Columns columns, Names names, bool target_labels = false);
   void add(const RuleView& rule) override;
   void flush() { sink_.flush(); }
 
@@ -58,9 +59,11 @@ class CdecWriter : public RuleSink {
   BufferedSink sink_;
   std::vector<std::string> columns_;
   Names names_;
+  const bool target_labels_;
+  std::vector<Word> source_labels_;  // of the current rule's nonterminals
   std::string line_;
 };
 
-void write_cdec(const RuleTable& table, ByteSink& sink);
+void write_cdec(const RuleTable& table, ByteSink& sink, bool target_labels = false);
 
 }  // namespace hopefear::rules

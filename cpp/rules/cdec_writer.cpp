@@ -5,8 +5,11 @@
 
 namespace hopefear::rules {
 
-CdecWriter::CdecWriter(ByteSink& sink, Columns columns, Names names)
-    : sink_(sink), columns_(std::move(columns.names)), names_(std::move(names)) {
+CdecWriter::CdecWriter(ByteSink& sink, Columns columns, Names names, bool target_labels)
+    : sink_(sink),
+      columns_(std::move(columns.names)),
+      names_(std::move(names)),
+      target_labels_(target_labels) {
   columns_.resize(columns_.size() - columns.reordering);
 }
 
@@ -33,7 +36,16 @@ void CdecWriter::add_feature(std::string_view name, float value) {
   line_ += ' ';
   line_ += name;
   line_ += '=';
-  line_.append(digits, end.ptr);
+  const std::string_view number(digits, static_cast<size_t>(end.ptr - digits));
+  // cdec reads an exponent only after a point: 1e-05 would end its reading of the grammar.
+  const size_t exponent = number.find('e');
+  if (exponent == std::string_view::npos || number.find('.') != std::string_view::npos) {
+    line_ += number;
+  } else {
+    line_ += number.substr(0, exponent);
+    line_ += ".0";
+    line_ += number.substr(exponent);
+  }
 }
 
 void CdecWriter::add(const RuleView& rule) {
@@ -42,12 +54,14 @@ void CdecWriter::add(const RuleView& rule) {
   line_ += rule.label == kNoLabel ? std::string_view("X") : names_.label(rule.label);
   line_ += "] |||";
   int nonterminals = 0;
+  source_labels_.clear();
   for (const Symbol symbol : rule.source) {
     line_ += ' ';
     if (!is_nonterminal(symbol)) {
       add_word(names_.source(symbol));
       continue;
     }
+    source_labels_.push_back(nonterminal(symbol));
     line_ += '[';
     line_ += names_.label(nonterminal(symbol));
     line_ += ',';
@@ -62,6 +76,10 @@ void CdecWriter::add(const RuleView& rule) {
       continue;
     }
     line_ += '[';
+    if (target_labels_) {
+      line_ += names_.label(source_labels_.at(nonterminal(symbol)));
+      line_ += ',';
+    }
     line_ += std::to_string(nonterminal(symbol) + 1);
     line_ += ']';
   }
@@ -81,12 +99,13 @@ void CdecWriter::add(const RuleView& rule) {
   sink_.write(line_);
 }
 
-void write_cdec(const RuleTable& table, ByteSink& sink) {
+void write_cdec(const RuleTable& table, ByteSink& sink, bool target_labels) {
   CdecWriter writer(sink, table.columns(),
                     {[&](Word word) { return table.source_words().word(word); },
                      [&](Word word) { return table.target_words().word(word); },
                      [&](Word word) { return table.labels().word(word); },
-                     [&](Word word) { return table.sparse_names().word(word); }});
+                     [&](Word word) { return table.sparse_names().word(word); }},
+                    target_labels);
   uint64_t done = 0;
   table.walk([&](uint32_t, const RuleView& rule) {
     writer.add(rule);

@@ -42,8 +42,9 @@ class MosesWriter : public RuleSink {
 };
 
 // Writes all rules of a table; of hierarchical tables from RuleExtraction only the four
-// probabilities.
-void write_moses(const RuleTable& table, ByteSink& phrases, ByteSink* reordering);
+// probabilities, unless `all_columns`. InputError for a score whose exponential is infinite.
+void write_moses(const RuleTable& table, ByteSink& phrases, ByteSink* reordering,
+                 bool all_columns = false);
 
 struct MosesImport {
   std::vector<std::string> columns;  // names of the phrase table's scores; empty: the defaults

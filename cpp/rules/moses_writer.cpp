@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
+#include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "rules/extract.hpp"
 #include "rules/moses_table.hpp"
@@ -60,6 +62,11 @@ void MosesWriter::add_words(std::span<const Symbol> words, const Spelling& spell
 }
 
 void MosesWriter::add_number(double value) {
+  if (value > std::numeric_limits<float>::max()) {  // Moses would read infinity
+    throw InputError("a score of a rule is " + std::to_string(std::log(value)) +
+                     ": Moses's tables have exponentials, and that of more than 88 does not fit; "
+                     "export the grammar in cdec's format");
+  }
   char digits[32];
   // The same as printf's %.6g, but three times as fast; this is most of the time of an export.
   const auto end =
@@ -115,8 +122,9 @@ void MosesWriter::flush() {
   if (reordering_ != nullptr) reordering_->flush();
 }
 
-void write_moses(const RuleTable& table, ByteSink& phrases, ByteSink* reordering) {
-  const bool hiero = table.columns().names == hiero_columns().names;
+void write_moses(const RuleTable& table, ByteSink& phrases, ByteSink* reordering,
+                 bool all_columns) {
+  const bool hiero = !all_columns && table.columns().names == hiero_columns().names;
   MosesWriter writer(
       phrases, reordering, hiero ? phrase_columns(0).size() : table.columns().translation(),
       [&](Word word) { return table.source_words().word(word); },

@@ -91,3 +91,46 @@ def test_tuning_from_the_command_line(folder: Path, hopefear: Run) -> None:
     )  # fmt: skip
     assert broken.returncode == 2
     assert "exit code 4; its last line: no licence" in broken.stderr
+
+
+DECODER = """\
+import sys
+
+config, count = open(sys.argv[1]).read(), len(sys.stdin.readlines())
+assert "[weight]" in config
+for number in range(count):
+    for words, lm, tm in (("a b c d", -1, -3), ("a b x d", -2, -1)):
+        print(f"{number} ||| {words} ||| LM0= {lm} TM0= {tm} 0.5 ||| 0")
+"""
+INI = """\
+# kept
+[feature]
+KENLM name=LM0 path=lm.arpa
+
+[weight]
+LM0= 0.1
+TM0= 0.5 0.1
+"""
+
+
+def test_the_tuned_moses_ini(tmp_path: Path, hopefear: Run) -> None:
+    """The run directory has the decoder's moses.ini with the tuned weights in place."""
+    (tmp_path / "decoder.py").write_text(DECODER)
+    (tmp_path / "moses.ini").write_text(INI)
+    (tmp_path / "dev").write_text("u v\nw x\n")
+    (tmp_path / "refs").write_text("a b c d\na b c d\n")
+    decoder = f"{shlex.quote(sys.executable)} decoder.py {{config}} < {{input}}"
+    words = ["tune", "--tuner", "mert", "-o", "run", "--tokenized", "--dev", "dev", "--refs", "refs"]
+    words += ["--options", "config=moses.ini", "--iterations", "2", "--decoder", decoder]
+    result = hopefear(*words, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "wrote run/moses.ini" in result.stderr
+    text = (tmp_path / "run/moses.ini").read_text()
+    assert text.startswith(INI.partition("LM0= ")[0])
+    weights = Weights.load(tmp_path / "run/weights.tsv")
+    rows = dict(line.split("= ") for line in text.splitlines() if "= " in line)
+    assert float(rows["LM0"]) == pytest.approx(weights["LM0"])
+    assert [float(value) for value in rows["TM0"].split()] == pytest.approx(
+        [weights["TM0_1"], weights["TM0_2"]]
+    )
+    assert rows != {"LM0": "0.1", "TM0": "0.5 0.1"}

@@ -78,7 +78,7 @@ def test_inspect_detects_the_kind_of_file(model: Path, hopefear: Run, tmp_path: 
     ("words", "message"),
     [
         ("inspect absent", "absent: No such file or directory"),
-        ("inspect text.txt", "text.txt:1: expected name<TAB>value"),
+        ("inspect text.txt", "text.txt:1: weight of"),
         ("inspect .", ".: is no model directory"),
         ("train a.fr b.en --model m", "a.fr: No such file or directory"),
         ("train text.txt text.txt --model m", "no language in the file name"),

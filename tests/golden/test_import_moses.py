@@ -101,3 +101,26 @@ def test_word_alignments(translated: Path, golden: Path) -> None:
         for link in row[5].split():
             i, j = map(int, link.split("-"))
             assert any(i in source and j in target for source, target in segments)
+
+
+def test_cube_pruning_at_twice_the_pop_limit(shared: Path, hopefear: Run, tmp_path: Path) -> None:
+    """No sentence of the world scores lower than with Moses's search at half the pop limit."""
+    world = shared / "golden" / "world" / "decode"
+    ini, model = world / "moses.ini", tmp_path / "model"
+    assert hopefear("import", ini, "--model", model).returncode == 0
+    first = (world / "input.zh").read_text().splitlines(keepends=True)[:30]
+    (tmp_path / "input").write_text("".join(first))
+    words = ["translate", "--model", model, "--tokenized", "-i", tmp_path / "input", "-o"]
+    words += [tmp_path / "out", "--nbest", "1", "--nbest-out", tmp_path / "nbest"]
+    result = hopefear(*words, "--search", "cube", "--beam", "300", "--pop-limit", "600")
+    assert result.returncode == 0, result.stderr
+    lists = (tmp_path / "nbest").read_text().splitlines()
+    ours = [float(line.split(" ||| ")[3]) for line in lists]
+    theirs: dict[str, float] = {}
+    with gzip.open(world / "nbest.cube300.10.gz", "rt") as lines:
+        for line in lines:
+            fields = line.split(" ||| ")
+            theirs.setdefault(fields[0], float(fields[3]))
+    assert len(ours) == len(theirs) == 30
+    assert all(a > b - 1e-3 for a, b in zip(ours, theirs.values(), strict=True))
+    assert sum(a > b + 1e-3 for a, b in zip(ours, theirs.values(), strict=True)) >= 4

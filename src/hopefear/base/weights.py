@@ -6,7 +6,9 @@ A feature is identified by the 64-bit hash of its name (its id). Names are store
 values.
 
 File formats: text lines `name<TAB>value` (`weights.tsv`, also .gz), or binary (any name ending in
-`.bin`), which loads 20 million weights in under two seconds.
+`.bin`), which loads 20 million weights in under two seconds. Text may also have the form of cdec
+and Moses: `name value`, and comment lines that begin with `#`; without a tab on the line, the last
+blank separates name and value.
 """
 
 from __future__ import annotations

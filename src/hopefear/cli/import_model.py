@@ -36,7 +36,7 @@ class Import(Command):
     )
     weights: Path | None = option(
         None,
-        help="weights file that replaces the weights of FILE: name<TAB>value, or cdec's format",
+        help="weights file that replaces the weights of FILE",
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:

@@ -90,15 +90,10 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         self._check_outputs()
         check_one_stdin(self.input, *([self.weights] if self.weights is not None else []))
         model = Model.load(self.model)
-        weights: Path | Weights | None = self.weights
-        if self.serve_learner and self.weights is not None:
-            from hopefear.model.importing.cdec import load_weights
-
-            weights = load_weights(self.weights)  # also reads the format of cdec's learners
         translator = make_translator(
             model,
             self,
-            weights=weights,
+            weights=self.weights,
             folders=[self.input.parent] if str(self.input) != "-" else [],
             warn=console.warn,
         )

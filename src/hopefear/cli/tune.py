@@ -25,10 +25,13 @@ class Tune(TuneOptions, Command):
     --train, online tuners learn from that bitext, and the development set decides only when to stop
     and which iteration is best; violation uses the sentence pairs that the decoder can derive.
     With --lattices, any tuner learns from forests or lattices of any system, without decoding
-    (docs/guides/other-systems.md).
+    (docs/guides/other-systems.md). With --decoder or --stream-decoder, the decoder is the command
+    of another system; complete commands are in docs/guides/from-moses.md for Moses, in
+    docs/guides/from-cdec.md for cdec and Mr. MIRA's learner.
 
     The run directory has the best weights (weights.tsv), the weights of every iteration, the scores
-    (metrics.jsonl) and the complete configuration (config.toml). An interrupted run resumes with
+    (metrics.jsonl) and the complete configuration (config.toml); with a decoder that has a
+    moses.ini, also a copy of it with the tuned weights. An interrupted run resumes with
     --resume and ends with the same weights. --set gives options of the tuner and the metric (--set
     restarts=5 metric.reference_length=average).
     """
@@ -40,6 +43,8 @@ class Tune(TuneOptions, Command):
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mert -o run --runs 3 --resume",
         "hopefear tune --model m --dev d.fr --refs d.en --tuner mira -o run --set step=kbest",
         "hopefear tune --model m --train t.fr t.en --dev d.fr --refs d.en --tuner maxforce -o run",
+        "hopefear tune --decoder 'moses -f {config} -i {input} -n-best-list {nbest} {k} distinct' "
+        "--options config=moses.ini --tokenized --dev d.fr --refs d.en --tuner mert -o run",
         "hopefear tune --lattices dev.plf --refs dev.en --tuner lattice-svm -o run",
     )
     components = {"tuner": "tuner", "metric": "metric"}  # noqa: RUF012

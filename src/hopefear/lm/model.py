@@ -113,6 +113,13 @@ class LanguageModel:
         with atomic_path(path) as temporary:
             self._engine.write(str(temporary))
 
+    def write_arpa(self, file: BinaryIO) -> None:
+        """Write the model as ARPA text to a binary file; reading it again gives the same scores.
+
+        N-grams that were filled in when the model was read (`filled`) are written, too.
+        """
+        self._engine.write_arpa(file)
+
     # ---- properties ----
 
     @property

@@ -60,7 +60,7 @@ class TuneOptions(DecoderOverrides, TrainingOptions, LoopOptions):
     decoder: str | None = option(
         None,
         metavar="COMMAND",
-        help="command of an external decoder to use instead, see docs/guides/other-systems.md",
+        help="command of an external decoder to use instead, such as Moses or cdec",
     )
     stream_decoder: str | None = option(
         None,

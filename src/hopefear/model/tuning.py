@@ -15,6 +15,7 @@ from hopefear.base.config import part_of, to_mapping
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
 from hopefear.base.weights import Weights
+from hopefear.decode.remote.external import ExternalDecoder
 from hopefear.learn.loop.base import BaseLoop
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.run import RunDirectory, digest_of, digest_of_weights
@@ -110,7 +111,12 @@ def tune(
             resume=options.resume,
             tell=tell,
         )
-    return Run(options.output)
+    run = Run(options.output)
+    if isinstance(inputs.decoder, ExternalDecoder) and run.finished:
+        path = inputs.decoder.write_config(options.output, run.weights)
+        if path is not None:
+            tell(f"wrote {path}, the decoder's moses.ini with the tuned weights")
+    return run
 
 
 def _config(options: TuneOptions, inputs: TuningInput) -> dict[str, Any]:

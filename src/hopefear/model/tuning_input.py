@@ -29,7 +29,6 @@ from hopefear.learn.loop.judge import TuningSet
 from hopefear.learn.loop.run import digest_of
 from hopefear.model.directory import Model
 from hopefear.model.folds import in_folds
-from hopefear.model.importing.cdec import load_weights
 from hopefear.model.overrides import chosen_templates
 from hopefear.model.translate import TranslateOptions, Translator
 from hopefear.model.tune_options import TuneOptions
@@ -226,7 +225,7 @@ def _stream(
     overrides = options.overrides(StreamOptions)
     stream_options = from_mapping(StreamOptions, {"k": k, **overrides, "command": command})
     if weights is None and options.weights is not None:
-        weights = load_weights(options.weights)
+        weights = Weights.load(options.weights)
     elif weights is None and model is not None:
         weights = model.weights(warn=lambda text: None)
     elif weights is None:

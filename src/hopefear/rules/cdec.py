@@ -65,10 +65,13 @@ def import_grammar(
     return dict(report)
 
 
-def write_grammar(table: RuleTable, grammar: PathLike) -> None:
-    """Write the rules of a table as text, sorted by source side."""
+def write_grammar(table: RuleTable, grammar: PathLike, *, target_labels: bool = False) -> None:
+    """Write the rules of a table as text, sorted by source side.
+
+    `target_labels`: nonterminals of the target side are `[X,1]`, which Joshua needs, not `[1]`.
+    """
     with open_output(grammar, level=EXPORT_LEVEL) as file:
-        table.engine.write_cdec(file)
+        table.engine.write_cdec(file, target_labels)
 
 
 def _content(path: PathLike) -> bytes:

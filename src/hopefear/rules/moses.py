@@ -78,9 +78,17 @@ def read_table(
 
 
 def write_table(
-    table: RuleTable, phrase_table: PathLike, reordering_table: PathLike | None = None
+    table: RuleTable,
+    phrase_table: PathLike,
+    reordering_table: PathLike | None = None,
+    *,
+    all_columns: bool = False,
 ) -> None:
-    """Write the rules of a table as text, in the order that Moses writes."""
+    """Write the rules of a table as text, in the order that Moses writes.
+
+    Of our hierarchical rules, only the columns that Moses's training computes are written, unless
+    `all_columns` is set.
+    """
     if reordering_table is not None and not table.reordering_columns:
         raise OptionError(
             "the table has no reordering scores; extract with reordering=msd-bidirectional-fe"
@@ -90,4 +98,4 @@ def write_table(
         reordering = None
         if reordering_table is not None:
             reordering = stack.enter_context(open_output(reordering_table, level=EXPORT_LEVEL))
-        table.engine.write_moses(phrases, reordering)
+        table.engine.write_moses(phrases, reordering, all_columns)

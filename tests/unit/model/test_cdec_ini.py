@@ -99,7 +99,7 @@ def test_bad_ini(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert not (tmp_path / "ours").exists()
 
 
-@pytest.mark.parametrize("text", ["a 1\na 2\n", "a nan\n", "a\n", "", "a b c\n"])
+@pytest.mark.parametrize("text", ["a 1\na 2\n", "a nan\n", "a\n", "", "a b c\n", "# 1\n"])
 def test_bad_weights(tmp_path: Path, text: str) -> None:
     ini, weights = make(tmp_path / "theirs", weights=text)
     with pytest.raises(InputError, match=r"weights\.txt"):

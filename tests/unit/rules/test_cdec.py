@@ -230,3 +230,17 @@ def test_odd_files(tmp_path: Path) -> None:
     (tmp_path / "g.txt").write_bytes(b"[X] ||| a\xff ||| b")
     with pytest.raises(InputError, match=r"g\.txt:1: byte 0xff at column 10 is not UTF-8"):
         read_grammar(tmp_path / "g.txt")
+
+
+def test_numbers_that_cdec_reads(tmp_path: Path) -> None:
+    """cdec reads an exponent only after a decimal point: 1e-05 would end its reading."""
+    (tmp_path / "in").write_text("[X] ||| a ||| b ||| A=0.00001 B=-2.5e-9 C=1e20\n")
+    write_grammar(read_grammar(tmp_path / "in"), tmp_path / "out")
+    assert "A=1.0e-05 B=-2.5e-09 C=1.0e+20" in (tmp_path / "out").read_text()
+
+
+def test_labels_on_the_target_side(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("[X] ||| [NP,1] a [VP,2] ||| [2] b [1] ||| A=1\n")
+    write_grammar(read_grammar(tmp_path / "in"), tmp_path / "out", target_labels=True)
+    assert "||| [VP,2] b [NP,1] |||" in (tmp_path / "out").read_text()
+    assert next(iter(read_grammar(tmp_path / "out"))) == next(iter(read_grammar(tmp_path / "in")))

@@ -113,6 +113,17 @@ class ExternalDecoder(Decoder):
         """Return the weights of the moses.ini; none without one."""
         return Weights({} if self._ini is None else self._ini.weights, names=self.names)
 
+    def write_config(self, directory: Path, weights: Weights) -> Path | None:
+        """Write a copy of the moses.ini with these weights; None without one.
+
+        Sparse weights, if there are any, are written to `sparse-weights` beside it.
+        """
+        if self._ini is None:
+            return None
+        path = directory / "moses.ini"
+        self._ini.write(path, weights, sparse=directory / "sparse-weights")
+        return path
+
     def answer(self, request: Request) -> Decoded:
         return next(self.decode_all([request]))
 

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.base.errors import InputError, suggestion
-from hopefear.base.files import PathLike, is_device
+from hopefear.base.files import PathLike
 from hopefear.base.progress import Display
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import FeatureSpec
 from hopefear.model.importing.directory import Imported, ImportedLm, find_file, read_ini_lines
-from hopefear.model.importing.moses import parse_weight
 
 LOG10 = 1 / math.log(10)  # natural logs to log10
 
@@ -51,7 +50,7 @@ _COUNTS = {  # cdec's counting feature functions: our feature, cdec's, factor
 
 
 def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
-    """Read a cdec.ini; `weights`: a file in cdec's format or ours, instead of the one it names."""
+    """Read a cdec.ini; `weights`: a weights file to use instead of the one it names."""
     imported = Imported(system="hiero", weights=Weights(), rules=None)
     # Every hierarchical grammar of cdec has features for glue rules and untranslated words.
     imported.features = {
@@ -113,7 +112,9 @@ def read_cdec_ini(ini: Path, weights: PathLike | None = None) -> Imported:
     if weights is None:
         raise InputError(f"{ini}: names no weights; give --weights FILE")
     imported.decoder = options
-    imported.weights = read_weights(Path(weights))
+    imported.weights = Weights.load(weights)
+    if not len(imported.weights):
+        raise InputError(f"{weights}: no weights, expected lines of NAME VALUE")
     if grammars:
         imported.rules = partial(_write_rules, grammars)
     else:
@@ -154,34 +155,6 @@ def _feature_function(ini: Path, place: str, text: str, imported: Imported) -> N
         raise InputError(f"{place}: a second {feature}; name it with -n NAME")
     imported.lms[feature] = ImportedLm(find_file(ini, words[0], place), place)
     imported.features[f"unknown.{feature}"] = FeatureSpec(f"{feature}_OOV")
-
-
-def load_weights(path: Path) -> Weights:
-    """Load a weights file in our format or in cdec's, which has a space instead of a tab."""
-    if str(path) != "-" and not is_device(path):
-        with path.open("rb") as file:
-            first = file.readline(1000).rstrip()
-        if b" " in first and b"\t" not in first and b"\0" not in first:
-            return read_weights(path)
-    return Weights.load(path)
-
-
-def read_weights(path: Path) -> Weights:
-    """Read weights in cdec's format: `name value` lines, separated by a space, a tab or `=`."""
-    weights = Weights()
-    for number, text in read_ini_lines(path, inline=False):
-        place = f"{path}:{number}"
-        parts = text.split()
-        if len(parts) == 1:
-            parts = list(text.rpartition("=")[::2])
-        if len(parts) != 2 or not parts[0]:
-            raise InputError(f"{place}: {text[:40]!r}, expected NAME VALUE")
-        if parts[0] in weights:
-            raise InputError(f"{place}: {parts[0]} has a weight already; keep one of the lines")
-        weights[parts[0]] = parse_weight(parts[1], place)
-    if not len(weights):
-        raise InputError(f"{path}: no weights, expected lines of NAME VALUE")
-    return weights
 
 
 def _boolean(text: str, place: str) -> bool:
