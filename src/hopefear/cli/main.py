@@ -128,11 +128,14 @@ def _plugins(words: list[str]) -> list[str]:
 
 def _find(words: list[str]) -> tuple[str, list[str]]:
     """The command named by the first word or the first two words, and the remaining words."""
+    splits = [(" ".join(words[:n]), words[n:]) for n in (2, 1) if len(words) >= n]
+    for name, rest in splits:  # without importing the modules of all commands
+        if registry.has_module("command", name):
+            return name, rest
     known = registry.names("command")
-    for length in (2, 1):
-        name = " ".join(words[:length])
-        if len(words) >= length and name in known:
-            return name, words[length:]
+    for name, rest in splits:
+        if name in known:
+            return name, rest
     first = words[0]
     members = [name.split(" ", 1)[1] for name in known if name.startswith(first + " ")]
     if members:
