@@ -16,8 +16,8 @@ static_assert(std::endian::native == std::endian::little);
 constexpr char kMagic[8] = {'H', 'O', 'P', 'E', 'F', 'E', 'A', 'R'};
 constexpr size_t kMaxSections = 24;
 constexpr size_t kAlign = 64;
-constexpr size_t kQuick = size_t{32} << 20;  // a file up to this size is always checked entirely
-constexpr size_t kSample = size_t{64} << 10;
+// Checking a larger file does not leave it in memory.
+constexpr size_t kResident = size_t{32} << 20;
 
 struct Header {
   char magic[8];
@@ -33,8 +33,8 @@ static_assert(sizeof(Header) == 64);
 struct Entry {
   char name[16];
   uint64_t offset, size;
-  uint64_t checksum;         // of all bytes
-  uint64_t sample_checksum;  // of the first and last 64 KB
+  uint64_t checksum;
+  uint64_t reserved;
 };
 static_assert(sizeof(Entry) == 48);
 
@@ -52,16 +52,14 @@ uint64_t front_checksum(Front front) {
   return sum.digest();
 }
 
-uint64_t checksum_of(const char* data, size_t size) {
+uint64_t checksum_of(const char* data, size_t size, const MappedFile& file) {
+  constexpr size_t kPiece = size_t{8} << 20;
   Checksum sum;
-  sum.update(data, size);
-  return sum.digest();
-}
-
-uint64_t sample_of(const char* data, size_t size) {
-  Checksum sum;
-  sum.update(data, std::min(size, kSample));
-  if (size > kSample) sum.update(data + size - kSample, kSample);
+  for (size_t at = 0; at < size; at += kPiece) {
+    const size_t piece = std::min(kPiece, size - at);
+    sum.update(data + at, piece);
+    if (file.size() > kResident) file.forget(data + at, piece);
+  }
   return sum.digest();
 }
 
@@ -118,7 +116,7 @@ void BinaryWriter::append(const void* data, size_t size) {
   if (file_ != nullptr) entries_.back().checksum.update(data, size);
 }
 
-void BinaryWriter::fill_front(void* to, const char* bytes) const {
+void BinaryWriter::fill_front(void* to) const {
   Front front = {};
   std::memcpy(front.header.magic, kMagic, sizeof(kMagic));
   std::memcpy(front.header.kind, kind_.name.data(), std::min<size_t>(kind_.name.size(), 7));
@@ -132,7 +130,6 @@ void BinaryWriter::fill_front(void* to, const char* bytes) const {
     entry.size = entries_[i].size;
     if (file_ == nullptr) continue;  // data in memory is never checked
     entry.checksum = entries_[i].checksum.digest();
-    entry.sample_checksum = sample_of(bytes + entry.offset, entry.size);
   }
   front.header.checksum = front_checksum(front);
   std::memcpy(to, &front, sizeof(front));
@@ -140,9 +137,8 @@ void BinaryWriter::fill_front(void* to, const char* bytes) const {
 
 void BinaryWriter::finish() {
   if (std::fflush(file_) != 0) throw FileError(errno, path_);
-  const MappedFile written(path_);  // the samples are read back from the file
   Front front;
-  fill_front(&front, written.data());
+  fill_front(&front);
   if (std::fseek(file_, 0, SEEK_SET) != 0) throw FileError(errno, path_);
   put(&front, sizeof(front));
   if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) throw FileError(errno, path_);
@@ -150,21 +146,33 @@ void BinaryWriter::finish() {
 }
 
 std::vector<char> BinaryWriter::finish_in_memory() {
-  fill_front(memory_.data(), memory_.data());
+  fill_front(memory_.data());
   return std::move(memory_);
 }
 
-BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Verify verify) {
+BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind,
+                            std::string_view unchecked) {
+  return map(path, &kind, unchecked);
+}
+
+std::string BinaryFile::verify(const std::string& path) {
+  const BinaryFile file = map(path, nullptr, {});
+  return std::string(trimmed(file.data() + sizeof(kMagic), sizeof(Header::kind)));
+}
+
+BinaryFile BinaryFile::map(const std::string& path, const BinaryKind* kind,
+                           std::string_view unchecked) {
   BinaryFile result;
   result.path_ = path;
-  result.remedy_ = kind.remedy;
+  result.remedy_ = kind != nullptr ? kind->remedy : "restore it from a copy or make it again";
   result.file_ = MappedFile(path);
   const char* data = result.file_.data();
   const size_t size = result.file_.size();
   const auto refuse = [&](const std::string& why) {
     return InputError(path + ": " + why + "; " + result.remedy_);
   };
-  const std::string wanted = "a Hopefear " + std::string(kind.name) + " file";
+  const std::string wanted =
+      "a Hopefear " + (kind != nullptr ? std::string(kind->name) + " file" : "binary file");
   if (size < sizeof(kMagic) || std::memcmp(data, kMagic, sizeof(kMagic)) != 0) {
     const size_t shown = std::min<size_t>(size, 8);
     const bool zero = size >= 8 && std::all_of(data, data + 8, [](char c) { return c == 0; });
@@ -178,13 +186,13 @@ BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Ver
   std::memcpy(&front, data, sizeof(front));
   const Header& header = front.header;
   const std::string_view found_kind = trimmed(header.kind, sizeof(header.kind));
-  if (found_kind != kind.name) {
+  if (kind != nullptr && found_kind != kind->name) {
     throw refuse("is a Hopefear '" + printable(found_kind.data(), found_kind.size()) +
                  "' file, expected " + wanted);
   }
-  if (header.version != kind.version) {
+  if (kind != nullptr && header.version != kind->version) {
     throw refuse("has format version " + std::to_string(header.version) + ", expected " +
-                 std::to_string(kind.version));
+                 std::to_string(kind->version));
   }
   if (front_checksum(front) != header.checksum) throw refuse("damaged: header checksum differs");
   if (header.file_size != size) {
@@ -198,13 +206,11 @@ BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind, Ver
     if (entry.offset > size || entry.size > size - entry.offset || entry.offset % kAlign != 0) {
       throw refuse("damaged: place of a section");
     }
-    const char* begin = data + entry.offset;
-    const bool all = verify == Verify::full || size <= kQuick;
-    const bool good = all ? checksum_of(begin, entry.size) == entry.checksum
-                          : sample_of(begin, entry.size) == entry.sample_checksum;
-    if (!good) {
-      throw refuse("damaged: checksum of section '" +
-                   std::string(trimmed(entry.name, sizeof(entry.name))) + "' differs");
+    const std::string_view name = trimmed(entry.name, sizeof(entry.name));
+    if (!unchecked.empty() && name == unchecked) continue;
+    if (checksum_of(data + entry.offset, entry.size, result.file_) != entry.checksum) {
+      throw refuse("damaged: checksum of section '" + printable(name.data(), name.size()) +
+                   "' differs");
     }
   }
   return result;

@@ -56,9 +56,8 @@ class BinaryWriter {
     Checksum checksum;
   };
   void put(const void* data, size_t size);
-  // Fills the header and the section entries; `bytes` is the complete file, of which the part after
-  // them is read.
-  void fill_front(void* front, const char* bytes) const;
+  // Fills the header and the section entries.
+  void fill_front(void* front) const;
   std::string path_;
   BinaryKind kind_;
   std::FILE* file_ = nullptr;  // null: write to memory_
@@ -67,17 +66,16 @@ class BinaryWriter {
   std::vector<Written> entries_;
 };
 
-// How much of the content is compared with the checksums. Header, version and file size always are.
-enum class Verify {
-  quick,  // files up to 32 MB completely, of larger ones the first and last part of every section
-  full,
-};
-
 class BinaryFile {
  public:
-  // InputError for a file in another format, of another kind or version, truncated or damaged.
+  // InputError for a file in another format, of another kind or version, truncated or damaged. All
+  // sections are compared with their checksums, which takes 20 ms per 100 MB, except `unchecked`,
+  // whose parts the caller checks when it first uses them.
   static BinaryFile open(const std::string& path, const BinaryKind& kind,
-                         Verify verify = Verify::quick);
+                         std::string_view unchecked = {});
+  // Compares the sections of a file of any kind and version with their checksums and returns the
+  // kind. InputError as above.
+  static std::string verify(const std::string& path);
   // Takes the bytes of a BinaryWriter of the same process, which are not checked. `name` stands for
   // the path in messages.
   static BinaryFile from_memory(std::vector<char> bytes, std::string name, const BinaryKind& kind);
@@ -102,6 +100,9 @@ class BinaryFile {
   InputError damaged(const std::string& why) const;
 
  private:
+  // Maps the file and checks its header and sections.
+  static BinaryFile map(const std::string& path, const BinaryKind* kind,
+                        std::string_view unchecked);
   std::span<const char> raw_section(std::string_view name) const;
   std::string path_;
   const char* data() const { return memory_.empty() ? file_.data() : memory_.data(); }

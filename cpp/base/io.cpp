@@ -13,28 +13,11 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/feature_name.hpp"
+#include "base/mapped_guard.hpp"
 
 namespace hopefear {
 namespace {
-
-// The length of the UTF-8 sequence at the front of `s`, 0 if there is none.
-size_t utf8_sequence(std::string_view s) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
-  const auto tail = [&](size_t i, unsigned low, unsigned high) {
-    return i < s.size() && byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned c = byte(0);
-  if (c < 0x80) return 1;
-  if (c < 0xc2) return 0;
-  if (c < 0xe0) return tail(1, 0x80, 0xbf) ? 2 : 0;
-  if (c < 0xf0) {
-    const unsigned low = c == 0xe0 ? 0xa0 : 0x80, high = c == 0xed ? 0x9f : 0xbf;
-    return tail(1, low, high) && tail(2, 0x80, 0xbf) ? 3 : 0;
-  }
-  if (c > 0xf4) return 0;
-  const unsigned low = c == 0xf0 ? 0x90 : 0x80, high = c == 0xf4 ? 0x8f : 0xbf;
-  return tail(1, low, high) && tail(2, 0x80, 0xbf) && tail(3, 0x80, 0xbf) ? 4 : 0;
-}
 
 void check_utf8(std::string_view line, const LineReader& reader) {
   size_t at = 0;
@@ -68,23 +51,20 @@ FileError::FileError(int error_number, std::string file_path)
 std::string shown(std::string_view text) {
   constexpr size_t kLongest = 40;
   std::string result = "'";
-  for (const char c : text.substr(0, kLongest)) {
-    const unsigned char byte = static_cast<unsigned char>(c);
-    if (byte >= 32 && byte != 127) {
-      result += c;  // UTF-8 as it is
+  for (size_t at = 0; at < std::min(text.size(), kLongest);) {
+    const size_t size = printable_sequence(text.substr(at));
+    if (size > 0) {
+      result += text.substr(at, size);
+    } else if (text[at] == '\t' || text[at] == '\n' || text[at] == '\r') {
+      result += text[at] == '\t' ? "\\t" : text[at] == '\n' ? "\\n" : "\\r";
     } else {
-      result += byte == '\t' ? ' ' : '?';
+      char byte[8];
+      std::snprintf(byte, sizeof(byte), "\\x%02x", static_cast<unsigned char>(text[at]));
+      result += byte;
     }
+    at += std::max<size_t>(size, 1);
   }
-  // Cut inside a character: drop its first bytes.
-  if (text.size() > kLongest) {
-    while (result.size() > 1 && (static_cast<unsigned char>(result.back()) & 0xC0) == 0x80) {
-      result.pop_back();
-    }
-    if (static_cast<unsigned char>(result.back()) >= 0xC0) result.pop_back();
-    result += "...";
-  }
-  return result + "'";
+  return result + (text.size() > kLongest ? "...'" : "'");
 }
 
 size_t MemorySource::read(char* buffer, size_t size) {
@@ -170,6 +150,7 @@ MappedFile::MappedFile(const std::string& path) {
       problem = errno;
     } else {
       data_ = static_cast<const char*>(p);
+      range_ = guard_range(data_, size_, path);
     }
   }
   ::close(fd);
@@ -177,15 +158,27 @@ MappedFile::MappedFile(const std::string& path) {
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+  if (data_ == nullptr) return;
+  release_range(range_);
+  ::munmap(const_cast<char*>(data_), size_);
+}
+
+void MappedFile::forget(const char* begin, size_t size) const {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t first = static_cast<size_t>(begin - data_) / page * page;
+  const size_t last = static_cast<size_t>(begin - data_) + size;
+  ::madvise(const_cast<char*>(data_) + first, last - first, MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      range_(std::exchange(other.range_, nullptr)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(range_, other.range_);
   return *this;
 }
 

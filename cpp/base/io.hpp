@@ -12,6 +12,8 @@
 
 namespace hopefear {
 
+struct MappedRange;  // base/mapped_guard.hpp
+
 class ByteSource {
  public:
   explicit ByteSource(std::string source_name) : name_(std::move(source_name)) {}
@@ -86,7 +88,9 @@ class LineReader {
   uint64_t line_number_ = 0;
 };
 
-// A read-only memory mapping of a complete file. Movable, not copyable.
+// A read-only memory mapping of a complete file. Movable, not copyable. If the file becomes shorter
+// or its disk fails while it is in use, the process ends with a message and exit code 2
+// (base/mapped_guard.hpp).
 class MappedFile {
  public:
   MappedFile() = default;
@@ -98,10 +102,13 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   const char* data() const { return data_; }
   size_t size() const { return size_; }
+  // Releases the memory of a part, which is read from the file again when it is next used.
+  void forget(const char* begin, size_t size) const;
 
  private:
   const char* data_ = nullptr;
   size_t size_ = 0;
+  MappedRange* range_ = nullptr;
 };
 
 // An unlinked file in a scratch directory: it vanishes with the object, also when the process is

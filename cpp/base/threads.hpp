@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -43,6 +44,7 @@ void parallel_for(size_t n, size_t threads, F&& f) {
   try {
     for (size_t t = 1; t < threads && t < n; ++t) pool.emplace_back([&] { work(false); });
   } catch (const std::system_error&) {  // no more threads available: those started do all the work
+  } catch (const std::bad_alloc&) {     // no memory for another
   }
   work(true);
   for (std::thread& thread : pool) thread.join();

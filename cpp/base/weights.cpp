@@ -9,6 +9,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/feature_name.hpp"
 #include "base/interrupt.hpp"
 
 namespace hopefear {
@@ -41,23 +42,17 @@ FeatureId parse_id_text(std::string_view name) {
 // ---- FeatureNames ----
 
 FeatureId FeatureNames::intern(std::string_view name) {
-  const bool bad = std::any_of(name.begin(), name.end(), [](char c) {
-    return c == '\t' || c == '\n' || c == '\r' || c == '\0';
-  });
-  if (name.empty() || bad) {
-    throw InputError("feature name " + shown(name) +
-                     " is not valid; give a non-empty name without tabs and line ends");
-  }
   if (const FeatureId id = parse_id_text(name); id != 0) return id;
   const FeatureId id = feature_id(name);
-  if (!offsets_.try_emplace(id, text_.size()).second) {
-    const std::string_view known = this->name(id);
+  if (const std::string_view known = this->name(id); !known.empty()) {
     if (known != name) {
       throw InputError("features " + shown(known) + " and " + shown(name) +
                        " have the same 64-bit id; rename one of them");
     }
     return id;
   }
+  check_feature_name(name);
+  offsets_.try_emplace(id, text_.size());
   const auto length = static_cast<uint32_t>(name.size());
   text_.append(reinterpret_cast<const char*>(&length), sizeof(length));
   text_.append(name);
@@ -288,8 +283,8 @@ void save_weights(const std::string& path, const SparseVector& weights, const Fe
   writer.finish();
 }
 
-void load_weights(const std::string& path, Weights& weights, FeatureNames* names, Verify verify) {
-  const BinaryFile file = BinaryFile::open(path, kKind, verify);
+void load_weights(const std::string& path, Weights& weights, FeatureNames* names) {
+  const BinaryFile file = BinaryFile::open(path, kKind);
   const auto ids = file.section<FeatureId>("ids");
   const auto values = file.section<float>("values", ids.size());
   FeatureId last = 0;
@@ -306,7 +301,13 @@ void load_weights(const std::string& path, Weights& weights, FeatureNames* names
     if (lengths[i] > text.size()) throw file.damaged("names end early");
     const std::string_view name = text.substr(0, lengths[i]);
     text.remove_prefix(lengths[i]);
-    if (!name.empty() && names->intern(name) != ids[i]) throw file.damaged("a name has another id");
+    if (name.empty()) continue;
+    if (feature_id(name) != ids[i]) throw file.damaged("a name has another id");
+    try {
+      names->intern(name);
+    } catch (const InputError& error) {
+      throw InputError(path + ": " + error.what());
+    }
   }
 }
 

@@ -88,7 +88,7 @@ class Weights {
 // Binary file of kind "weights". Names may be null. Loading checks that ids ascend and that values
 // are finite.
 void save_weights(const std::string& path, const SparseVector& weights, const FeatureNames* names);
-void load_weights(const std::string& path, Weights& weights, FeatureNames* names, Verify verify);
+void load_weights(const std::string& path, Weights& weights, FeatureNames* names);
 
 // Text: name<TAB>value per line, sorted by name. A feature without a name is written as
 // id:0123456789abcdef, and read back as that id.

@@ -4,7 +4,10 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <stdexcept>
+#include <system_error>
 
+#include "base/binary_file.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/interrupt.hpp"
@@ -39,6 +42,12 @@ void translate(const std::exception_ptr& thrown, void*) {
     const nb::object error = nb::steal(
         PyObject_CallFunction(PyExc_OSError, "isO", e.number, std::strerror(e.number), path.ptr()));
     if (error.is_valid()) PyErr_SetObject(nb::handle(error.type()).ptr(), error.ptr());
+  } catch (const std::length_error&) {  // a container cannot be that large
+    PyErr_NoMemory();
+  } catch (const std::system_error& e) {
+    // A thread, lock or file that the system refuses for lack of memory or of other resources.
+    errno = e.code().value();
+    PyErr_SetFromErrno(PyExc_OSError);
   } catch (const Interrupted&) {
     if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_KeyboardInterrupt);
   }
@@ -162,6 +171,14 @@ void bind_base(nb::module_& m) {
         return info;
       },
       "Return the compiler and build type of the engine.");
+  m.def(
+      "verify_file",
+      [](const FilePath& path) {
+        const nb::gil_scoped_release released;
+        return BinaryFile::verify(path.name);
+      },
+      "path"_a,
+      "Compare a binary file with its checksums and return its kind, such as lm or rules.");
   m.def(
       "hash64", [](nb::bytes text) { return hash64({text.c_str(), text.size()}); }, "text"_a,
       "Return the 64-bit hash of a text (UTF-8); that of a feature's name is its id.");

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/feature_name.hpp"
 #include "bind/forest_arrays.hpp"
 #include "features/registry.hpp"
 #include "features/word_classes.hpp"
@@ -75,7 +76,13 @@ class PythonTemplate : public Template {
       if (PyErr_Occurred() != nullptr) throw nb::python_error();
       const nb::object feature = nb::borrow(pair)[0];
       nb::object held;
-      sink.add(text_of(feature, held), static_cast<float>(value));
+      const std::string_view text = text_of(feature, held);
+      try {
+        check_feature_name(text);
+      } catch (const InputError& error) {
+        throw InputError("feature template " + name() + ": " + error.what());
+      }
+      sink.add(text, static_cast<float>(value));
     }
   }
 

@@ -47,11 +47,11 @@ void bind_forest_files(nb::module_& m) {
   nb::class_<PoolHandle>(m, "PoolFile", "A memory-mapped file of forests.")
       .def(
           "__init__",
-          [](PoolHandle* self, const FilePath& path, bool verify) {
+          [](PoolHandle* self, const FilePath& path) {
             const nb::gil_scoped_release release;
-            new (self) PoolHandle{Pool::open(path.name, verify ? Verify::full : Verify::quick)};
+            new (self) PoolHandle{Pool::open(path.name)};
           },
-          "path"_a, "verify"_a)
+          "path"_a)
       .def("__len__", [](const PoolHandle& p) { return p.pool->size(); })
       .def_prop_ro("bytes", [](const PoolHandle& p) { return p.pool->bytes(); })
       .def_prop_ro("vocabulary", [](const PoolHandle& p) { return p.pool->vocabulary(); })

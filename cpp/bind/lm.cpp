@@ -203,12 +203,8 @@ void bind_lm(nb::module_& m) {
           "file"_a, "Write the model as ARPA text.");
 
   m.def(
-      "lm_open",
-      [](const FilePath& path, bool verify) {
-        return Model::open(path.name, verify ? Verify::full : Verify::quick);
-      },
-      "path"_a, "verify"_a, nb::call_guard<nb::gil_scoped_release>(),
-      "Open a binary model file; verify: check all checksums.");
+      "lm_open", [](const FilePath& path) { return Model::open(path.name); }, "path"_a,
+      nb::call_guard<nb::gil_scoped_release>(), "Open a binary model file.");
   m.def(
       "lm_read_arpa",
       [](nb::object file, const std::string& name, nb::object progress) {

@@ -145,11 +145,11 @@ void bind_rules(nb::module_& m) {
   nb::class_<RuleTable>(m, "RuleTable", "A memory-mapped table of rules, indexed by source side.")
       .def_static(
           "open",
-          [](const FilePath& path, bool verify) {
+          [](const FilePath& path) {
             const nb::gil_scoped_release release;
-            return RuleTable::open(path.name, verify ? Verify::full : Verify::quick);
+            return RuleTable::open(path.name);
           },
-          "path"_a, "verify"_a)
+          "path"_a)
       .def("__len__", &RuleTable::size)
       .def_prop_ro("columns",
                    [](const RuleTable& table) {

@@ -185,12 +185,12 @@ void bind_weights(nb::module_& m) {
       "Write weights, and feature names if given, to a binary file.");
   m.def(
       "load_weights",
-      [](const FilePath& path, Weights& weights, FeatureNames* names, bool verify) {
+      [](const FilePath& path, Weights& weights, FeatureNames* names) {
         const nb::gil_scoped_release release;
-        load_weights(path.name, weights, names, verify ? Verify::full : Verify::quick);
+        load_weights(path.name, weights, names);
       },
-      "path"_a, "weights"_a, "names"_a.none(), "verify"_a,
-      "Add the entries of a binary file to `weights` and `names`; verify: check all checksums.");
+      "path"_a, "weights"_a, "names"_a.none(),
+      "Add the entries of a binary file to `weights` and `names`.");
   m.def(
       "write_weights_text",
       [](nb::object file, const Weights& weights, const FeatureNames* names) {

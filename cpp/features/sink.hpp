@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/feature_name.hpp"
 #include "base/probing_table.hpp"
 #include "base/sparse_vector.hpp"
 #include "base/weights.hpp"
@@ -121,7 +122,7 @@ class Sink {
 
   // Adds a feature by id; its name must be added to the shared names elsewhere.
   void add(FeatureId id, float value) { put(id, memo_->weight(id), value); }
-  // Adds a feature by name: "NAME:part|part…" with the template's name first.
+  // Adds a feature by its name, which must be valid (base/feature_name.hpp).
   void add(std::string_view name, float value) {
     const FeatureId id = feature_id(name);
     add(id, value);
@@ -136,16 +137,14 @@ class Sink {
     const uint64_t both = combine64(reinterpret_cast<uintptr_t>(owner), key);
     Memo::Entry& entry = memo_->at(both == 0 ? 1 : both);
     if (entry.id == 0) {
-      name_.clear();
-      compose(name_);
+      compose_name(compose);
       entry.id = feature_id(name_);
       entry.weight = memo_->weight(entry.id);
       if (names_ != nullptr) names_->add(entry.id, name_);
       entry.named = names_ != nullptr;
     } else if (names_ != nullptr && !entry.named) {
       if (!names_->has(entry.id)) {
-        name_.clear();
-        compose(name_);
+        compose_name(compose);
         names_->add(entry.id, name_);
       }
       entry.named = true;
@@ -155,8 +154,7 @@ class Sink {
   // The same for features that rarely repeat, without the cache.
   template <typename Compose>
   void add_once(float value, Compose&& compose) {
-    name_.clear();
-    compose(name_);
+    compose_name(compose);
     add(std::string_view(name_), value);
   }
   // The same for `count` features at once, numbered from 0: compose(i, name) appends the name of
@@ -168,6 +166,7 @@ class Sink {
     for (size_t i = 0; i < count; ++i) {
       name_.clear();
       if (!compose(i, name_)) continue;
+      if (!is_feature_name(name_)) name_ = as_feature_name(name_);
       const FeatureId id = feature_id(name_);
       if (names_ != nullptr) names_->add(id, name_);
       ids_.push_back(id);
@@ -181,6 +180,13 @@ class Sink {
  private:
   Sink(const Weights* weights, std::vector<Fired>* record, NameLog* names)
       : own_(std::make_unique<Memo>(weights)), memo_(own_.get()), record_(record), names_(names) {}
+  // Words may have control characters; names have none.
+  template <typename Compose>
+  void compose_name(Compose& compose) {
+    name_.clear();
+    compose(name_);
+    if (!is_feature_name(name_)) name_ = as_feature_name(name_);
+  }
   void put(FeatureId id, float weight, float value) {
     score_ += static_cast<double>(weight) * value;
     if (record_ != nullptr) record_->push_back({id, value});

@@ -114,8 +114,8 @@ void PoolWriter::finish() {
   file_.finish();
 }
 
-std::shared_ptr<const Pool> Pool::open(const std::string& path, Verify verify) {
-  const std::shared_ptr<Pool> pool(new Pool(BinaryFile::open(path, kForestKind, verify)));
+std::shared_ptr<const Pool> Pool::open(const std::string& path) {
+  const std::shared_ptr<Pool> pool(new Pool(BinaryFile::open(path, kForestKind, "forests")));
   const BinaryFile& file = pool->file_;
   pool->blocks_ = file.section<char>("forests");
   pool->index_ = file.section<uint64_t>("index");
@@ -133,7 +133,13 @@ std::shared_ptr<const Pool> Pool::open(const std::string& path, Verify verify) {
   read_strings(file, "words", [&](std::string_view word) {
     if (pool->vocabulary_->intern(word) != words++) throw file.damaged("a word occurs twice");
   });
-  read_strings(file, "names", [&](std::string_view name) { pool->names_->intern(name); });
+  read_strings(file, "names", [&](std::string_view name) {
+    try {
+      pool->names_->intern(name);
+    } catch (const InputError& error) {
+      throw InputError(path + ": " + error.what());
+    }
+  });
   pool->checked_ = std::vector<std::atomic<uint8_t>>(pool->size());
   return pool;
 }

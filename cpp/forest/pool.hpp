@@ -42,9 +42,9 @@ class PoolWriter {
 
 class Pool {
  public:
-  // Checks the container as that of every binary file; a forest's checksum and structure are
-  // checked on its first get().
-  static std::shared_ptr<const Pool> open(const std::string& path, Verify verify);
+  // Checks the container as that of every binary file, but not the forests: the checksum and the
+  // structure of each are checked on its first get().
+  static std::shared_ptr<const Pool> open(const std::string& path);
 
   size_t size() const { return index_.size() / 2; }
   size_t bytes() const { return file_.size(); }

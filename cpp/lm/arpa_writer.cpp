@@ -107,6 +107,7 @@ void ArpaWriter::end_round() {
       formatting_ = std::async(std::launch::async, format_all);
       started = true;
     } catch (const std::system_error&) {  // the system has no thread left
+    } catch (const std::bad_alloc&) {     // no memory for one
     }
   }
   if (!started) format_all();

@@ -14,8 +14,7 @@ std::string numbered(const char* name, unsigned n) { return name + std::to_strin
 
 class MappedModel : public Model {
  public:
-  MappedModel(const std::string& path, Verify verify)
-      : file_(BinaryFile::open(path, kKind, verify)) {
+  explicit MappedModel(const std::string& path) : file_(BinaryFile::open(path, kKind)) {
     header_ = file_.section<layout::Header>("header", 1)[0];
     const layout::Header& h = header_;
     if (h.order < 1 || h.order > kMaxOrder) throw file_.damaged("order");
@@ -48,8 +47,8 @@ class MappedModel : public Model {
 
 }  // namespace
 
-std::shared_ptr<const Model> Model::open(const std::string& path, Verify verify) {
-  return std::make_shared<MappedModel>(path, verify);
+std::shared_ptr<const Model> Model::open(const std::string& path) {
+  return std::make_shared<MappedModel>(path);
 }
 
 void Model::check(const std::function<InputError(const std::string&)>& damaged) {

@@ -19,10 +19,10 @@
 //
 // Threads: a model is immutable; any number of threads may query it.
 //
-// Damaged files: opening checks the file (base/binary_file.hpp) but in a large one not every byte.
-// Whatever the unchecked bytes are, queries stay inside the arrays and end: table searches are
-// bounded (model_table.hpp), context numbers and word ids are clamped where they are read, and a
-// back-off that does not shorten the context ends the search.
+// Damaged files: opening compares all bytes with checksums (base/binary_file.hpp), which detects
+// accidents only. Whatever the bytes of a forged file are, queries stay inside the arrays and end:
+// table searches are bounded (model_table.hpp), context numbers and word ids are clamped where they
+// are read, and a back-off that does not shorten the context ends the search.
 #pragma once
 
 #include <bit>
@@ -130,7 +130,7 @@ class Model {
 
  public:
   // A file that write() wrote: memory-mapped, in time independent of its size. InputError.
-  static std::shared_ptr<const Model> open(const std::string& path, Verify verify = Verify::quick);
+  static std::shared_ptr<const Model> open(const std::string& path);
   // See model_builder.hpp for models from ARPA.
   Model() = default;
   virtual ~Model() = default;

@@ -113,13 +113,19 @@ struct Lines {
   std::vector<uint64_t> ends;  // of each line in `words`
 
   // Hash first and look up afterwards: the vocabulary's cache misses overlap.
-  void read(const Model& model, std::string_view padded_text) {
+  // `texts`: also takes the words themselves, which point into the text.
+  void read(const Model& model, std::string_view padded_text,
+            std::vector<std::string_view>* texts = nullptr) {
     hashes.clear();
     ends.clear();
+    if (texts != nullptr) texts->clear();
     const char* const end = padded_text.data() + padded_text.size();
     scan(
         padded_text.data(), end,
-        [&](const char* p, size_t size) { hashes.push_back(hash_padded(p, size)); },
+        [&](const char* p, size_t size) {
+          hashes.push_back(hash_padded(p, size));
+          if (texts != nullptr) texts->emplace_back(p, size);
+        },
         [&] { ends.push_back(hashes.size()); });
     if (!padded_text.empty() && padded_text.back() != '\n') ends.push_back(hashes.size());
     look_up(model);
@@ -237,12 +243,10 @@ std::string padded(std::string_view text) {
   return copy;
 }
 
-void append_number(std::string& text, double value) {
+template <typename Number>
+void append_number(std::string& text, Number value) {
   char digits[32];
-  // As a float: further digits are rounding errors of the sum.
-  const auto [end, problem] =
-      std::to_chars(digits, digits + sizeof(digits), static_cast<float>(value));
-  text.append(digits, end);
+  text.append(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
 }
 
 }  // namespace
@@ -338,35 +342,54 @@ TextScore score_text(const Model& model, ByteSource& source, Boundaries boundari
   }
 }
 
+namespace {
+
+// Appends "WORD=ID LENGTH LOG10<TAB>".
+void append_word(std::string& output, std::string_view word, WordId id, const Scored& scored) {
+  output.append(word).push_back('=');
+  append_number(output, id);
+  output.push_back(' ');
+  append_number(output, scored.length);
+  output.push_back(' ');
+  append_number(output, scored.log10);
+  output.push_back('\t');
+}
+
+void append_total(std::string& output, const SentenceScore& score) {
+  output.append("Total: ");
+  append_number(output, static_cast<float>(score.log10));  // digits beyond are noise of the sum
+  output.append(" OOV: ");
+  append_number(output, score.unknown);
+  output.push_back('\n');
+}
+
+}  // namespace
+
 void query_text(const Model& model, ByteSource& source, ByteSink& sink, Boundaries boundaries,
                 bool each_word) {
   BlockReader reader(source);
+  Lines lines;
+  std::vector<std::string_view> texts;
+  std::vector<SentenceScore> scores;
   std::string block, output;
   while (reader.next(block)) {
     output.clear();
-    const std::string_view text(block.data(), reader.size());
-    for (size_t begin = 0; begin < text.size();) {
-      const size_t end = std::min(text.find('\n', begin), text.size());
-      const std::string_view line = text.substr(begin, end - begin);
-      begin = end + 1;
-      SentenceScore score_of_line;
+    lines.read(model, {block.data(), reader.size()}, each_word ? &texts : nullptr);
+    score_lines(model, lines, boundaries, scores);
+    size_t word = 0;
+    for (size_t line = 0; line < scores.size(); ++line) {
+      State state = boundaries.bos ? model.begin() : model.empty();
       if (each_word) {
-        Total total;
-        for (const WordScore& score : score_each(model, split_words(line), boundaries)) {
-          output.append(score.word).append("=").append(std::to_string(score.id)).append(" ");
-          output.append(std::to_string(score.length)).append(" ");
-          append_number(output, score.log10);
-          output.push_back('\t');
-          total.add(score.log10);
-          if (score.id == kUnknown) ++score_of_line.unknown;
+        for (; word < lines.ends[line]; ++word) {
+          const WordId id = lines.words[word];
+          append_word(output, texts[word], id, model.look_up(state, id, state));
         }
-        score_of_line.log10 = total.value();
-      } else {
-        score_of_line = score_sentence(model, line, boundaries);
+        if (boundaries.eos) {
+          const WordId eos = model.eos();
+          append_word(output, model.word(eos), eos, model.look_up(state, eos, state));
+        }
       }
-      output.append("Total: ");
-      append_number(output, score_of_line.log10);
-      output.append(" OOV: ").append(std::to_string(score_of_line.unknown)).push_back('\n');
+      append_total(output, scores[line]);
     }
     sink.write(output);
     poll_interrupt();

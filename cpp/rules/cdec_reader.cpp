@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/external_sorter.hpp"
+#include "base/feature_name.hpp"
 #include "base/interrupt.hpp"
 #include "rules/aligned_corpus.hpp"
 #include "rules/cdec_grammar.hpp"
@@ -350,6 +351,9 @@ class GrammarReader {
       } else {
         feature = features_.add(name);
         if (feature == feature_count_.size()) {
+          if (!is_feature_name(name)) {
+            throw wrong("feature name " + shown(name) + " has control characters; rename it");
+          }
           feature_count_.push_back(0);
           last_rule_.push_back(0);
         }

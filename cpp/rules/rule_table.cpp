@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/feature_name.hpp"
+
 namespace hopefear::rules {
 namespace {
 
@@ -11,8 +13,8 @@ static_assert(sizeof(Link) == 2 && sizeof(Counts) == 12);
 
 }  // namespace
 
-RuleTable RuleTable::open(const std::string& path, Verify verify) {
-  return RuleTable(BinaryFile::open(path, kRulesKind, verify));
+RuleTable RuleTable::open(const std::string& path) {
+  return RuleTable(BinaryFile::open(path, kRulesKind));
 }
 
 RuleTable RuleTable::from_memory(std::vector<char> bytes, std::string name) {
@@ -33,8 +35,13 @@ RuleTable::RuleTable(BinaryFile file)
   layout_ = file_.section<TableLayout>("layout", 1)[0];
   scores_ = file_.section<float>("scores", entries_.size() * layout_.columns);
   const std::span<const char> names = file_.section<char>("columns");
-  for_each_word({names.data(), names.size()}, "\n",
-                [&](std::string_view name) { columns_.names.emplace_back(name); });
+  for_each_word({names.data(), names.size()}, "\n", [&](std::string_view name) {
+    if (!is_feature_name(name)) {
+      throw file_.damaged("the name of a column is " + shown(name) +
+                          ", not UTF-8 or with control characters");
+    }
+    columns_.names.emplace_back(name);
+  });
   columns_.reordering = layout_.reordering;
   const bool columns_fit = columns_.size() == layout_.columns &&
                            layout_.reordering <= layout_.columns &&

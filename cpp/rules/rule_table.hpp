@@ -71,7 +71,7 @@ class RuleTable {
     uint32_t size() const { return end - begin; }
   };
 
-  static RuleTable open(const std::string& path, Verify verify = Verify::quick);
+  static RuleTable open(const std::string& path);
   // Takes the bytes of TableWriter::finish_in_memory. `name` is for messages.
   static RuleTable from_memory(std::vector<char> bytes, std::string name);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -28,6 +29,20 @@ def test_it_describes_itself(name: str) -> None:
         assert f"hopefear {name}" in example
     for field in config.fields_of(cls):
         assert field.option.help, field.name
+
+
+def test_a_command_loads_its_own_module_only() -> None:
+    """Importing the modules of all commands took half of the time of a start."""
+    code = (
+        "import sys\n"
+        "from hopefear.cli import main\n"
+        "from hopefear.base import registry\n"
+        "registry.get('command', 'lm query')\n"
+        "print(*(name for name in sys.modules if name.startswith('hopefear.cli.')))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    modules = {name.removeprefix("hopefear.cli.") for name in result.stdout.split()}
+    assert modules == {"main", "command", "lm_query"}, result.stderr
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -7,11 +7,12 @@ import signal
 import time
 from pathlib import Path
 
+import fuzz_consumers
 import fuzz_directories
 import fuzz_files
 from fuzz_reader import READERS, reader
 
-__all__ = ["CALLS", "READERS", "fuzz_directories", "fuzz_files"]
+__all__ = ["CALLS", "READERS", "fuzz_consumers", "fuzz_directories", "fuzz_files"]
 
 CALLS = "HOPEFEAR_FUZZ_CALLS"  # names a file that has a byte for each call
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from html import escape
 from typing import Any
 
+from hopefear.base.errors import escaped
 from hopefear.base.progress import Display, Progress
 
 
@@ -36,7 +37,7 @@ class Console:
 
     def warn(self, text: str) -> None:
         """Print a warning to stderr."""
-        self.note(f"warning: {text}")
+        self.note(f"warning: {escaped(text)}")
 
     def step(
         self, label: str, *, total: int | None = None, unit: str = ""

@@ -13,12 +13,26 @@ from collections.abc import Iterable
 LONGEST = 1000  # largest length of a message, in characters
 
 
+def escaped(text: str) -> str:
+    """The text with control characters and undecodable bytes as hexadecimal escapes."""
+    return text if text.isprintable() else "".join(map(_escaped_character, text))
+
+
+def _escaped_character(character: str) -> str:
+    code = ord(character)
+    if 0xD800 <= code < 0xE000:  # a byte that was not UTF-8 is 0xDC00 plus the byte
+        return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code < 0xDD00 else f"\\u{code:04x}"
+    if 0x20 <= code < 0x7F or code >= 0xA0:
+        return character
+    return {"\t": "\\t", "\n": "\\n", "\r": "\\r"}.get(character, f"\\x{code:02x}")
+
+
 class HopefearError(Exception):
     """Base class of all errors that the user can fix."""
 
     def __str__(self) -> str:
         """The message in one line, with the middle removed if it is too long."""
-        text = super().__str__().replace("\r", "\\r").replace("\n", "\\n")
+        text = escaped(super().__str__())
         if len(text) <= LONGEST:
             return text
         return f"{text[: LONGEST * 2 // 3]} … {text[-LONGEST // 3 :]}"

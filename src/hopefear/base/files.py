@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fcntl
 import gzip
+import hashlib
 import io
 import os
 import shutil
@@ -27,6 +28,8 @@ PathLike = str | os.PathLike[str]
 
 _GZIP = b"\x1f\x8b"
 COMPILED = b"HOPEFEAR"  # first bytes of the engine's binary files: cpp/base/binary_file.hpp
+_HEADER = 1216  # its size: header and entries of the sections
+_SLOW = 2**26  # bytes that are hashed in a few hundredths of a second
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -113,6 +116,24 @@ def display_name(path: PathLike) -> str:
     """The name of a file in messages; bytes that are not UTF-8 are replaced."""
     name = os.fspath(path)
     return "<stdin>" if name == "-" else os.fsencode(name).decode("utf-8", "replace")
+
+
+def digest_of(path: PathLike) -> str:
+    """Return a hash of a file's content.
+
+    Of a large compiled file, the header is hashed: it has the checksums of all content, which is
+    compared with them when the file is opened.
+    """
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > _SLOW and file.peek(len(COMPILED)).startswith(COMPILED):
+            digest.update(f"{size}\n".encode())
+            digest.update(file.read(_HEADER))
+        else:
+            while block := file.read(2**20):
+                digest.update(block)
+    return digest.hexdigest()[:16]
 
 
 @contextlib.contextmanager

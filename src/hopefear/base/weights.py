@@ -210,10 +210,8 @@ class Weights:
                 write_weights_text(file, self.table, self.names)
 
     @classmethod
-    def load(
-        cls, path: PathLike, *, names: bool | FeatureNames = True, verify: bool = False
-    ) -> Weights:
-        """Read a text or binary file; `verify` checks all of a binary file.
+    def load(cls, path: PathLike, *, names: bool | FeatureNames = True) -> Weights:
+        """Read a text or binary file.
 
         `names` is a table to add the feature names to; False drops the names.
         """
@@ -221,7 +219,7 @@ class Weights:
         if names is False:
             weights.names = None
         if _is_binary(path):
-            load_weights(str(path), weights.table, weights.names, verify)
+            load_weights(str(path), weights.table, weights.names)
         else:
             with open_input(path) as file:
                 read_weights_text(file, display_name(path), weights.table, weights.names)

@@ -33,7 +33,8 @@ class Inspect(Command):
     phrase in a model or rule table; nonterminals are written [X,1]. --derivation translates a
     sentence and shows the best derivation: its rules, the source words they cover, and the
     contribution of each feature to the score. --features shows the features that each template
-    fires on a sentence, and the largest weights of each template.
+    fires on a sentence, and the largest weights of each template. --verify compares all bytes of a
+    file, or of all files of a directory, with the checksums that were written with them.
     """
 
     examples = (
@@ -44,6 +45,7 @@ class Inspect(Command):
         "hopefear inspect fr-en --features 'la maison' --templates word-pairs rule-shape",
         "hopefear inspect run",
         "hopefear inspect weights.tsv --top 20",
+        "hopefear inspect fr-en --verify",
     )
 
     path: Path = argument(
@@ -73,6 +75,7 @@ class Inspect(Command):
         help="Python files that define your own templates, taggers, tuners or metrics",
     )
     tokenized: bool = option(False, help="the sentence is already tokenised")
+    verify: bool = option(False, help="compare all files with their checksums")
     top: int = option(10, min=1, help="number of weights or translations to show")
 
     def run(self, console: Console) -> Mapping[str, Any]:
@@ -86,6 +89,8 @@ class Inspect(Command):
                 "--weights, --templates, --plugin and --tokenized need --derivation SENTENCE or "
                 "--features SENTENCE; give one of these"
             )
+        if self.verify:
+            return self._verify(sentence)
         if is_run(self.path):
             if self.phrase is not None or sentence is not None:
                 raise InputError(
@@ -128,6 +133,18 @@ class Inspect(Command):
             "top": dict(weights.top(self.top)),
             "templates": {name: group for name, group in groups.items() if name != DENSE},
         }
+
+    def _verify(self, sentence: str | None) -> dict[str, Any]:
+        from hopefear.model.verify import refuse_damaged, verify
+
+        if sentence is not None or self.phrase is not None:
+            raise OptionError(
+                "--verify excludes --phrase, --derivation and --features; give one of them"
+            )
+        found = verify(self.path)
+        refuse_damaged(self.path, found)
+        files = [{"file": f.file, "bytes": f.bytes, "checked": f.checked} for f in found]
+        return {"kind": "verification", "path": str(self.path), "files": files}
 
     def _sentence(self, model: Model, sentence: str, console: Console) -> dict[str, Any]:
         from hopefear.analysis import derivations as derivation
@@ -201,6 +218,7 @@ class Inspect(Command):
             "rules": _show_rules,
             "lm": _show_lm,
             "weights": _show_weights,
+            "verification": _show_verification,
             "derivation": self._show_derivation,
             "features": self._show_features,
         }[report["kind"]](report, console)
@@ -323,6 +341,15 @@ def _show_lm(report: Mapping[str, Any], console: Console) -> None:
     console.print(f"{report['file']}: a language model of {report['words']:,} words")
     rows = [(str(order), f"{count:,}") for order, count in enumerate(report["ngrams"], 1)]
     console.print(table(rows, ("order", "n-grams")))
+
+
+def _show_verification(report: Mapping[str, Any], console: Console) -> None:
+    rows = [
+        (each["file"], f"{each['bytes']:,}", each["checked"] or "has no checksum")
+        for each in report["files"]
+    ]
+    console.print(table(rows, ("file", "bytes", "checked")))
+    console.print(f"\n{report['path']}: no file is damaged")
 
 
 def _show_weights(report: Mapping[str, Any], console: Console) -> None:

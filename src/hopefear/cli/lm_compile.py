@@ -16,7 +16,7 @@ from hopefear.cli.command import Command
 @register("command", "lm compile")
 @dataclass(kw_only=True)
 class LmCompile(Command):
-    """Convert an ARPA language model to a binary file that opens in milliseconds.
+    """Convert an ARPA language model to a binary file that opens at once.
 
     Reads ARPA files of lmplz, SRILM and IRSTLM, plain or .gz, of orders 1 to 6. The binary file is
     memory-mapped, shared by all processes that use it, and checked when it is opened. A model that
@@ -36,7 +36,7 @@ class LmCompile(Command):
         check_compiled_path(self.output)
         check_writable(self.output)
         with console.step("read", unit="n-grams") as step:
-            lm = LanguageModel.load(self.lm, verify=True, progress=step.update)
+            lm = LanguageModel.load(self.lm, progress=step.update)
             step.update(sum(lm.ngrams))
         if lm.unknown_added:
             console.warn(f"{self.lm}: has no <unk>; unknown words get log10 p = -100")

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import hopefear
 from hopefear.base import config, registry
 from hopefear.base.console import Console
-from hopefear.base.errors import HopefearError, OptionError, suggestion
+from hopefear.base.errors import HopefearError, OptionError, escaped, suggestion
 from hopefear.base.progress import display
 from hopefear.cli.command import SECTIONS, Command, Common, Reporting
 
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
-        cause = f"{type(error).__name__}: {error}".replace("\n", " ")
+        cause = escaped(f"{type(error).__name__}: {error}".replace("\n", " "))
         _complain(
             f"hopefear: internal error: {cause}; this is a bug, please report it with the output "
             "of --debug"
@@ -82,8 +82,8 @@ def _one_line(error: BaseException) -> str:
         return "out of memory; use less data or a smaller --memory"
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename is not None else ""
-        return place + error.strerror
-    return str(error).replace("\n", " ")
+        return escaped(place + error.strerror)
+    return escaped(str(error).replace("\n", " "))
 
 
 def _run(words: list[str]) -> int:
@@ -128,11 +128,14 @@ def _plugins(words: list[str]) -> list[str]:
 
 def _find(words: list[str]) -> tuple[str, list[str]]:
     """The command named by the first word or the first two words, and the remaining words."""
+    splits = [(" ".join(words[:n]), words[n:]) for n in (2, 1) if len(words) >= n]
+    for name, rest in splits:  # without importing the modules of all commands
+        if registry.has_module("command", name):
+            return name, rest
     known = registry.names("command")
-    for length in (2, 1):
-        name = " ".join(words[:length])
-        if len(words) >= length and name in known:
-            return name, words[length:]
+    for name, rest in splits:
+        if name in known:
+            return name, rest
     first = words[0]
     members = [name.split(" ", 1)[1] for name in known if name.startswith(first + " ")]
     if members:

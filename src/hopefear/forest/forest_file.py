@@ -30,7 +30,7 @@ class ForestFile(Sequence[Forest]):
 
     def __init__(self, path: PathLike, *, verify: bool = False) -> None:
         """Take the path of a pool file; `verify` reads and checks all its forests at once."""
-        self._file = PoolFile(str(path), verify)
+        self._file = PoolFile(str(path))
         self._positions: dict[str, list[int]] | None = None
         if verify:
             for _ in self:

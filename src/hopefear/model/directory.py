@@ -19,7 +19,7 @@ defaults, in `[decoder.features]` the names and units of an imported model's fea
 `[decoder.reordering]` its kind of reordering (`ReorderingSpec`); `[lms]`, feature names and files
 of the language models (default: lm = "lm.bin"), inside of the directory; `[features.NAME]`, the
 options of a feature template in use (docs/reference/features.md); `[training]` or `[imported]`, the
-origin.
+origin; `[digests]`, those of the text files when they were written (`hopefear inspect --verify`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ import tomli_w
 from hopefear.base import config, registry
 from hopefear.base.config import load_toml
 from hopefear.base.errors import InputError, OptionError, suggestion
-from hopefear.base.files import PathLike, open_output, path_inside
+from hopefear.base.files import PathLike, digest_of, open_output, path_inside
 from hopefear.features.word_classes import CLASSES_FILE, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.model.times import training_times
@@ -116,8 +116,6 @@ class Model:
 
     def contents(self) -> dict[str, str]:
         """Digests of model.toml and of the parts by file name, which a tuning run records."""
-        from hopefear.learn.loop.run import digest_of
-
         paths = (self.directory / MODEL_FILE, *self.parts())
         return {path.name: digest_of(path) for path in paths}
 
@@ -405,6 +403,12 @@ def _feature(cls: type[Any], spec: Any, place: str) -> Any:
 
 
 def write_settings(directory: Path, settings: Mapping[str, Any]) -> None:
-    """Write model.toml, which makes the directory a finished model."""
+    """Write model.toml, which makes the directory a finished model.
+
+    It records digests of the text files, which have no checksums of their own. Those of the
+    weights are left out: they may be replaced.
+    """
+    texts = [path for path in sorted(directory.glob("*.tsv")) if path.name != WEIGHTS_FILE]
+    digests = {path.name: digest_of(path) for path in texts}
     with open_output(directory / MODEL_FILE) as file:
-        tomli_w.dump({"format": FORMAT, **settings}, file)
+        tomli_w.dump({"format": FORMAT, **settings, "digests": digests}, file)

@@ -26,7 +26,7 @@ from typing import Any
 import hopefear
 from hopefear.base.config import part_of
 from hopefear.base.errors import InputError, OptionError
-from hopefear.base.files import PathLike, locked, open_input, write_text
+from hopefear.base.files import PathLike, digest_of, locked, open_input, write_text
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
 from hopefear.decode.systems.base import get_system
@@ -126,7 +126,7 @@ class _Training:
                 self._check_folds(report["steps"]["text"]["kept"])
             key = _digest(step.depends)
             done = state.get(step.name)
-            if done and done["key"] == key and self._sizes(step) == done["outputs"]:
+            if done and done["key"] == key and self._has_outputs(step, done["outputs"]):
                 timed = {**done["report"], **times.get(step.name, {})}
                 report["steps"][step.name] = {**timed, "reused": True}
                 self.tell(f"{step.name}: done before")
@@ -139,7 +139,8 @@ class _Training:
                 "cpu_seconds": round(time.process_time() - cpu, 3),
             }
             write_times(self.work, times)
-            state[step.name] = {"key": key, "outputs": self._sizes(step), "report": result}
+            outputs = {name: digest_of(self.directory / name) for name in step.outputs}
+            state[step.name] = {"key": key, "outputs": outputs, "report": result}
             self._write_state(state)
             report["steps"][step.name] = {**result, **times[step.name], "reused": False}
         self._remove_unused_folds()
@@ -179,11 +180,18 @@ class _Training:
         with write_text(self.work / STATE_FILE) as file:
             json.dump(state, file, indent=1)
 
-    def _sizes(self, step: TrainingStep) -> dict[str, int] | None:
+    def _has_outputs(self, step: TrainingStep, recorded: Any) -> bool:
+        """Whether the step's files are those that it wrote, by digest; older states have sizes."""
+
+        def unchanged(path: Path, mark: str | int) -> bool:
+            return path.stat().st_size == mark if isinstance(mark, int) else digest_of(path) == mark
+
         paths = {name: self.directory / name for name in step.outputs}
-        if not all(path.is_file() for path in paths.values()):
-            return None
-        return {name: path.stat().st_size for name, path in paths.items()}
+        if not isinstance(recorded, dict) or paths.keys() != recorded.keys():
+            return False
+        return all(
+            path.is_file() and unchanged(path, recorded[name]) for name, path in paths.items()
+        )
 
     @contextmanager
     def _scratch(self) -> Iterator[Path]:

@@ -12,13 +12,14 @@ from typing import Any
 
 from hopefear.base import registry
 from hopefear.base.config import part_of, to_mapping
+from hopefear.base.files import digest_of
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
 from hopefear.base.weights import Weights
 from hopefear.decode.remote.external import ExternalDecoder
 from hopefear.learn.loop.base import BaseLoop
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
-from hopefear.learn.loop.run import RunDirectory, digest_of, digest_of_weights
+from hopefear.learn.loop.run import RunDirectory, digest_of_weights
 from hopefear.learn.loop.runs import tune as tune_runs
 from hopefear.model.run import Run
 from hopefear.model.tune_options import TuneOptions

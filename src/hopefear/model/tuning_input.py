@@ -17,7 +17,7 @@ from typing import Any
 from hopefear.align import read_alignments
 from hopefear.base.config import from_mapping
 from hopefear.base.errors import InputError, OptionError
-from hopefear.base.files import display_name
+from hopefear.base.files import digest_of, display_name
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import Decoder, Sentence
 from hopefear.decode.forced import leaving_out
@@ -26,7 +26,6 @@ from hopefear.decode.precomputed import GivenForests
 from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
 from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
 from hopefear.learn.loop.judge import TuningSet
-from hopefear.learn.loop.run import digest_of
 from hopefear.model.directory import Model
 from hopefear.model.folds import in_folds
 from hopefear.model.overrides import chosen_templates

@@ -205,3 +205,23 @@ def test_gz_compression_levels(tmp_path: Path) -> None:
     fast, small = ((tmp_path / name).read_bytes() for name in ("1.gz", "9.gz"))
     assert gzip.decompress(fast) == gzip.decompress(small) == text
     assert len(small) < len(fast)
+
+
+def test_digests_tell_contents_apart(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("a\n")
+    two.write_text("b\n")
+    assert files.digest_of(one) != files.digest_of(two)
+    two.write_text("a\n")
+    assert files.digest_of(one) == files.digest_of(two)
+
+
+def test_digests_see_a_byte_in_the_middle_of_a_large_file(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(80 << 20)
+    before = files.digest_of(path)
+    with path.open("r+b") as file:
+        file.seek(40 << 20)
+        file.write(b"x")
+    assert files.digest_of(path) != before

@@ -19,7 +19,6 @@ from hopefear.base.weights import Weights
 from hopefear.learn.loop.run import (
     RunDirectory,
     complete,
-    digest_of,
     read_metrics,
     write_metrics,
 )
@@ -232,12 +231,3 @@ def test_runs_without_a_record_of_a_model_file_can_resume(tmp_path: Path) -> Non
     )
     with pytest.raises(OptionError, match=r"system\.model\.rules\.bin"):
         opened(tmp_path / "run", {**old, "system": {"model": {"rules.bin": "b"}}}, resume=True)
-
-
-def test_digests_tell_contents_apart(tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.write_text("a\n")
-    two.write_text("b\n")
-    assert digest_of(one) != digest_of(two)
-    two.write_text("a\n")
-    assert digest_of(one) == digest_of(two)

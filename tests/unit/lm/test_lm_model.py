@@ -288,12 +288,11 @@ class TestCompiled:
     def test_the_same_answers(self, small: LanguageModel, tmp_path: Path) -> None:
         path = tmp_path / "lm.bin"
         small.compile(path)
-        for verify in (False, True):
-            compiled = LanguageModel.load(path, verify=verify)
-            assert list(compiled.words()) == list(small.words())
-            assert compiled.ngrams == small.ngrams
-            for words in sentences(BackoffModel(parse_arpa(SMALL)), 200, seed=5):
-                assert compiled.full_scores(words) == small.full_scores(words)
+        compiled = LanguageModel.load(path)
+        assert list(compiled.words()) == list(small.words())
+        assert compiled.ngrams == small.ngrams
+        for words in sentences(BackoffModel(parse_arpa(SMALL)), 200, seed=5):
+            assert compiled.full_scores(words) == small.full_scores(words)
         compiled.compile(tmp_path / "again.bin")
         assert (tmp_path / "again.bin").read_bytes() == path.read_bytes()
 

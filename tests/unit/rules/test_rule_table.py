@@ -40,7 +40,7 @@ def test_lookup(path: Path) -> None:
 
 
 def test_iteration_agrees_with_lookup(path: Path) -> None:
-    table = RuleTable.open(path, verify=True)
+    table = RuleTable.open(path)
     rules = list(table)
     assert len(rules) == len(table) == 6
     assert len(set(rules)) == 6

@@ -28,6 +28,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from hopefear.base.errors import escaped
 from hopefear.decode.markup import read_tags
 from hopefear.text.tokenizers.plain import split_words
 
@@ -81,6 +82,8 @@ def decode(text: str) -> Vector:
             name = raw[begin:end].decode("utf-8")
         except UnicodeDecodeError:
             raise ValueError(f"feature name {_short(raw[begin:end])} is not UTF-8") from None
+        if escaped(name) != name:
+            raise ValueError(f"feature name {_short(name)} has control characters")
         begin = end + 9
         if begin == len(raw) + 1:
             return Vector(values, _cut(name, raw[end + 1 :], text))

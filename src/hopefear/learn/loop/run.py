@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +28,6 @@ from hopefear import __version__
 from hopefear.base.config import load_toml
 from hopefear.base.errors import InputError, OptionError, in_line
 from hopefear.base.files import (
-    PathLike,
     atomic_path,
     check_directory,
     locked,
@@ -355,23 +353,6 @@ def sweep(folder: Path) -> None:
     for entry in folder.iterdir():
         if _temporary(entry):
             entry.unlink(missing_ok=True)
-
-
-def digest_of(path: PathLike) -> str:
-    """Return a hash of a file: of its contents, or for large files of size, beginning and end."""
-    limit = 2**26
-    digest = hashlib.sha256()
-    size = os.stat(path).st_size  # noqa: PTH116 (path may be any path-like)
-    with Path(path).open("rb") as file:
-        if size <= limit:
-            while block := file.read(2**20):
-                digest.update(block)
-        else:
-            digest.update(f"{size}\n".encode())
-            digest.update(file.read(2**20))
-            file.seek(size - 2**20)
-            digest.update(file.read())
-    return digest.hexdigest()[:16]
 
 
 def digest_of_weights(weights: Weights) -> str:

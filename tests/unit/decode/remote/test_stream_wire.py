@@ -69,6 +69,7 @@ def test_a_truncated_value_has_candidates(value: float) -> None:
         (b"name without an end", "ends in a name, b'name without"),
         (packed(("abc", 1.0))[:-2], "ends in the value of 'abc'"),
         (b"\xff\xfe\0" + b"12345678", r"feature name b'\\xff\\xfe' is not UTF-8"),
+        (packed(("a\tb", 1.0)), r"feature name 'a\\tb' has control characters"),
     ],
 )
 def test_malformed_vectors(raw: bytes, message: str) -> None:
