@@ -149,7 +149,7 @@ def _built_in(
     translator = Translator(
         model,
         weights=weights,
-        options=TranslateOptions(tokenized=options.tokenized),
+        options=TranslateOptions(tokenized=options.tokenized, unknown=options.unknown),
         decoder=overrides,
         templates=chosen_templates(options.templates, model),
         folders=_folders(options),
@@ -164,6 +164,7 @@ def _built_in(
             "decoder": overrides,
             "templates": {name: dict(values) for name, values in translator.templates.items()},
             "model": model.contents(),
+            **({} if options.unknown == "copy" else {"unknown": options.unknown}),
             **folds,
         },
         sentence=lambda line, place: translator.read(line, place)[0],
@@ -321,13 +322,10 @@ def _folders(options: TuneOptions) -> list[Path]:
 def _source_words(
     options: TuneOptions, model: Model | None, warn: Warn
 ) -> Callable[[str], Sequence[str]]:
-    if options.tokenized or model is None:
+    if model is None:
         return split_words
-    return model.text("source", warn).prepare
+    return model.text("source", warn, tokenized=options.tokenized).prepare
 
 
 def _reference_steps(options: TuneOptions, model: Model | None, warn: Warn) -> Callable[[str], str]:
-    if options.tokenized or model is None:
-        return str
-    target = model.text("target", warn)
-    return lambda line: " ".join(target.prepare(line))
+    return str if model is None else model.reference_steps(warn, tokenized=options.tokenized)

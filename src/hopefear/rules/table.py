@@ -94,6 +94,16 @@ class RuleTable:
             symbols.append(symbol)
         return list(self._rules(node, symbols))
 
+    def source_words(self) -> list[str]:
+        """Return the words that occur in source sides."""
+        return self.engine.source_words()
+
+    def source_count(self, word: str) -> float:
+        """Return how often a word was extracted as a source side; 0 if never or not recorded."""
+        node = self.engine.child(self.engine.root, word)
+        begin, end = (0, 0) if node is None else self.engine.rules(node)
+        return Counts(*self.engine.rule(begin)[3]).source if begin < end else 0.0
+
     def __iter__(self) -> Iterator[Rule]:
         """Yield all rules by source side; a source side precedes those that it is a prefix of."""
         stack: list[tuple[int, list[str | int]]] = [(self.engine.root, [])]
