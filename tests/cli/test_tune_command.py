@@ -318,3 +318,16 @@ def test_bad_input(world: Path, tmp_path: Path, inside: Run) -> None:
     done = inside(*words)
     assert done.returncode == 2
     assert "is empty" in done.stderr
+
+
+def test_tokenised_references_are_noticed(world: Path, tmp_path: Path, inside: Run) -> None:
+    for number in range(4):
+        lines = (world / f"dev.en.{number}").read_text().splitlines()
+        (tmp_path / f"dev.en.{number}").write_text("".join(f"Oh , {line} .\n" for line in lines))
+    given = command(world, tmp_path / "run", "--heldout", world / "dev.zh", "--heldout-refs")
+    given += [str(tmp_path / "dev.en.0")]
+    refs = [str(tmp_path / f"dev.en.{number}") for number in range(4)]
+    begin = given.index("--refs") + 1
+    done = inside(*given[:begin], *refs, *given[begin + 4 :])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("has blanks before commas and full stops") == 1
