@@ -162,17 +162,6 @@ void bind_rules(nb::module_& m) {
       .def_prop_ro("path", [](const RuleTable& table) { return to_python(table.file().path()); })
       .def("statistics", statistics_of)
       .def(
-          "source_words",
-          [](const RuleTable& table) {
-            nb::list words;
-            for (size_t i = 0; i < table.source_words().size(); ++i) {
-              words.append(to_python(table.source_words().word(static_cast<Symbol>(i))));
-            }
-            return words;
-          },
-          nb::sig("def source_words(self) -> list[str]"),
-          "Return the words that occur in source sides.")
-      .def(
           "child",
           [](const RuleTable& table, RuleTable::Node node,
              nb::handle symbol) -> std::optional<RuleTable::Node> {

@@ -324,8 +324,11 @@ def test_tokenised_references_are_noticed(world: Path, tmp_path: Path, inside: R
     for number in range(4):
         lines = (world / f"dev.en.{number}").read_text().splitlines()
         (tmp_path / f"dev.en.{number}").write_text("".join(f"Oh , {line} .\n" for line in lines))
-    given = command(world, tmp_path / "run", "--heldout", world / "dev.zh", "--heldout-refs")
-    given += [str(tmp_path / "dev.en.0")]
+    heldout = ("--heldout", tmp_path / "dev.zh", "--heldout-refs", tmp_path / "dev.en.0")
+    given = command(world, tmp_path / "run", *heldout)
+    raw = (world / "dev.zh").read_text().replace(" ,", ",").replace(" .", ".")
+    (tmp_path / "dev.zh").write_text(raw)
+    given[given.index("--dev") + 1] = str(tmp_path / "dev.zh")
     refs = [str(tmp_path / f"dev.en.{number}") for number in range(4)]
     begin = given.index("--refs") + 1
     done = inside(*given[:begin], *refs, *given[begin + 4 :])

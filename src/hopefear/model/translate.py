@@ -209,8 +209,9 @@ class Translator:
         if self.options.markup == "off":
             self.check(marked.sentence, place)
         if self._unknown is not None:
-            words = tuple(self._unknown.replace(marked.sentence.words))
-            return marked._replace(sentence=replace(marked.sentence, words=words))
+            words = marked.sentence.words
+            replaced = self._unknown.replace(words, self.model.rules.covered(words))
+            return marked._replace(sentence=replace(marked.sentence, words=tuple(replaced)))
         return marked
 
     def _unknown_words(self) -> UnknownWords | None:
@@ -229,8 +230,7 @@ class Translator:
                 "--unknown drop: changes the positions of words, so it does not go with --markup, "
                 "--trace and --trace-alignment; leave one out"
             )
-        rules = self.model.rules
-        return UnknownWords(rules.source_words(), rules.source_count, treatment)
+        return UnknownWords(self.model.rules.single_words(), treatment)
 
     def check(self, sentence: Sentence, place: str) -> None:
         """Raise an `InputError` if there are no rules for a sentence."""

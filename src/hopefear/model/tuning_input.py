@@ -60,7 +60,10 @@ class TuningInput:
         """Read parallel texts and return the sentences for the decoder and their references."""
         sentences, expected = [], []
         rows = self._rows([*sources, *references])
-        if is_tokenized(line for row in rows for line in row[1:]):
+        if (
+            is_tokenized(line for row in rows for line in row[1:])
+            and is_tokenized(row[0] for row in rows) is not True
+        ):
             self.warn(
                 f"{display_name(references[0])}: has blanks before commas and full stops, as "
                 "tokenised text has, but the model translates into raw text; give the raw "

@@ -1,7 +1,7 @@
 """Unknown words: source words that a model has no rules for.
 
-Takes the words that a model knows; `replace` takes the words of a sentence and returns those that
-are translated instead. An unknown word may be another form of a known word, so translating the
+Takes the words that a model can translate alone; `replace` takes the words of a sentence and returns
+those that are translated instead. An unknown word may be another form of a known word, so translating the
 known word that shares most of its letters is better than copying it. Names and numbers are not
 treated as other words are: both mean the same in the other language.
 """
@@ -9,7 +9,7 @@ treated as other words are: both mean the same in the other language.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -37,21 +37,25 @@ class UnknownWords:
     - `drop`: unknown words are left out, except for names and numbers (`is_name_or_number`).
     """
 
-    def __init__(
-        self, known: Collection[str], count: Callable[[str], float], treatment: Unknown
-    ) -> None:
-        """Take the known words, a function that returns the count of one, and the treatment."""
-        self.known, self.treatment = frozenset(known), treatment
-        self._count = count
+    def __init__(self, known: Mapping[str, float], treatment: Unknown) -> None:
+        """Take the known words with their counts, and the treatment of others."""
+        self.known, self.treatment = known, treatment
         self._similar: dict[str, str] = {}
 
-    def replace(self, words: Sequence[str]) -> list[str]:
-        """Take the words of a sentence and return those to translate."""
-        if self.treatment == "drop":
-            return [word for word in words if word in self.known or is_name_or_number(word)]
-        if self.treatment == "similar":
-            return [word if word in self.known else self._cached(word) for word in words]
-        return list(words)
+    def replace(self, words: Sequence[str], covered: Container[int]) -> list[str]:
+        """Take the words of a sentence and return those to translate.
+
+        `covered`: positions of words that are known here, such as parts of a known phrase.
+        """
+        result = []
+        for position, word in enumerate(words):
+            if position in covered or self.treatment == "copy":
+                result.append(word)
+            elif self.treatment == "similar":
+                result.append(self._cached(word))
+            elif is_name_or_number(word):
+                result.append(word)
+        return result
 
     def _cached(self, word: str) -> str:
         similar = self._similar.get(word)
@@ -75,7 +79,7 @@ class UnknownWords:
             shared, longer = _shared(lower, known.lower()), max(len(lower), len(known))
             if shared < max(_SHORTEST, share * longer):
                 continue
-            key = (-2 * shared / (len(lower) + len(known)), -self._count(known), known)
+            key = (-2 * shared / (len(lower) + len(known)), -self.known[known], known)
             if best is None or key < best:
                 best = key
         return None if best is None else best[2]
