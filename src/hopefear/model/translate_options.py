@@ -11,7 +11,18 @@ from hopefear.base.errors import OptionError
 
 
 @dataclass(kw_only=True)
-class TranslateOptions:
+class UnknownWordOptions:
+    """The treatment of words that a model has no rules for."""
+
+    unknown: Literal["copy", "similar", "drop"] = option(
+        "copy",
+        help="treatment of source words without rules: copy them, translate the most similar known "
+        "word instead (others are copied), or drop all but names and numbers",
+    )
+
+
+@dataclass(kw_only=True)
+class TranslateOptions(UnknownWordOptions):
     """Options of a `Translator`; also those of `hopefear translate`."""
 
     tokenized: bool = option(
