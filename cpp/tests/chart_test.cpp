@@ -10,7 +10,7 @@
 namespace hopefear::decode {
 namespace {
 
-const ChartOptions kOptions = {15, 0, true, false, 1'000'000, "X", "S", "Goal"};
+const ChartOptions kOptions = {15, 0, true, false, 1'000'000, "X", "S", "Goal", true};
 
 // Fires where each gap is; with spans apart from what every use of the rule shares.
 class Gaps : public features::Template {
