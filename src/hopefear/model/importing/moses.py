@@ -349,7 +349,8 @@ def _options(ini: Ini, table: _Feature) -> dict[str, Any]:
             if name == "search-algorithm":
                 supported = "0 (stack) or 1 (cube pruning); chart decoding cannot be imported"
             raise InputError(
-                f"{line.place}: unsupported value {line.text[:40]!r} of {name}, expected {supported}"
+                f"{line.place}: unsupported value {line.text[:40]!r} of {name}, "
+                f"expected {supported}"
             ) from None
         except OptionError as error:  # out of range
             raise InputError(f"{line.place}: {name}: {error}") from None
