@@ -28,7 +28,7 @@ struct ChartOptions {   // the defaults are in decode/chart.py
   uint64_t edge_limit;    // of a forest before the language model
   std::string label;      // of untranslated words and of rules without a label
   std::string glue_label, goal_label;
-  bool glue_all = true;  // glue joins constituents of all labels of the rules, not only of `label`
+  bool glue_all;  // glue joins constituents of all labels of the rules, not only of `label`
 };
 
 // A table with its words and labels numbered as in a vocabulary. Immutable, shared by threads.

@@ -10,7 +10,7 @@
 namespace hopefear::decode {
 namespace {
 
-const ChartOptions kOptions = {15, 0, true, false, 1'000'000, "X", "S", "Goal"};
+const ChartOptions kOptions = {15, 0, true, false, 1'000'000, "X", "S", "Goal", true};
 
 // Fires a feature for each gap's position; features of the span are separate from those that all
 // uses of the rule share.

@@ -272,7 +272,7 @@ TEST(chart_scores_are_recorded_features_times_weights) {
     dense.glue = feature("glue");
     dense.pass_through = feature("pass-through");
     const auto rule_limit = static_cast<uint32_t>(random() % 3);
-    const ChartOptions options = {15, rule_limit, true, false, 1'000'000, "X", "S", "Goal"};
+    const ChartOptions options = {15, rule_limit, true, false, 1'000'000, "X", "S", "Goal", true};
     const ChartDecoder decoder(options, dense, {random_grammar(random)}, lms, {}, names);
     Weights weights;
     for (const FeatureId id : dense.ids) {

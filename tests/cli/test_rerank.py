@@ -222,8 +222,7 @@ def test_bytes_that_are_not_utf8(hopefear: Run, folder: Path) -> None:
     (folder / "list").write_bytes(b"0 ||| a \xff ||| LM0= 1 ||| 0\n")
     result = tune(hopefear, folder, "--nbest", "list", "--progress", "off")
     assert result.returncode == 2
-    assert result.stderr.startswith("hopefear: list: id 0: ")
-    assert "read the file as UTF-8" in result.stderr
+    assert result.stderr.startswith("hopefear: list:1: byte 0xff at column 9 is not UTF-8; ")
 
 
 def test_byte_order_mark_and_windows_line_ends(hopefear: Run, folder: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from forest_small import tiny_forest
 
 from hopefear import forest as hf
-from hopefear.base.errors import InputError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest.io import (
     from_json,
@@ -446,3 +446,18 @@ def test_pools_are_recognised_and_stdin_is_not(tmp_path: Path) -> None:
             list(read_forests("-", format))
         with pytest.raises(InputError, match="/dev/null: lattices cannot be read from a stream"):
             list(read_forests("/dev/null", format))
+
+
+def test_names_of_scores_of_a_search_graph(tmp_path: Path) -> None:
+    lines = [
+        "0 hyp=0 stack=0 forward=1 fscore=-1",
+        "0 hyp=1 stack=1 back=0 score=-1 transition=-1 forward=-1 fscore=-1 covered=0-0 "
+        'scores="core=(-1,2)" out="a|x"',
+    ]
+    path = write(tmp_path / "osgx", "\n".join(lines) + "\n")
+    (forest,) = read_forests(path, core_names=["LM0", "WordPenalty0"])
+    assert [d.score for d in hf.kbest(forest, Weights({"LM0": 1.0, "WordPenalty0": 0.5}))] == [0.0]
+    with pytest.raises(InputError, match=r"osgx:2: 2 dense scores, but 1 names"):
+        list(read_forests(path, core_names=["LM0"]))
+    with pytest.raises(OptionError, match=r"plf: names of scores .* the file is plf"):
+        list(read_forests(write(tmp_path / "plf", "((('a',1,1),),)\n"), core_names=["LM0"]))

@@ -345,7 +345,13 @@ def _options(ini: Ini, table: _Feature) -> dict[str, Any]:
             options[key] = convert(line.text)
             config.from_mapping(PhraseOptions, {key: options[key]})
         except (ValueError, KeyError):
-            raise InputError(f"{line.place}: unsupported value {line.text!r} of {name}") from None
+            supported = "a number"
+            if name == "search-algorithm":
+                supported = "0 (stack) or 1 (cube pruning); chart decoding cannot be imported"
+            raise InputError(
+                f"{line.place}: unsupported value {line.text[:40]!r} of {name}, "
+                f"expected {supported}"
+            ) from None
         except OptionError as error:  # out of range
             raise InputError(f"{line.place}: {name}: {error}") from None
     for name in ("input-factors", "output-factors", "mapping"):
