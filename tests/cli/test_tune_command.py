@@ -158,7 +158,9 @@ def test_resuming_with_other_options_is_refused(world: Path, tmp_path: Path, ins
 def test_a_model_trained_again_is_the_same(world: Path, tmp_path: Path, inside: Run) -> None:
     def train(name: str) -> None:
         texts = (str(world / "train.zh"), str(world / "train.en"))
-        done = inside("train", *texts, "--model", str(tmp_path / name), "--tokenized", "--order", "2")
+        done = inside(
+            "train", *texts, "--model", str(tmp_path / name), "--tokenized", "--order", "2"
+        )
         assert done.returncode == 0, done.stderr
 
     train("model")

@@ -140,8 +140,8 @@ class Mert(SearchAware, BatchTuner):
         workers = Workers(task)
         ends = workers.map(lambda job: problem.climb_from(*job), jobs)
         kept = sorted(ends, key=lambda end: -end.score)[: self.kept]
-        jobs = [(end, np.random.default_rng(next(seeds))) for end in kept]
-        shaken = workers.map(lambda job: self._shake(problem, *job), jobs)
+        ends_with_seeds = [(end, np.random.default_rng(next(seeds))) for end in kept]
+        shaken = workers.map(lambda job: self._shake(problem, *job), ends_with_seeds)
         best = max(shaken, key=lambda end: end.score)
         best = self._explore(problem, best, np.random.default_rng(next(seeds)))
         if task.searching and self.max_step < FARTHEST and problem.start.any():
@@ -335,7 +335,7 @@ class LineSearchProblem:
         return End(reached, self._normal(end.weights + x * direction))
 
     def near(self, end: End, step: float) -> End:
-        """Return the best of a few points on the way to an end point, at most `step` from the start.
+        """Return the best of a few points on the way to an end point, at most `step` away.
 
         The distance is the L1 norm of the difference, relative to that of the start. An end point
         within it is returned as it is.

@@ -164,7 +164,10 @@ class RunDirectory:
         arrays: dict[str, Any] = {}
         plain = _without_arrays(dict(state), arrays)
         arrays["state"] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
-        with atomic_path(self.tuner_state_path(iteration)) as temporary, temporary.open("wb") as file:
+        with (
+            atomic_path(self.tuner_state_path(iteration)) as temporary,
+            temporary.open("wb") as file,
+        ):
             np.savez(file, **arrays)
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
