@@ -109,7 +109,8 @@ def test_cdec_units(world: Path, hopefear: Run, tmp_path: Path) -> None:
     assert written["SourceWordPenalty"] == pytest.approx(-0.05 * math.log(10))
     assert written["Arity_0"] == pytest.approx(-(0.02 + 0.04) * math.log(10))
     assert written["p(f|e)"] == weights["p(f|e)"]
-    assert hopefear("import", tmp_path / "there/cdec.ini", "--model", tmp_path / "m").returncode == 0
+    ini = tmp_path / "there/cdec.ini"
+    assert hopefear("import", ini, "--model", tmp_path / "m").returncode == 0
     ours = translated(hopefear, world, world / "hiero", tmp_path / "w.tsv")
     same_scores(ours, translated(hopefear, world, tmp_path / "m", None))
 

@@ -421,3 +421,14 @@ def test_pools_are_recognised_and_stdin_is_not(tmp_path: Path) -> None:
             list(read_forests("-", format))
         with pytest.raises(InputError, match="/dev/null: lattices cannot be read from a stream"):
             list(read_forests("/dev/null", format))
+
+
+@pytest.mark.parametrize("name", ["0.bin", "0.bin.gz"])
+def test_binary_forests_of_cdec_are_named(tmp_path: Path, name: str) -> None:
+    """cdec since 2014 writes an archive of Boost, whatever format is asked for."""
+    content = (22).to_bytes(8, "little") + b"serialization::archive\x12\x00\x04\x08\x04\x08\xff"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    for format in (None, "cdec"):
+        with pytest.raises(InputError, match=r"0\.bin.*cdec's binary format .* --stream-decoder"):
+            list(read_forests(path, format))
