@@ -201,3 +201,33 @@ def test_errors(world: Path, hopefear: Run, tmp_path: Path) -> None:
         result = hopefear("export", *words)
         assert result.returncode == 2
         assert message in result.stderr
+
+
+def test_words_with_bars_and_brackets(hopefear: Run, tmp_path: Path) -> None:
+    """Tables and language models have the same escapes, so that the words are still known."""
+    (tmp_path / "a.zh").write_text("u | v [x]\nu w\n| w [x]\nv w u\n" * 5)
+    (tmp_path / "a.en").write_text("a | b [y]\na c\n| c [y]\nb c a\n" * 5)
+    (tmp_path / "input").write_text("u | v [x]\n")
+    (tmp_path / "escaped").write_text("u &#124; v &#91;x&#93;\n")
+    for system, format, brackets in (("phrase", "moses", False), ("hiero", "cdec", True)):
+        model, there, back = (tmp_path / f"{system}.{name}" for name in ("model", "there", "back"))
+        words = ["train", tmp_path / "a.zh", tmp_path / "a.en", "--system", system]
+        result = hopefear(*words, "--model", model, "--tokenized", "--order", "2")
+        assert result.returncode == 0, result.stderr
+        result = hopefear("export", model, "--format", format, "-o", there)
+        assert result.returncode == 0, result.stderr
+        assert "have the escapes" in result.stderr
+        (ini,) = there.glob("*.ini")
+        assert hopefear("import", ini, "--model", back).returncode == 0
+        outputs = []
+        for directory, text in ((model, "input"), (back, "escaped")):
+            source = (tmp_path / text).read_text()
+            if not brackets:
+                source = source.replace("&#91;", "[").replace("&#93;", "]")
+            words = ["translate", "--model", directory, "--tokenized", "--nbest", "1", "-o"]
+            words += ["/dev/null", "--nbest-out", "-"]
+            result = hopefear(*words, input=source)
+            assert result.returncode == 0, result.stderr
+            outputs.append(result.stdout.split(" ||| "))
+        assert float(outputs[0][-1]) == pytest.approx(float(outputs[1][-1]), abs=1e-4)
+        assert "&#124;" in outputs[1][1]
