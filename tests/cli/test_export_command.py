@@ -191,6 +191,15 @@ def test_sparse_features(world: Path, hopefear: Run, tmp_path: Path) -> None:
     assert "target-bigrams:a_b (0.5)" in result.stderr
 
 
+def test_missing_weights_are_named(world: Path, hopefear: Run, tmp_path: Path) -> None:
+    Weights({"lm": 0.5}).save(tmp_path / "w.tsv")
+    words = ["export", world / "hiero", "--format", "joshua", "--weights", tmp_path / "w.tsv"]
+    result = hopefear(*words, "-o", tmp_path / "there")
+    assert result.returncode == 0, result.stderr
+    assert "no weight for p(e|f); using 0" in result.stderr
+    assert "WordPenalty 0\n" in (tmp_path / "there/joshua.config").read_text()
+
+
 def test_errors(world: Path, hopefear: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for words, message in (
