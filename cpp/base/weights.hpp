@@ -94,8 +94,8 @@ void load_weights(const std::string& path, Weights& weights, FeatureNames* names
 // id:0123456789abcdef, and read back as that id.
 void write_weights_text(ByteSink& sink, const SparseVector& weights, const FeatureNames* names);
 // Reads lines of a name and a weight. With a tab on the line the last one separates them, else the
-// last blank does (cdec and Moses write blanks), else the last '='. A line that begins with '#' is a
-// comment, unless a tab and a number follow.
+// last blank does (cdec and Moses write blanks), else the last '='. A line that begins with '#' is
+// a comment, unless a tab and a number follow.
 void read_weights_text(ByteSource& source, Weights& weights, FeatureNames* names);
 
 }  // namespace hopefear

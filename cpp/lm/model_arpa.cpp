@@ -22,8 +22,9 @@ void Model::write_arpa(ByteSink& sink) const {
   BufferedSink out(sink);
   const auto length_of = [](uint32_t context) { return context >> State::kLengthShift; };
   const auto damaged = [] {
-    return InputError("the language model is damaged: an n-gram continues a context that does not "
-                      "exist; compile it again");
+    return InputError(
+        "the language model is damaged: an n-gram continues a context that does not "
+        "exist; compile it again");
   };
   // [length][number of a context]: its prefix << 32 | its last word
   std::vector<std::vector<uint64_t>> words_of(order());

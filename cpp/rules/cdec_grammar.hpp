@@ -40,10 +40,11 @@ CdecImportReport read_cdec(const std::vector<ByteSource*>& grammars, const CdecI
 // The same in memory, for the grammar of one sentence. One thread, no files.
 RuleTable read_cdec(const std::vector<ByteSource*>& grammars, std::string_view info);
 
-// Writes a line per rule; words are given by table number. Scores of 0 are written too, so that a
-// reader knows the columns; reordering scores are not, since they would always fire. A rule without
-// a label gets [X]. Nonterminals of the target side are [1], as cdec writes them, or with
-// `target_labels` [X,1], which Joshua needs. Call flush() at the end.
+// Writes a line per rule, without the alignment field if it has none; words are given by table
+// number. Scores of 0 are written too, so that a reader knows the columns; reordering scores are
+// not, since they would always fire. A rule without a label gets [X]. Nonterminals of the target
+// side are [1], as cdec writes them, or with `target_labels` [X,1], which Joshua needs. Call
+// flush() at the end.
 class CdecWriter : public RuleSink {
  public:
   struct Names {

@@ -88,7 +88,7 @@ void CdecWriter::add(const RuleView& rule) {
   for (const SparseScore& score : rule.sparse) {
     add_feature(names_.sparse(score.feature), score.value);
   }
-  line_ += " |||";
+  if (!rule.links.empty()) line_ += " |||";  // Joshua needs no empty field at the end
   for (const Link& link : rule.links) {
     line_ += ' ';
     line_ += std::to_string(link.source);

@@ -109,7 +109,8 @@ def test_cdec_units(world: Path, hopefear: Run, tmp_path: Path) -> None:
     assert written["SourceWordPenalty"] == pytest.approx(-0.05 * math.log(10))
     assert written["Arity_0"] == pytest.approx(-(0.02 + 0.04) * math.log(10))
     assert written["p(f|e)"] == weights["p(f|e)"]
-    assert hopefear("import", tmp_path / "there/cdec.ini", "--model", tmp_path / "m").returncode == 0
+    ini = tmp_path / "there/cdec.ini"
+    assert hopefear("import", ini, "--model", tmp_path / "m").returncode == 0
     ours = translated(hopefear, world, world / "hiero", tmp_path / "w.tsv")
     same_scores(ours, translated(hopefear, world, tmp_path / "m", None))
 
@@ -190,6 +191,15 @@ def test_sparse_features(world: Path, hopefear: Run, tmp_path: Path) -> None:
     assert "target-bigrams:a_b (0.5)" in result.stderr
 
 
+def test_missing_weights_are_named(world: Path, hopefear: Run, tmp_path: Path) -> None:
+    Weights({"lm": 0.5}).save(tmp_path / "w.tsv")
+    words = ["export", world / "hiero", "--format", "joshua", "--weights", tmp_path / "w.tsv"]
+    result = hopefear(*words, "-o", tmp_path / "there")
+    assert result.returncode == 0, result.stderr
+    assert "no weight for p(e|f); using 0" in result.stderr
+    assert "WordPenalty 0\n" in (tmp_path / "there/joshua.config").read_text()
+
+
 def test_errors(world: Path, hopefear: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for words, message in (
@@ -200,3 +210,33 @@ def test_errors(world: Path, hopefear: Run, tmp_path: Path) -> None:
         result = hopefear("export", *words)
         assert result.returncode == 2
         assert message in result.stderr
+
+
+def test_words_with_bars_and_brackets(hopefear: Run, tmp_path: Path) -> None:
+    """Tables and language models have the same escapes, so that the words are still known."""
+    (tmp_path / "a.zh").write_text("u | v [x]\nu w\n| w [x]\nv w u\n" * 5)
+    (tmp_path / "a.en").write_text("a | b [y]\na c\n| c [y]\nb c a\n" * 5)
+    (tmp_path / "input").write_text("u | v [x]\n")
+    (tmp_path / "escaped").write_text("u &#124; v &#91;x&#93;\n")
+    for system, format, brackets in (("phrase", "moses", False), ("hiero", "cdec", True)):
+        model, there, back = (tmp_path / f"{system}.{name}" for name in ("model", "there", "back"))
+        words = ["train", tmp_path / "a.zh", tmp_path / "a.en", "--system", system]
+        result = hopefear(*words, "--model", model, "--tokenized", "--order", "2")
+        assert result.returncode == 0, result.stderr
+        result = hopefear("export", model, "--format", format, "-o", there)
+        assert result.returncode == 0, result.stderr
+        assert "have the escapes" in result.stderr
+        (ini,) = there.glob("*.ini")
+        assert hopefear("import", ini, "--model", back).returncode == 0
+        outputs = []
+        for directory, text in ((model, "input"), (back, "escaped")):
+            source = (tmp_path / text).read_text()
+            if not brackets:
+                source = source.replace("&#91;", "[").replace("&#93;", "]")
+            words = ["translate", "--model", directory, "--tokenized", "--nbest", "1", "-o"]
+            words += ["/dev/null", "--nbest-out", "-"]
+            result = hopefear(*words, input=source)
+            assert result.returncode == 0, result.stderr
+            outputs.append(result.stdout.split(" ||| "))
+        assert float(outputs[0][-1]) == pytest.approx(float(outputs[1][-1]), abs=1e-4)
+        assert "&#124;" in outputs[1][1]

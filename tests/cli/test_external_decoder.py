@@ -120,8 +120,9 @@ def test_the_tuned_moses_ini(tmp_path: Path, hopefear: Run) -> None:
     (tmp_path / "dev").write_text("u v\nw x\n")
     (tmp_path / "refs").write_text("a b c d\na b c d\n")
     decoder = f"{shlex.quote(sys.executable)} decoder.py {{config}} < {{input}}"
-    words = ["tune", "--tuner", "mert", "-o", "run", "--tokenized", "--dev", "dev", "--refs", "refs"]
-    words += ["--options", "config=moses.ini", "--iterations", "2", "--decoder", decoder]
+    words = ["tune", "--tuner", "mert", "-o", "run", "--tokenized", "--dev", "dev"]
+    words += ["--refs", "refs", "--options", "config=moses.ini", "--iterations", "2"]
+    words += ["--decoder", decoder]
     result = hopefear(*words, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "wrote run/moses.ini" in result.stderr

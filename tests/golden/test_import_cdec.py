@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hopefear.base import registry
+from hopefear.base.weights import Weights
 from hopefear.forest.io import read_nbest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -101,3 +102,17 @@ def test_tree(model: Path, golden: Path, hopefear: Run) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert "└─ X " in result.stdout
     assert "WordPenalty" in result.stdout
+
+
+def test_export_gives_back_the_weights(shared: Path, hopefear: Run, tmp_path: Path) -> None:
+    golden = shared / "golden" / "cdec"
+    words = ["import", golden / "cdec.ini", "--weights", golden / "weights.txt"]
+    assert hopefear(*words, "--model", tmp_path / "model").returncode == 0
+    words = ["export", tmp_path / "model", "--format", "cdec", "-o", tmp_path / "there"]
+    result = hopefear(*words)
+    assert result.returncode == 0, result.stderr
+    theirs = dict(Weights.load(golden / "weights.txt").items())
+    assert dict(Weights.load(tmp_path / "there" / "weights").items()) == theirs
+    ini = (tmp_path / "there" / "cdec.ini").read_text().splitlines()
+    original = (golden / "cdec.ini").read_text().replace("../lm3.arpa.gz", "lm.arpa.gz")
+    assert set(original.split("\n")) - {""} <= set(ini)

@@ -124,3 +124,30 @@ def test_cube_pruning_at_twice_the_pop_limit(shared: Path, hopefear: Run, tmp_pa
     assert len(ours) == len(theirs) == 30
     assert all(a > b - 1e-3 for a, b in zip(ours, theirs.values(), strict=True))
     assert sum(a > b + 1e-3 for a, b in zip(ours, theirs.values(), strict=True)) >= 4
+
+
+def test_export_equals_the_files_of_moses(
+    model: Path, golden: Path, hopefear: Run, tmp_path: Path
+) -> None:
+    result = hopefear("export", model, "--format", "moses", "-o", tmp_path / "there")
+    assert result.returncode == 0, result.stderr
+    for ini in (golden, tmp_path / "there"):
+        lines = (ini / "moses.ini").read_text().splitlines()
+        rows = dict(line.split("= ") for line in lines if "0= " in line)
+        assert len(rows) == 7
+        weights = {name: list(map(float, text.split())) for name, text in rows.items()}
+        if ini == golden:
+            theirs = weights
+    assert weights == theirs
+    for name, columns in (("phrase-table.gz", 3), ("reordering-table.gz", 3)):
+        tables = []
+        for folder in (golden, tmp_path / "there"):
+            with gzip.open(folder / name, "rt") as file:
+                lines = sorted(line.split(" ||| ")[:columns] for line in file)
+            tables.append(lines)
+        assert len(tables[0]) == len(tables[1]) == 32427
+        for a, b in zip(*tables, strict=True):
+            assert a[:2] == b[:2]
+            assert [float(x) for x in a[2].split()] == pytest.approx(
+                [float(x) for x in b[2].split()], rel=2e-5
+            )

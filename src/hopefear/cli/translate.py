@@ -30,7 +30,6 @@ from hopefear.model.overrides import DecoderOverrides
 from hopefear.model.translate_options import TranslateOptions
 
 if TYPE_CHECKING:
-    from hopefear.base.weights import Weights
     from hopefear.model.translate import Translator
 
 

@@ -461,3 +461,14 @@ def test_names_of_scores_of_a_search_graph(tmp_path: Path) -> None:
         list(read_forests(path, core_names=["LM0"]))
     with pytest.raises(OptionError, match=r"plf: names of scores .* the file is plf"):
         list(read_forests(write(tmp_path / "plf", "((('a',1,1),),)\n"), core_names=["LM0"]))
+
+
+@pytest.mark.parametrize("name", ["0.bin", "0.bin.gz"])
+def test_binary_forests_of_cdec_are_named(tmp_path: Path, name: str) -> None:
+    """cdec since 2014 writes an archive of Boost, whatever format is asked for."""
+    content = (22).to_bytes(8, "little") + b"serialization::archive\x12\x00\x04\x08\x04\x08\xff"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    for format in (None, "cdec"):
+        with pytest.raises(InputError, match=r"0\.bin.*cdec's binary format .* --stream-decoder"):
+            list(read_forests(path, format))

@@ -5,7 +5,7 @@
 | n-best lists: Moses, cdec/Joshua, JSON lines | `read_nbest` | `NbestWriter` (Moses) | yes |
 | Moses search graphs (`-osg`, `-osgx`) | `read_moses_graph` | | only `-osgx` |
 | Moses hypergraphs (`-output-search-graph-hypergraph`) | `read_moses_hypergraph` | | yes |
-| cdec JSON forests | `read_cdec_forest` | | yes |
+| cdec JSON forests (cdec until 2014) | `read_cdec_forest` | | yes |
 | PLF and OpenFst text lattices | `read_plf`, `read_openfst` | | with `count_words` |
 | Hopefear's JSON | `read_json` | `write_json` | yes |
 | Graphviz | | `to_graphviz` | |

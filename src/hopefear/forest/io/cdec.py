@@ -1,4 +1,4 @@
-"""cdec's JSON forests (`--forest_output`), one object per file:
+"""cdec's JSON forests, one object per file, as `--forest_output` wrote them until 2014:
 
     {"rules": [1, "[X] ||| le [X,1] ||| the [1] ||| …", 2, …], "features": ["Glue", …],
      "edges": [{"tail": [0], "spans": [0, 2, -1, -1], "feats": [0, 1.5, "Extra", 1], "rule": 1}, …],
@@ -9,6 +9,9 @@
 file. "feats" has pairs of a feature (its index in "features", or its name) and a value. Tails are
 in the order of the rule's nonterminals. The last node is the goal. Values are not converted (cdec
 uses log10).
+
+Later versions of cdec write a binary archive of the Boost library instead (`0.bin.gz`), which
+depends on the versions of both and on the machine: `check_readable` names it and the alternatives.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from hopefear.base.files import PathLike, display_name, open_input
 from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
 
+_ARCHIVE = b"serialization::archive"  # in the first bytes of a binary archive of Boost
 _SLOT = re.compile(r"\[(?:[^\[\]\s]*,)?(\d+)\]")
 
 
@@ -34,6 +38,7 @@ def read_cdec_forest(
     names: FeatureNames | None = None,
 ) -> Forest:
     """Take a cdec forest file (may be gzipped) and return the forest."""
+    check_readable(path)
     with open_input(path) as file:
         text = file.read()
     try:
@@ -46,6 +51,18 @@ def read_cdec_forest(
     except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
         reason = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
         raise InputError(f"{display_name(path)}: not a cdec forest: {reason}") from None
+
+
+def check_readable(path: PathLike) -> None:
+    """Raise an `InputError` for a forest in the binary format of cdec since 2014."""
+    with open_input(path) as file:
+        start = file.read(64)
+    if _ARCHIVE in start:
+        raise InputError(
+            f"{display_name(path)}: a forest in cdec's binary format (cdec since 2014), which only "
+            "cdec reads; let cdec write k-best lists (cdec -k 500 -r), or tune with "
+            "--stream-decoder"
+        )
 
 
 def _forest(pairs: Any, builder: ForestBuilder, id: str) -> Forest:

@@ -17,7 +17,7 @@ from hopefear.base.errors import InputError, OptionError, suggestion
 from hopefear.base.files import COMPILED, PathLike, display_name, is_device, open_text
 from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest_file import ForestFile
-from hopefear.forest.io.cdec import read_cdec_forest
+from hopefear.forest.io.cdec import check_readable, read_cdec_forest
 from hopefear.forest.io.json import read_json
 from hopefear.forest.io.lattice import read_openfst, read_plf
 from hopefear.forest.io.moses import (
@@ -97,6 +97,7 @@ def recognise(path: PathLike) -> Format:
     with Path(path).open("rb") as file:
         if file.read(len(COMPILED)) == COMPILED:
             return "pool"
+    check_readable(path)
     with open_text(path) as lines:
         first = next((line for line in islice(lines, 1000) if line.strip()), "").strip()
     check_no_chart_graph(first, f"{display_name(path)}:1")

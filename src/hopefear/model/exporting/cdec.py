@@ -90,7 +90,7 @@ def table_weights(source: ExportSource) -> dict[str, float]:
     """The weights of the grammar's features, by their names in the grammar."""
     if source.rules is None:  # the grammars of the sentences have them
         return {name: source.weight(name) for name in source.remaining()}
-    columns = {name: source.weight(name) for name in source.rules.columns}
+    columns = {name: source.column_weight(name) for name in source.rules.columns}
     return {**columns, **source.other_weights()}
 
 

@@ -93,7 +93,7 @@ class MosesIni:
         base = columns[0] if len(columns) == 1 else columns[0].removesuffix("_1")
         parts = [base] if len(columns) == 1 else [f"{base}_{i + 1}" for i in range(len(columns))]
         name = base if self.source.imported == "moses" and list(columns) == parts else name
-        values = [self.source.weight(column) for column in columns]
+        values = [self.source.column_weight(column) for column in columns]
         self._add(function, name, values, f"num-features={len(columns)} {more}")
 
     def add_lms(self, *, brackets: bool) -> None:

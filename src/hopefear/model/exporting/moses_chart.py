@@ -51,9 +51,7 @@ def write_moses_chart(source: ExportSource) -> dict[str, Any]:
         # The value is the number of constituents - 1.
         glue.write(f"<s> [X] ||| <s> [S] ||| {math.exp(-1):.9f} ||| 0-0 |||\n")
         glue.write("[X][S] </s> [X] ||| [X][S] </s> [S] ||| 1 ||| 0-0 1-1 |||\n")
-        glue.write(
-            f"[X][S] [X][X] [X] ||| [X][S] [X][X] [S] ||| {math.e:.9f} ||| 0-0 1-1 |||\n"
-        )
+        glue.write(f"[X][S] [X][X] [X] ||| [X][S] [X][X] [S] ||| {math.e:.9f} ||| 0-0 1-1 |||\n")
     ini = MosesIni(source)
     ini.mapping = ["0 T 0", "1 T 1"]
     ini.sections = {

@@ -79,9 +79,15 @@ class ExportSource:
     # -- weights --
 
     def weight(self, name: str) -> float:
-        """The weight of a feature by its name, such as a column of the rule table."""
+        """The weight of a feature by its name."""
         self._asked.add(name)
         return self._weights[name]
+
+    def column_weight(self, name: str) -> float:
+        """The weight of a language model or a column of the rule table, which is expected."""
+        if name not in self._weights:
+            self.notes.append(f"no weight for {name}; using 0")
+        return self.weight(name)
 
     def per_unit(self, key: str) -> float:
         """What one unit of a decoder's feature adds to the score; 0 if the model lacks it."""
@@ -90,7 +96,7 @@ class ExportSource:
 
     def lm_weight(self, name: str, unit: float) -> float:
         """The weight of a language model whose value for a natural log of 1 is `unit`."""
-        return self.weight(name) * lm_factor(self.features) / unit
+        return self.column_weight(name) * lm_factor(self.features) / unit
 
     def other_weights(self) -> dict[str, float]:
         """The weights of the table's scores that are not columns, which only some rules have."""
@@ -204,6 +210,6 @@ def check_names(names: list[str], place: str) -> None:
 
 def number(value: float) -> str:
     """Format a weight: the shortest text of the float, never an exponent without a point."""
-    text = str(np.float32(value)).removesuffix(".0")
+    text = str(np.float32(value + 0.0)).removesuffix(".0")  # 0.0 turns -0.0 into 0.0
     mantissa, exponent, power = text.partition("e")
     return text if "." in mantissa or not exponent else f"{mantissa}.0e{power}"
