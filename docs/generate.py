@@ -131,7 +131,7 @@ def page(title: str, about: str, kind: str) -> str:
             rows = table(fields, is_command(cls))
             parts.append(f"\n<!-- {name} -->\n{rows}<!-- end -->\n")
         if kind == "system":
-            rows = table(config.fields_of(get_system(name).extract_options))
+            rows = table(config.fields_of(get_system(name).extract_options), command=True)
             parts.append(f"\nOptions of the extraction:\n\n{rows}")
     return "".join(parts)
 

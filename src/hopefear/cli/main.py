@@ -177,10 +177,10 @@ def _parser(name: str, cls: type[Command]) -> argparse.ArgumentParser:
 
 def _component_options(kind: str) -> str:
     """The help on the options that --set accepts for each component of a kind."""
-    lines = [f"options of each {kind} (--set KEY=VALUE):\n"]
+    lines = [f"options of each {kind} (--set KEY=VALUE; meanings: docs/options/{kind}s.md):\n"]
     for name in registry.names(kind):
         shown = [
-            f"{field.name}={field.default}"
+            f"{field.name}={_shown(field.default)}"
             for field in config.fields_of(registry.get(kind, name))
             if not field.required
         ]
@@ -191,6 +191,15 @@ def _component_options(kind: str) -> str:
         )
         lines.append("\n")
     return "".join(lines).replace("%", "%%") + "\n"
+
+
+def _shown(value: Any) -> str:
+    """A default as it is written on the command line; empty if there is none."""
+    if isinstance(value, list):
+        return f"'{' '.join(map(_shown, value))}'" if value else ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
 
 
 def _reflow(text: str) -> str:

@@ -65,7 +65,7 @@ class Report(Command):
         1, min=1, help="number of consecutive directories that are runs of one system"
     )
     sentences: int = option(100, min=0, help="number of examples")
-    top: int = option(20, min=0, help="number of features of largest weight")
+    top: int = option(20, min=0, help="number of features to show, those of largest weight")
     title: str = option("Tuning report", help="title of the page")
     plugin: list[Path] = option(
         [], metavar="FILE.py", help="Python files that define components of the runs"

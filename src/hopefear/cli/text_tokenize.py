@@ -123,7 +123,7 @@ class LearnCasing(Command):
 
     text: Path = argument(help="raw text, one sentence per line")
     output: Path = option(
-        flags=("-o",), help="file for the forms: word, form, count and total, separated by tabs"
+        flags=("-o",), help="file for lines of word, usual form, count of the form and of the word"
     )
     language: str = option("en", help="language code, such as fr, pt-BR, zh")
     tokenizer: str = option("auto", help="tokeniser; auto: the default of the language")

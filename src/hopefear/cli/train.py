@@ -39,7 +39,7 @@ class Train(TrainOptions, Command):
     target: Path = argument(metavar="TGT", help="target text, its translation line by line")
     model: Path = option(metavar="DIR", help="model directory to create")
     plugin: list[Path] = option(
-        [], metavar="FILE.py", help="Python files that define your own taggers"
+        [], metavar="FILE.py", help="Python files that define your own systems or taggers"
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:

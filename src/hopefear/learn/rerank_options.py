@@ -14,14 +14,16 @@ class RerankOptions:
     """Options of the lists and the tuner of a reranker; also those of `hopefear rerank tune`."""
 
     nbest: Path = option(help="file of n-best lists, plain or .gz")
-    tuner: str = option(help="tuner, such as mert or batch-mira")
+    tuner: str = option(metavar="NAME", help="tuner, such as mert or batch-mira")
     refs: list[Path] = option([], metavar="REF", help="references, one file each")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
         None,
         help="format of the lists; if not given, jsonl for names in .jsonl or .json, else moses or "
         "cdec by the content",
     )
-    metric: str = option("bleu", help="metric to optimise: bleu, ter, chrf …, or given")
+    metric: str = option(
+        "bleu", metavar="NAME", help="metric to optimise: bleu, ter, chrf …, or given"
+    )
     weights: Path | None = option(None, help="weights to start from; if not given, all are 0")
     plugin: list[Path] = option(
         [], metavar="FILE.py", help="Python files that define further tuners or metrics"

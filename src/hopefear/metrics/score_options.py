@@ -25,7 +25,7 @@ class ScoreOptions:
     )
     runs: int = option(1, min=1, help="number of tuning runs of each system")
     tokenize: Literal["none", "13a", "zh", "char"] = option(
-        "none", help="tokenization of the lines; none: split at white space only"
+        "none", help="tokenisation of the lines; none: split at white space only"
     )
     lowercase: bool = option(False, help="ignore case in BLEU and chrF (TER always does)")
     reference_length: Literal["closest", "shortest", "average"] = option(

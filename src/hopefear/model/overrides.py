@@ -22,16 +22,23 @@ class DecoderOverrides:
 
     search: Search | None = option(
         None,
-        help="search algorithm: cube (pruning), stack (phrase models) or full (hiero models)",
+        help="search algorithm: cube (pruning), stack (phrase models) or full (hiero models) "
+        "(default: the model's)",
     )
     beam: int | None = option(
-        None, min=1, help="phrase models: maximum number of hypotheses per bin"
+        None,
+        min=1,
+        help="phrase models: maximum number of hypotheses per bin (default: the model's)",
     )
     pop_limit: int | None = option(
-        None, min=1, help="cube pruning: hypotheses popped for each bin or node"
+        None,
+        min=1,
+        help="cube pruning: hypotheses popped for each bin or node (default: the model's)",
     )
     distortion_limit: int | None = option(
-        None, min=-1, help="phrase models: widest jump in source words (-1: unlimited)"
+        None,
+        min=-1,
+        help="phrase models: widest jump in source words, -1: unlimited (default: the model's)",
     )
     options: list[str] = option(
         [], metavar="KEY=VALUE", help="further options of the decoder, as in configs/decoder.*.toml"

@@ -23,7 +23,7 @@ class TuneOptions(DecoderOverrides, UnknownWordOptions, TrainingOptions, LoopOpt
     refs: list[Path] = option(
         metavar="REF", help="reference translations of the development set, one file per reference"
     )
-    tuner: str = option(help="tuning algorithm, such as mert, batch-mira or mira")
+    tuner: str = option(metavar="NAME", help="tuning algorithm, such as mert, batch-mira or mira")
     output: Path = option(flags=("-o",), metavar="RUN", help="directory of the tuning run")
     train: list[Path] = option(
         [],
@@ -70,7 +70,9 @@ class TuneOptions(DecoderOverrides, UnknownWordOptions, TrainingOptions, LoopOpt
         "sentence",
     )
     weights: Path | None = option(None, help="initial weights (default: those of the model)")
-    metric: str = option("bleu", help="metric to optimise, such as bleu, ter or chrf")
+    metric: str = option(
+        "bleu", metavar="NAME", help="metric to optimise, such as bleu, ter or chrf"
+    )
     heldout: Path | None = option(
         None, metavar="SRC", help="source text of a held-out set, which chooses the best iteration"
     )

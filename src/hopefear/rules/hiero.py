@@ -52,8 +52,7 @@ class HieroExtractOptions(ExtractOptions):
     adjacent: bool = option(False, help="allow adjacent nonterminals on the source side of a rule")
     aligned_words: bool = option(
         True,
-        help="whether a rule needs an aligned pair of words; if not, one word on each side is "
-        "enough",
+        help="accept rules without an aligned pair of words; one word on each side is enough",
     )
     boundaries: Literal["loose", "tight"] = option(
         "loose",

@@ -50,8 +50,7 @@ class TextOptions:
     )
     normalize: bool = option(
         True,
-        help="Unicode normalisation (NFC, white space, control characters); "
-        "--no-normalize disables it",
+        help="disable Unicode normalisation (NFC, white space, control characters)",
     )
     narrow: bool = option(
         False, help="replace full-width Latin letters, digits and punctuation by ordinary ones"
