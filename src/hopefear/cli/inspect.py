@@ -268,7 +268,7 @@ def _lm(lm: Any) -> dict[str, Any]:
 def _show_model(report: Mapping[str, Any], console: Console) -> None:
     text = report["text"]
     if "trained_on" in report:
-        codes = [text[side].get("language", "en") for side in ("source", "target")]
+        codes = [str(text[side].get("language", "en")) for side in ("source", "target")]
         languages = f", {' to '.join(codes)}"
         origin = f"from {' and '.join(report['trained_on'])}"
     else:
