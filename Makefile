@@ -1,7 +1,8 @@
 # From a fresh clone, with python3, a C++ compiler and the package index:
 #   make demo     install into .venv and run the demo
 #   make test     install with the test extras and run the whole suite
-# Also: install, lint, format, asan, tsan, fuzz, bench, generate, docs, clean. A second call rebuilds only what changed.
+# Also: install, lint, format, asan, asan-engine, tsan, fuzz, bench, generate, docs, clean. A second
+# call rebuilds only what changed.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -11,7 +12,7 @@ TAG = $(shell $(BIN)/python -c 'import sys; print(sys.implementation.cache_tag)'
 SOURCES := $(shell find src cpp -not -name '*.pyc' -not -name __pycache__) CMakeLists.txt pyproject.toml
 CPP_SOURCES := $(shell find cpp -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: install test demo lint format asan tsan fuzz bench generate docs clean
+.PHONY: install test demo lint format asan asan-engine tsan fuzz bench generate docs clean
 install: $(VENV)/.installed
 
 $(VENV)/.tools: pyproject.toml
@@ -54,14 +55,15 @@ format: $(VENV)/.extra-lint
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP_SOURCES)
 
-# The engine under ASan and UBSan: its own tests, then the Python tests marked "engine", with an
-# installation of its own. Leaks of the interpreter itself are not ours to report.
+# The engine under ASan and UBSan: its own tests (asan-engine), then the Python tests marked
+# "engine", with an installation of its own. Leaks of the interpreter itself are not ours to report.
 ASAN := build/asan
-asan: install $(VENV)/.extra-test
+asan-engine: $(VENV)/.tools
 	$(BIN)/cmake -S . -B $(ASAN) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo -DHOPEFEAR_SANITIZE=ON
 	$(BIN)/cmake --build $(ASAN) --target engine_tests
 	$(ASAN)/engine_tests
+asan: asan-engine install $(VENV)/.extra-test
 	$(PIP) --no-build-isolation --no-deps --target $(ASAN)/site --upgrade . \
 	  -C build-dir=$(ASAN)/python -C cmake.define.HOPEFEAR_SANITIZE=ON -C cmake.build-type=RelWithDebInfo
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
@@ -75,7 +77,7 @@ tsan: $(VENV)/.tools
 	$(BIN)/cmake --build $(TSAN) --target engine_tests
 	$(TSAN)/engine_tests
 
-# Damaged files for every reader, 100,000 each by default; FUZZ='--inputs 1000 arpa plf' for less,
+# Damaged files for every reader and for commands that use them, 100,000 each by default; FUZZ='--inputs 1000 arpa plf' for less,
 # FUZZ='--log build/fuzz.jsonl' to go on where a run was stopped.
 fuzz: install $(VENV)/.extra-test
 	$(BIN)/python tests/fuzz/fuzz.py $(FUZZ)

@@ -40,7 +40,6 @@ def measure(features: int = FEATURES) -> list[Figure]:
         weights.drop_names()
         saved = best(1, lambda: weights.save(path))
         loaded = best(3, lambda: Weights.load(path, names=False))
-        verified = best(1, lambda: Weights.load(path, names=False, verify=True))
         weights = Weights.load(path, names=False)
     # Fresh vectors each time, so that the table's slots are not in the cache already.
     vectors = [
@@ -51,7 +50,6 @@ def measure(features: int = FEATURES) -> list[Figure]:
     return [
         Figure(f"{len(weights):,} features: load", loaded, "s", most=2 * features / FEATURES),
         Figure("save", saved, "s"),
-        Figure("load, fully checked", verified, "s"),
         Figure("memory", memory, "bytes each", most=32),
         Figure("dot, 1,000 entries", 1e6 * dot, "us", most=50),
     ]

@@ -157,7 +157,8 @@ BinaryFile BinaryFile::open(const std::string& path, const BinaryKind& kind,
 
 std::string BinaryFile::verify(const std::string& path) {
   const BinaryFile file = map(path, nullptr, {});
-  return std::string(trimmed(file.data() + sizeof(kMagic), sizeof(Header::kind)));
+  const std::string_view kind = trimmed(file.data() + sizeof(kMagic), sizeof(Header::kind));
+  return printable(kind.data(), kind.size());
 }
 
 BinaryFile BinaryFile::map(const std::string& path, const BinaryKind* kind,

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 #include <mutex>
 
 namespace hopefear {
@@ -59,19 +58,18 @@ void on_bus_error(int number, siginfo_t* info, void* context) {
   pass_on(number, info, context);
 }
 
-void install() {
+bool install() {
   struct sigaction action = {};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);
-  ::sigaction(SIGBUS, &action, &previous_action);
+  return ::sigaction(SIGBUS, &action, &previous_action) == 0;
 }
 
 }  // namespace
 
 MappedRange* guard_range(const char* begin, size_t size, const std::string& path) {
-  static std::once_flag once;
-  std::call_once(once, install);
+  [[maybe_unused]] static const bool installed = install();
   std::string message = "hopefear: " + path +
                         ": cannot be read any more: it became shorter while in use, or its disk "
                         "fails; restore the file and run the command again\n";

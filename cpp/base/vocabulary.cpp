@@ -29,7 +29,7 @@ int32_t Vocabulary::intern(std::string_view word) {
                      " is no word: it is empty or has white space; split the text into words");
   }
   const std::unique_lock lock(mutex_);
-  if (size() == std::numeric_limits<int32_t>::max()) throw std::length_error("vocabulary full");
+  if (size() == std::numeric_limits<int32_t>::max()) throw std::invalid_argument("vocabulary full");
   const auto place = static_cast<int32_t>(words_.add(word));
   // A thread that reads the new size also sees the word and its place.
   count_.store(static_cast<int32_t>(words_.size()), std::memory_order_release);

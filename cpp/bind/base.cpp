@@ -9,6 +9,7 @@
 
 #include "base/binary_file.hpp"
 #include "base/error.hpp"
+#include "base/feature_name.hpp"
 #include "base/hash.hpp"
 #include "base/interrupt.hpp"
 #include "bind/bind.hpp"
@@ -179,6 +180,13 @@ void bind_base(nb::module_& m) {
       },
       "path"_a,
       "Compare a binary file with its checksums and return its kind, such as lm or rules.");
+  m.def(
+      "check_feature_name",
+      [](nb::handle name) {
+        nb::object held;
+        check_feature_name(text_of(name, held));
+      },
+      "name"_a, "Raise InputError for a name that no feature can have.");
   m.def(
       "hash64", [](nb::bytes text) { return hash64({text.c_str(), text.size()}); }, "text"_a,
       "Return the 64-bit hash of a text (UTF-8); that of a feature's name is its id.");

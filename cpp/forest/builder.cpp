@@ -19,7 +19,7 @@ void start(ForestStorage& s) {
 }
 
 uint32_t offset(size_t size) {
-  if (size >= 0xffffffffu) throw std::length_error("forest with 2^32 entries or more");
+  if (size >= 0xffffffffu) throw std::invalid_argument("forest with 2^32 entries or more");
   return static_cast<uint32_t>(size);
 }
 

@@ -400,7 +400,7 @@ class Expander {
   Expanded finish(std::optional<uint32_t> goal) {
     for (const size_t size :
          {out_.target.size(), out_.tails.size(), out_.own_features.size(), out_.coverage.size()}) {
-      if (size >= 0xffffffffu) throw std::length_error("forest with 2^32 entries or more");
+      if (size >= 0xffffffffu) throw std::invalid_argument("forest with 2^32 entries or more");
     }
     out_.node_edges.insert(out_.node_edges.begin(), 0);
     keep_rows();

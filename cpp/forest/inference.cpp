@@ -65,8 +65,8 @@ std::vector<double> inside_pass(const Forest& forest, Scores scores, double* con
 
 void check_derivation_size(size_t edges) {
   if (edges > kLongestDerivation) {
-    throw std::length_error("a derivation has more than " + std::to_string(kLongestDerivation) +
-                            " edges; no decoder makes such forests");
+    throw std::invalid_argument("a derivation has more than " + std::to_string(kLongestDerivation) +
+                                " edges; no decoder makes such forests");
   }
 }
 

@@ -74,7 +74,7 @@ Expectation expectation(const Forest& forest, const Posterior& posterior,
                         std::span<const double> gains, Roots roots);
 
 // A derivation is a tree, whose size may be exponential in that of a forest where nodes are reused;
-// derivations of more edges than this are refused (std::length_error).
+// derivations of more edges than this are refused (std::invalid_argument).
 inline constexpr size_t kLongestDerivation = size_t{1} << 24;
 void check_derivation_size(size_t edges);
 

@@ -100,7 +100,7 @@ TEST(a_bus_error_elsewhere_is_left_to_others) {
     volatile char byte = static_cast<const char*>(at)[90'000];
     (void)byte;
   };
-  CHECK_EQUAL(in_child(fault).second, "");
+  CHECK(in_child(fault).second.find("hopefear: ") == std::string::npos);
   CHECK(in_child([] { ::raise(SIGBUS); }).first != 2);
 }
 

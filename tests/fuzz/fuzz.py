@@ -411,6 +411,7 @@ def main() -> int:
     parser.add_argument("readers", nargs="*", help="which; all if none is named")
     parser.add_argument("--inputs", type=int, default=100_000, help="for each reader")
     parser.add_argument("--seconds", type=float, default=1e9, help="at most, for each reader")
+    parser.add_argument("--total", type=float, help="seconds for all readers together")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds that one may take")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, default=Path("build/fuzz"), help="for what fails")
@@ -429,7 +430,11 @@ def main() -> int:
         return 0
     shutil.rmtree(given.keep, ignore_errors=True)
     total, spent, wrong = 0, 0.0, 0
-    for name in given.readers or READERS:
+    names = given.readers or list(READERS)
+    end = time.monotonic() + (given.total or 0)
+    for number, name in enumerate(names):
+        if given.total is not None:
+            given.seconds = max(0.1, (end - time.monotonic()) / (len(names) - number))
         count, cpu, failures = run(name, log, given)
         total, spent, wrong = total + count, spent + cpu, wrong + len(failures)
         print(

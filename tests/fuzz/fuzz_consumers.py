@@ -24,9 +24,9 @@ from hopefear.model.verify import verify
 
 def command(*words: object) -> None:
     """Run a command as the command line does; errors are raised."""
-    with redirect_stdout(TextIOWrapper(BytesIO(), "utf-8", "surrogateescape")):
-        with redirect_stderr(StringIO()):
-            _run([*map(str, words), "--progress", "off"])
+    output = TextIOWrapper(BytesIO(), "utf-8", "surrogateescape")
+    with redirect_stdout(output), redirect_stderr(StringIO()):
+        _run([*map(str, words), "--progress", "off"])
 
 
 # -- reranking --
@@ -50,7 +50,8 @@ LISTS = {
         for i, text, (a, b, c), word in ENTRIES
     ),
     "jsonl": "".join(
-        f'{{"id": {i}, "text": "{text}", "features": {{"lm": {a}, "f:{word}": {b}}}, "score": {c}}}\n'
+        f'{{"id": {i}, "text": "{text}", "features": {{"lm": {a}, "f:{word}": {b}}}, '
+        f'"score": {c}}}\n'
         for i, text, (a, b, c), word in ENTRIES
     ),
 }
@@ -87,7 +88,9 @@ for _format, _text in LISTS.items():
     reader(f"use/rerank-{_format}", _text, references)(rerank(_format))
 
 
-@reader("use/rerank-weights", "LM0\t0.5\nTM0_1\t-1\nrare~a\t2\nid:0123456789abcdef\t1\n", references)
+@reader(
+    "use/rerank-weights", "LM0\t0.5\nTM0_1\t-1\nrare~a\t2\nid:0123456789abcdef\t1\n", references
+)
 def rerank_with_weights(path: Path) -> None:
     lists, refs, out = (path.with_name(name) for name in ("list", "refs", "out"))
     command("inspect", path)

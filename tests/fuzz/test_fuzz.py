@@ -15,6 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from fuzz import Failure, Log, digest_of, fuzz, judge, run
+from fuzz_directories import MODEL
 from fuzz_mutate import case, checksum, resealed
 from fuzz_readers import CALLS, READERS
 
@@ -22,7 +23,7 @@ from hopefear.base.errors import HopefearError
 from hopefear.base.weights import Weights
 
 pytestmark = pytest.mark.engine
-INPUTS = 100
+INPUTS, OF_COMMANDS = 100, 20  # a command takes longer than a reader
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def test_damaged_files_are_read_or_refused(name: str, folder: Path) -> None:
     samples = reader.samples(folder)
     for sample in samples:
         reader.read(_written(folder / reader.file, sample))
-    for number in range(INPUTS):
+    for number in range(OF_COMMANDS if name.startswith(("use/", "resume/")) else INPUTS):
         data = case(samples, f"0 {name} {number}", binary=reader.binary)
         assert outcome(name, folder, data) == "", f"input {number} of seed 0"
     _written(folder / reader.file, samples[0])  # the others of a model go on
@@ -120,6 +121,19 @@ FOUND: list[tuple[str, bytes]] = [
     ("run/tuner.npz", b"PK"),
     ("run/candidates.npz", b"\x93NUMPY"),
     ("run/fired.npz", b""),
+    ("use/inspect-model.toml", b'format = 1\nsystem = "phrase"\n[training]\nsource = "s"\n'),
+    (
+        "use/inspect-model.toml",
+        MODEL.replace('language = "fr"', "language = [1]").encode(),
+    ),
+    (
+        "use/inspect-model.toml",
+        MODEL.replace("lm_tokens = 9", 'lm_tokens = 9\nseconds = "x"').encode(),
+    ),
+    ("use/rerank-moses", b"0 ||| a ||| caf\xe9= 1 b\x1b= 2 ||| 1\n"),
+    ("use/rerank-cdec", b"0 ||| a ||| caf\xe9=1 ||| 1\n"),
+    ("use/rerank-weights", b"caf\xe9\t1\n"),
+    ("use/model-weights", b"b\x1b\t1\n"),
 ]
 
 

@@ -54,6 +54,13 @@ def test_includes_go_down(path: Path) -> None:
     assert not upward, f"{path.relative_to(CPP)} includes {sorted(upward)}"
 
 
+def test_thread_local_data_is_allocated_with_the_thread() -> None:
+    """Otherwise a thread that first uses it without memory left aborts the process."""
+    users = {str(path.relative_to(CPP)) for path in FILES if "thread_local" in path.read_text()}
+    listed = set(re.findall(r"/cpp/(\S+\.cpp)", (CPP.parent / "CMakeLists.txt").read_text()))
+    assert users == listed
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(CPP)))
 def test_python_is_in_the_binding_only(path: Path) -> None:
     foreign = [name for name in included(path) if re.match(r"nanobind/|Python\.h", name)]

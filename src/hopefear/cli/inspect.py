@@ -19,6 +19,8 @@ from hopefear.cli.command import Command
 from hopefear.cli.tune_shown import describe_run, is_run, show_run
 from hopefear.model.overrides import chosen_templates
 
+_LARGEST = 1e15  # limit of numbers of model.toml that are shown
+
 if TYPE_CHECKING:
     from hopefear.model.directory import Model
     from hopefear.rules.table import RuleTable
@@ -171,7 +173,7 @@ class Inspect(Command):
             "made_by": model.settings.get("made_by", "an unknown version"),
             "text": model.settings["text"],
             "tagger": model.settings.get("tagger", {}).get("name"),
-            "steps": training.get("steps", {}),
+            "steps": _steps(model),
             "times": model.training_times,
             "lms": {
                 name: {**_lm(lm), "file": model.lm_files[name].name}
@@ -185,7 +187,8 @@ class Inspect(Command):
             },
         }
         if training:
-            report["trained_on"] = [training["source"], training["target"]]
+            inputs = (training.get(side, "an unknown file") for side in ("source", "target"))
+            report["trained_on"] = list(map(str, inputs))
             report["lm"] = _lm(model.lm)
         else:
             report["imported"] = model.settings.get("imported", {})
@@ -241,6 +244,25 @@ def _kind(path: Path) -> str:
     return start[len(COMPILED) :].rstrip(b"\0").decode("ascii", "replace")
 
 
+def _steps(model: Model) -> dict[str, Any]:
+    """The reports of the steps of training, from model.toml."""
+    from hopefear.model.directory import MODEL_FILE
+
+    steps = model.settings.get("training", {}).get("steps", {})
+    for name, step in steps.items() if isinstance(steps, dict) else [("", steps)]:
+        values = (
+            [step[key] for key in ("seconds", "cpu_seconds", "pairs", "kept") if key in step]
+            if isinstance(step, dict)
+            else [step]
+        )
+        if not all(isinstance(value, int | float) and abs(value) < _LARGEST for value in values):
+            raise InputError(
+                f"{model.directory / MODEL_FILE}: training.steps {name!r} is {str(step)[:80]!r}, "
+                "expected a table of numbers; train it again"
+            )
+    return dict(steps)
+
+
 def _lm(lm: Any) -> dict[str, Any]:
     return {"order": lm.order, "words": lm.vocabulary_size, "ngrams": lm.ngrams}
 
@@ -248,7 +270,7 @@ def _lm(lm: Any) -> dict[str, Any]:
 def _show_model(report: Mapping[str, Any], console: Console) -> None:
     text = report["text"]
     if "trained_on" in report:
-        codes = [text[side].get("language", "en") for side in ("source", "target")]
+        codes = [str(text[side].get("language", "en")) for side in ("source", "target")]
         languages = f", {' to '.join(codes)}"
         origin = f"from {' and '.join(report['trained_on'])}"
     else:
@@ -263,8 +285,8 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
         tagger = f", tagger {report['tagger']}" if side == "source" and report["tagger"] else ""
         tokenizer, casing = steps.get("tokenizer", "auto"), steps.get("casing", "truecase")
         console.print(f"{side} text     tokenizer {tokenizer}, casing {casing}{tagger}")
-    if "text" in report["steps"]:
-        cleaned = report["steps"]["text"]
+    cleaned = report["steps"].get("text", {})
+    if "pairs" in cleaned and "kept" in cleaned:
         dropped = cleaned["pairs"] - cleaned["kept"]
         console.print(
             f"bitext          {cleaned['kept']:,} sentence pairs"
@@ -295,6 +317,7 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
     rows = [
         (name, duration(step["seconds"]), duration(step["cpu_seconds"]))
         for name, step in report["times"].items()
+        if "seconds" in step and "cpu_seconds" in step
     ]
     if rows:
         console.print("\n" + table(rows, ("training", "time", "CPU")))

@@ -247,17 +247,36 @@ def test_nan_is_never_saved(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_invalid_utf8(tmp_path: Path) -> None:
-    """Bytes that are not UTF-8 are kept in names and shown in messages."""
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b"caf\xe9", r"'caf\\xe9'"),
+        (b"a\x1b[31mb", r"'a\\x1b\[31mb'"),
+        (b"a\tb", r"'a\\tb'"),
+        (b"next\xc2\x85line", r"'next\\xc2\\x85line'"),
+        (b"\xed\xa0\x80", r"'\\xed\\xa0\\x80'"),
+    ],
+)
+def test_names_that_are_not_valid(tmp_path: Path, name: bytes, shown: str) -> None:
     path = tmp_path / "w.tsv"
-    path.write_bytes(b"caf\xe9\t1\ntiny\t1e-50\n")
+    path.write_bytes(b"lm\t1\n" + name + b"\t1\n")
+    with pytest.raises(InputError, match=rf"w\.tsv:2: feature name {shown} is not valid") as error:
+        Weights.load(path)
+    assert str(error.value).isprintable()
+    with pytest.raises(InputError, match=f"feature name {shown} is not valid, expected UTF-8"):
+        Weights({name.decode("utf-8", "surrogateescape"): 1.0})
+
+
+def test_an_underflow_is_zero(tmp_path: Path) -> None:
+    path = tmp_path / "w.tsv"
+    path.write_bytes(b"caf\xc3\xa9\t1\ntiny\t1e-50\n")
     weights = Weights.load(path)
-    assert weights["caf\udce9"] == 1.0
+    assert weights["caf\u00e9"] == 1.0
     assert weights["tiny"] == 0.0
     weights.save(tmp_path / "again.tsv")
-    assert (tmp_path / "again.tsv").read_bytes() == b"caf\xe9\t1\ntiny\t0\n"
-    path.write_bytes(b"caf\xe9\0" + 1000 * b"x")
-    with pytest.raises(InputError, match=r"w\.tsv:1: .* found 'caf\ufffd\?x+\.\.\.'$"):
+    assert (tmp_path / "again.tsv").read_bytes() == b"caf\xc3\xa9\t1\ntiny\t0\n"
+    path.write_bytes(b"caf\xe9\0 and so on " + 1000 * b"x")
+    with pytest.raises(InputError, match=r"w\.tsv:1: .* found 'caf\\xe9\\x00 and so on x+\.\.\.'$"):
         Weights.load(path)
 
 

@@ -93,7 +93,8 @@ def test_lists_share_names_and_words(tmp_path: Path) -> None:
         ("0 ||| a ||| X= Y= 1 ||| 1", "label 'X' has no value"),
         ("0 ||| a ||| x=nan ||| 1", "feature 'x' is nan, expected a finite number"),
         ("0 ||| a ||| x=1e400 ||| 1", "feature 'x' is inf"),
-        ("0 ||| a ||| x\0=1 ||| 1", "feature name 'x?' is not valid"),
+        ("0 ||| a ||| x\0=1 ||| 1", r"feature name 'x\x00' is not valid"),
+        ("0 ||| a ||| x\x1b= 1 ||| 1", r"feature name 'x\x1b' is not valid"),
         ("0 ||| a ||| x=1 ||| good", "score is 'good', expected a number"),
         ("0 ||| a ||| x=1 ||| nan", "score is 'nan'"),
         ("0 ||| a ||| X= 1 2 3 ||| 1", "label 'X' has 3 values, in earlier lines it has 2"),
@@ -139,6 +140,21 @@ def test_a_search_graph_of_chart_decoding(tmp_path: Path, id: str, format: str |
     line = f"{id} S => the [X] : 0-1 : c=-1.2 core=(-1,0) [0..3] 4 9 [total=-2.5] core=(-3,0)\n"
     with pytest.raises(InputError, match=r"osg:1: .*-output-search-graph-hypergraph"):
         list(read_forests(write(tmp_path / "osg", line), format))
+
+
+@pytest.mark.parametrize("features", [b"caf\xe9=1", b"caf\xe9= 1", b"caf\xe9= 1 2"])
+def test_names_in_lists_that_are_not_utf8(tmp_path: Path, features: bytes) -> None:
+    path = tmp_path / "list"
+    path.write_bytes(b"0 ||| a ||| b=1 ||| 1\n0 ||| a ||| " + features + b" ||| 1\n")
+    with pytest.raises(InputError, match=r"list:2: feature name 'caf\\xe9(_1)?' is not valid"):
+        list(read_nbest(path))
+
+
+@pytest.mark.parametrize("name", ["\\ud800", "a\\tb", "\\u001b", ""])
+def test_names_in_json_that_are_not_valid(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / "l.jsonl", f'{{"id": 1, "text": "a", "features": {{"{name}": 1}}}}\n')
+    with pytest.raises(InputError, match=r"l\.jsonl:1: feature name '.*' is not valid"):
+        list(read_nbest(path))
 
 
 def test_json_lists(tmp_path: Path) -> None:

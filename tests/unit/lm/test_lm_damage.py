@@ -1,20 +1,25 @@
-"""A large compiled model whose damage the quick check cannot see: wrong answers, never a crash."""
+"""A compiled model that is damaged is refused; one that is forged gives wrong answers, no crash."""
 
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from lm_arpa import sections
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fuzz"))
+
+from fuzz_mutate import resealed
+
 from hopefear.base.errors import InputError
 from hopefear.lm import LanguageModel
 
 pytestmark = pytest.mark.engine
-WORDS = 350_000
-SAMPLE = 64 << 10  # what the quick check reads at both ends of a section
+WORDS = 20_000
+SAMPLE = 4 << 10  # what stays as it is at both ends of a section
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +37,18 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.writelines(f"-1\tw{i} w{i + 1} w{i + 2}\n" for i in range(counts[2]))
         file.write("\n\\end\\\n")
     LanguageModel.load(arpa).compile(path)
-    assert path.stat().st_size > 32 << 20
     return path
 
 
 def test_a_sound_file(compiled: Path) -> None:
-    lm = LanguageModel.load(compiled, verify=True)
+    lm = LanguageModel.load(compiled)
     scores = lm.full_scores("w5 w6 w7 w8 w4 w5", bos=False, eos=False)
     assert [each.ngram_length for each in scores] == [1, 2, 3, 3, 1, 2]
     assert [each.log10 for each in scores] == [-5, -2, -1, -1, -5.75, -2]
 
 
 @pytest.mark.parametrize("noise", ["random", "ones", "zeros", "shifted"])
-def test_damage_is_survived(compiled: Path, tmp_path: Path, noise: str) -> None:
+def test_a_forged_file_is_survived(compiled: Path, tmp_path: Path, noise: str) -> None:
     content = np.fromfile(compiled, dtype=np.uint8)
     generator = np.random.default_rng(1)
     places = sections(content[:1216].tobytes())
@@ -63,7 +67,8 @@ def test_damage_is_survived(compiled: Path, tmp_path: Path, noise: str) -> None:
     path = tmp_path / "damaged.bin"
     content.tofile(path)
     with pytest.raises(InputError, match="damaged: checksum of section"):
-        LanguageModel.load(path, verify=True)
+        LanguageModel.load(path)
+    path.write_bytes(resealed(path.read_bytes()))
     lm = LanguageModel.load(path)
     chosen = random.Random(1).choices(range(WORDS), k=20_000)
     text = " ".join(f"w{i} w{i + 1} w{i + 2}" for i in chosen)
@@ -77,4 +82,4 @@ def test_damage_is_survived(compiled: Path, tmp_path: Path, noise: str) -> None:
         _, state = lm.score_word(state, word)
     halves = [lm.combine(words[i : i + 4]) for i in range(0, len(words), 4)]
     lm.combine([*halves, "</s>"], bos=True)
-    assert sum(1 for _ in zip(lm.words(), range(100_000), strict=False)) == 100_000
+    assert sum(1 for _ in zip(lm.words(), range(10_000), strict=False)) == 10_000

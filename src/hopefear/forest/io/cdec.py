@@ -48,7 +48,7 @@ def read_cdec_forest(
         raise InputError(f"{display_name(path)}: not a JSON object ({in_line(error)})") from None
     try:
         return _forest(pairs, ForestBuilder(vocabulary=vocabulary, names=names), id)
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, InputError) as error:
         reason = f"no {in_line(error)}" if isinstance(error, KeyError) else in_line(error)
         raise InputError(f"{display_name(path)}: not a cdec forest: {reason}") from None
 

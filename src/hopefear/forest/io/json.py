@@ -27,7 +27,10 @@ from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
 
 _FORMAT, _VERSION = "hopefear-forest", 1
-_FAULTS = (LookupError, ValueError, ArithmeticError, TypeError, AttributeError, RecursionError)
+_FAULTS = (
+    *(LookupError, ValueError, ArithmeticError, TypeError, AttributeError, RecursionError),
+    InputError,
+)
 _MAX_NODES = 1_000_000  # where "nodes" is a number
 _NO_ROW = 0xFFFFFFFF
 

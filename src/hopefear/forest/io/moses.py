@@ -35,7 +35,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from hopefear._engine import Forest, Vocabulary
+from hopefear._engine import Forest, Vocabulary, check_feature_name
 from hopefear.base.errors import InputError, in_line
 from hopefear.base.files import PathLike, display_name, open_text
 from hopefear.base.weights import FeatureNames
@@ -112,6 +112,8 @@ def _hypothesis(line: str, core_names: Sequence[str] | None, place: str) -> _Hyp
                 features = _score_features(scores.rstrip().removesuffix('"'), core_names)
             else:
                 features = {"transition": float(values["transition"])}
+            for name in features:
+                check_feature_name(name)
         return _Hypothesis(
             sentence,
             id,
@@ -129,7 +131,7 @@ def _hypothesis(line: str, core_names: Sequence[str] | None, place: str) -> _Hyp
         raise InputError(
             f"{place}: no '{key}=', expected a line of -output-search-graph[-extended]"
         ) from None
-    except ValueError as error:
+    except (ValueError, InputError) as error:
         raise InputError(f"{place}: {in_line(error)}; recreate the search graph") from None
 
 
@@ -236,7 +238,7 @@ def read_moses_hypergraph(
                     _hypergraph_edge(builder, node, next_line(), first=edge == 0)
                 if edges == 0:
                     builder.node()
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, InputError) as error:
             reason = in_line(error)
             raise InputError(f"{place}: {reason}; expected Moses's hypergraph format") from None
     return builder.finish(nodes - 1 if nodes else None, id=id)
