@@ -180,7 +180,10 @@ METRICS = (
     '"change": 0.1, "active_features": 14, "decode_seconds": 1.5, "optimise_seconds": 0.25, '
     '"heldout_score": 20.25, "mean_of": [0, 1], "candidates": 120}\n'
 )
-STATE = '{"phase": "finished", "iteration": 1, "useless": {}, "chosen": 1, "records": []}\n'
+STATE = (
+    '{"phase": "finished", "iteration": 1, "chosen": 1, "records": [],'
+    ' "useless": {"never_fired": [], "constant": []}}\n'
+)
 
 
 def run_directory(folder: Path) -> list[bytes]:

@@ -25,8 +25,8 @@ class LoopOptions:
         "most)",
     )
     distinct: bool = option(True, help="allow duplicate strings in a k-best list")
-    # MERT's first steps may fall far behind the start before they pass it: 29.8, 4.8, 26.0, 32.0
-    # BLEU on Bible zh-en, and batch MIRA's climb back more slowly.
+    # First steps may fall far behind the start before they pass it: MERT's without a bound (29.8,
+    # 4.8, 26.0, 32.0 BLEU on Bible zh-en), and batch MIRA's, which climb back more slowly.
     patience: int = option(
         5,
         min=0,
