@@ -2,9 +2,10 @@
 
     python experiments/unknown_words.py --run --write     # about 40 CPU minutes
 
-3,000 training pairs of three corpora, tuned and tested with the same treatment. A second table has the shares of unknown words: of the source
-words of the test set, and of the words of the translations that the training text does not have,
-which are copied words or, with subwords, pieces put together.
+3,000 training pairs of three corpora, tuned and tested with the same treatment. A second table has
+the shares of unknown words: of the source words of the test set, and of the words of the
+translations that the training text does not have, which are copied words or, with subwords, pieces
+put together.
 """
 
 from __future__ import annotations
