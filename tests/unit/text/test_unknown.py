@@ -45,8 +45,7 @@ def test_equally_similar_words_go_by_count_then_by_spelling() -> None:
 def test_the_order_of_the_known_words_does_not_matter() -> None:
     unknown = [word[:-1] + "ou" for word in KNOWN if len(word) > 3]
     results = [
-        replaced("similar", unknown, dict.fromkeys(order, 1.0))
-        for order in (KNOWN, KNOWN[::-1])
+        replaced("similar", unknown, dict.fromkeys(order, 1.0)) for order in (KNOWN, KNOWN[::-1])
     ]
     assert results[0] == results[1]
 
