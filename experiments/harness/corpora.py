@@ -48,8 +48,11 @@ CORPORA = {
             "ar-en", "Tatoeba ar-en", _files("data/tatoeba-ar-en", "ar", "en"), drawn=True, **_RAW
         ),
         Corpus(
-            "fisher-es-en", "Fisher and CALLHOME es-en",
-            _files("data/fisher-callhome-es-en", "es", *FOUR), drawn=True, **_RAW
+            "fisher-es-en",
+            "Fisher and CALLHOME es-en",
+            _files("data/fisher-callhome-es-en", "es", *FOUR),
+            drawn=True,
+            **_RAW,
         ),
         # Scored by characters: there is no agreed segmentation of Chinese into words.
         Corpus("en-zh", "Bible en-zh", _files(_ZH, "en.0", "zh"), tokenize="char"),

@@ -221,8 +221,8 @@ class Translator:
             return None
         if not self.model.has_rules:
             raise OptionError(
-                f"--unknown {treatment}: {self.model.directory} has no rule table, so its words are "
-                "not known; leave it out"
+                f"--unknown {treatment}: {self.model.directory} has no rule table, so no word is "
+                "known; leave it out"
             )
         shown = self.options.trace or self.options.trace_alignment
         if treatment == "drop" and (shown or self.options.markup != "off"):

@@ -16,8 +16,8 @@ class UnknownWordOptions:
 
     unknown: Literal["copy", "similar", "drop"] = option(
         "copy",
-        help="treatment of source words without rules: copy them, translate the most similar known "
-        "word instead (others are copied), or drop all but names and numbers",
+        help="treatment of source words without rules: copy them; similar: translate the most "
+        "similar known word instead, if there is one; drop: leave out all but names and numbers",
     )
 
 

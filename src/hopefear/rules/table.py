@@ -107,11 +107,12 @@ class RuleTable:
         """Return the positions of a sentence that source sides without nonterminals cover."""
         positions: set[int] = set()
         for begin in range(len(words)):
-            node: int | None = self.engine.root
+            node = self.engine.root
             for end in range(begin, len(words)):
-                node = self.engine.child(node, words[end])
-                if node is None:
+                child = self.engine.child(node, words[end])
+                if child is None:
                     break
+                node = child
                 first, last = self.engine.rules(node)
                 if first < last:
                     positions.update(range(begin, end + 1))

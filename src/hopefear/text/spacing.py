@@ -2,8 +2,8 @@
 
 Some French texts have a blank before `?` and `:`, others do not; the spacing of dashes and slashes
 varies in every language. Tokenization loses this information, so it is counted before, saved with
-the model, and used to detokenize translations. `tokenization_mismatch` notices that one of two texts
-is tokenised and the other one is not.
+the model, and used to detokenize translations. `tokenization_mismatch` notices that one of two
+texts is tokenised and the other one is not.
 
 Takes raw lines and returns, for each of the `MARKS` that is frequent enough, whether it usually has
 a blank before it and after it.
@@ -115,6 +115,6 @@ def tokenization_mismatch(translations: Iterable[str], references: Iterable[str]
         )
     return (
         "the translations have blanks before commas and full stops, the references have not: the "
-        "translations seem to be tokenised, and scores are too low; detokenise them ('hopefear text "
-        "detokenize'), or tokenise both"
+        "translations seem to be tokenised, and scores are too low; detokenise them "
+        "('hopefear text detokenize'), or tokenise both"
     )

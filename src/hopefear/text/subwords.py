@@ -18,6 +18,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from hopefear.base.errors import InputError
 from hopefear.base.files import PathLike, display_name, write_text
@@ -55,7 +56,7 @@ class Subwords:
         pairs: Counter[Pair] = Counter()
         places: defaultdict[Pair, set[int]] = defaultdict(set)  # pair -> words that may contain it
         for number, (pieces, count) in enumerate(words):
-            for pair in zip(pieces, pieces[1:], strict=False):
+            for pair in pairwise(pieces):
                 pairs[pair] += count
                 places[pair].add(number)
         queue = [(-count, _Reverse(pair)) for pair, count in pairs.items()]
@@ -73,10 +74,10 @@ class Subwords:
             for number in places.pop(pair):
                 pieces, times = words[number]
                 merged = _merge(pieces, pair)
-                for old in zip(pieces, pieces[1:], strict=False):
+                for old in pairwise(pieces):
                     pairs[old] -= times
                     changed.add(old)
-                for new in zip(merged, merged[1:], strict=False):
+                for new in pairwise(merged):
                     pairs[new] += times
                     places[new].add(number)
                     changed.add(new)
@@ -102,7 +103,7 @@ class Subwords:
         pieces = _characters(word)
         while len(pieces) > 1:
             best = min(
-                zip(pieces, pieces[1:], strict=False),
+                pairwise(pieces),
                 key=lambda pair: self._ranks.get(pair, len(self._ranks)),
             )
             if best not in self._ranks:

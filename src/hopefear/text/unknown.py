@@ -1,9 +1,9 @@
 """Unknown words: source words that a model has no rules for.
 
-Takes the words that a model can translate alone; `replace` takes the words of a sentence and returns
-those that are translated instead. An unknown word may be another form of a known word, so translating the
-known word that shares most of its letters is better than copying it. Names and numbers are not
-treated as other words are: both mean the same in the other language.
+Takes the words that a model can translate alone; `replace` takes the words of a sentence and
+returns those that are translated instead. An unknown word may be another form of a known word, so
+translating the known word that shares most of its letters is better than copying it. Names and
+numbers often are the same in the other language, so they are treated with more care.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ def is_name_or_number(word: str) -> bool:
 class UnknownWords:
     """The treatment of unknown words; threads may share an object.
 
-    - `similar`: an unknown word is replaced by the most similar known word, if there is one. Similar
-      words share three letters in a row or more, and half of the longer word; a word with a capital
-      only with another one, and three quarters of it, since it may be a name. Equally similar words
-      are chosen by their count, then by their spelling.
+    - `similar`: an unknown word is replaced by the most similar known word, if there is one.
+      Similar words share three letters in a row or more, and half of the longer word. A word that
+      begins with a capital may be a name: it is similar only to another such word, of which it
+      shares three quarters. Equally similar words are chosen by their count, then by their
+      spelling.
     - `drop`: unknown words are left out, except for names and numbers (`is_name_or_number`).
     """
 
@@ -71,7 +72,7 @@ class UnknownWords:
             return None
         lower, is_name = word.lower(), word[0].isupper()
         share = _NAME_SHARE if is_name else _SHARE
-        size = max(_SHORTEST, int(share * len(lower)))  # of a part that similar words share at least
+        size = max(_SHORTEST, int(share * len(lower)))  # shared at least
         best: tuple[float, float, str] | None = None
         for known in self._sharing(lower, size):
             if known[0].isupper() != is_name:

@@ -359,6 +359,6 @@ def test_subwords(bitext: Path, tmp_path: Path) -> None:
 def test_inputs_about_whole_words_do_not_go_with_subwords(bitext: Path, tmp_path: Path) -> None:
     (tmp_path / "align").write_text("\n" * 400)
     for more in ({"align": tmp_path / "align"}, {"source_tagger": "lexicon"}):
-        with pytest.raises(OptionError, match="--subwords: --.* is for whole words"):
+        with pytest.raises(OptionError, match=r"--subwords: --.* is for whole words"):
             run(bitext, tmp_path / "model", subwords=60, **more)
     assert not (tmp_path / "model").exists()

@@ -22,7 +22,9 @@ def test_texts() -> None:
     assert is_tokenized(FRENCH) is False
 
 
-@pytest.mark.parametrize("text", [CHINESE, [" ".join(line) for line in CHINESE], [], ["A."], RAW[2:]])
+@pytest.mark.parametrize(
+    "text", [CHINESE, [" ".join(line) for line in CHINESE], [], ["A."], RAW[2:]]
+)
 def test_unclear_texts(text: list[str]) -> None:
     assert is_tokenized(text) is None
 

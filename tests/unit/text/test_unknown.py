@@ -32,7 +32,7 @@ def test_words_without_a_similar_one_stay(word: str) -> None:
 
 def test_a_name_is_replaced_only_by_a_form_of_itself() -> None:
     assert replaced("similar", ["Karlovic"]) == ["Karlovi"]
-    assert replaced("similar", ["Karolína"]) == ["Karolína"]  # half of it would be enough for others
+    assert replaced("similar", ["Karolína"]) == ["Karolína"]  # of others half is enough
     assert replaced("similar", ["Kniha"]) == ["Kniha"]
 
 
@@ -45,8 +45,7 @@ def test_equally_similar_words_go_by_count_then_by_spelling() -> None:
 def test_the_order_of_the_known_words_does_not_matter() -> None:
     unknown = [word[:-1] + "ou" for word in KNOWN if len(word) > 3]
     results = [
-        replaced("similar", unknown, dict.fromkeys(order, 1.0))
-        for order in (KNOWN, KNOWN[::-1])
+        replaced("similar", unknown, dict.fromkeys(order, 1.0)) for order in (KNOWN, KNOWN[::-1])
     ]
     assert results[0] == results[1]
 
