@@ -93,6 +93,10 @@ void BufferedSink::flush() {
   buffer_.clear();
 }
 
+namespace {
+constexpr size_t kLongestLine = size_t{1} << 28;
+}
+
 LineReader::LineReader(ByteSource& source) : source_(source), buffer_(size_t{1} << 18) {}
 
 bool LineReader::next(std::string_view& line) {
@@ -120,6 +124,11 @@ bool LineReader::next(std::string_view& line) {
       scanned -= begin_;
       end_ -= begin_;
       begin_ = 0;
+    }
+    if (end_ >= kLongestLine) {
+      throw InputError(name() + ":" + std::to_string(line_number_ + 1) + ": a line of " +
+                       std::to_string(kLongestLine) +
+                       " bytes or more, expected lines of text; check the name");
     }
     if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
     const size_t n = source_.read(buffer_.data() + end_, buffer_.size() - end_);

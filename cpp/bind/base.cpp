@@ -162,6 +162,8 @@ void bind_base(nb::module_& m) {
   m.def("poll_interrupt", &poll_interrupt,
         "Raise KeyboardInterrupt if the thread's StopSign is set, or on Ctrl-C; for long waits in "
         "Python.");
+  m.def("set_leak_warnings", &nb::set_leak_warnings, "enabled"_a,
+        "Whether objects of the engine that are alive when the interpreter ends are reported.");
   m.def(
       "build_info",
       [] {

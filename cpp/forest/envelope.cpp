@@ -126,7 +126,7 @@ Derivation Envelope::derivation(size_t segment, double x) const {
     const Line& line = lines_[open.back()];
     open.pop_back();
     edges.push_back(line.edge);
-    check_derivation_size(edges.size());
+    check_derivation_size(forest_, edges.size());
     for (size_t i = forest_.tails(line.edge).size(); i-- > 0;) {
       open.push_back(choices_[line.choice + i]);
     }

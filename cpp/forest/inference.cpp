@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/error.hpp"
+
 namespace hopefear {
 namespace {
 
@@ -63,10 +65,11 @@ std::vector<double> inside_pass(const Forest& forest, Scores scores, double* con
 
 }  // namespace
 
-void check_derivation_size(size_t edges) {
+void check_derivation_size(const Forest& forest, size_t edges) {
   if (edges > kLongestDerivation) {
-    throw std::invalid_argument("a derivation has more than " + std::to_string(kLongestDerivation) +
-                                " edges; no decoder makes such forests");
+    throw InputError("forest " + shown(forest.id()) + ": a derivation has more than " +
+                     std::to_string(kLongestDerivation) +
+                     " edges, because nodes are tails again and again; correct or drop the forest");
   }
 }
 

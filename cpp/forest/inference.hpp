@@ -74,9 +74,9 @@ Expectation expectation(const Forest& forest, const Posterior& posterior,
                         std::span<const double> gains, Roots roots);
 
 // A derivation is a tree, whose size may be exponential in that of a forest where nodes are reused;
-// derivations of more edges than this are refused (std::invalid_argument).
+// derivations of more edges than this are refused (InputError).
 inline constexpr size_t kLongestDerivation = size_t{1} << 24;
-void check_derivation_size(size_t edges);
+void check_derivation_size(const Forest& forest, size_t edges);
 
 // The edges of a derivation in pre-order; next(node) returns the edge chosen at a node.
 template <typename Next>
@@ -86,7 +86,7 @@ std::vector<uint32_t> expand_derivation(const Forest& forest, uint32_t root, Nex
     const uint32_t edge = next(open.back());
     open.pop_back();
     edges.push_back(edge);
-    check_derivation_size(edges.size());
+    check_derivation_size(forest, edges.size());
     const std::span<const uint32_t> tails = forest.tails(edge);
     open.insert(open.end(), tails.rbegin(), tails.rend());
   }

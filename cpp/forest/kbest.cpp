@@ -252,7 +252,7 @@ class LazyKBest {
       const bool known = state_of_[v] != kNoState && states_[state_of_[v]].found.size() > rank;
       const uint32_t edge = known ? states_[state_of_[v]].found[rank].edge : best_.edges[v];
       edges.push_back(edge);
-      check_derivation_size(edges.size());
+      check_derivation_size(forest_, edges.size());
       const std::span<const uint32_t> t = forest_.tails(edge);
       for (size_t i = t.size(); i-- > 0;) {
         open.emplace_back(t[i], known ? ranks(states_[state_of_[v]].found[rank])[i] : 0);

@@ -121,7 +121,7 @@ void RuleExtraction::add_rules(RecordSorter::Shard& shard, size_t block) const {
   corpus_->read(block, [&](uint64_t sentence, const SentencePair& pair) {
     keys.clear();
     counts.clear();
-    extractor(pair, [&](const HieroOccurrence& found) {
+    const auto add = [&](const HieroOccurrence& found) {
       source_codec_->encode(found.source, record);
       record += source_codec_->end_mark();
       target_codec_->append(found.target, record);
@@ -130,7 +130,14 @@ void RuleExtraction::add_rules(RecordSorter::Shard& shard, size_t block) const {
       const Word key = keys.add(record);
       if (key == counts.size()) counts.push_back(0);
       counts[key] += 1.0 / found.siblings;
-    });
+    };
+    try {
+      extractor(pair, add);
+    } catch (const InputError& error) {
+      throw InputError("sentence pair " + std::to_string(sentence + 1) + ", of " +
+                       std::to_string(pair.source.size()) + " and " +
+                       std::to_string(pair.target.size()) + " words: " + error.what());
+    }
     for (Word key = 0; key < counts.size(); ++key) {
       record = keys.word(key);
       append_big_endian(record, std::bit_cast<uint64_t>(counts[key]), 8);

@@ -1,10 +1,16 @@
 #include "rules/hiero.hpp"
 
+#include <string>
+
+#include "base/error.hpp"
+#include "base/interrupt.hpp"
+
 namespace hopefear::rules {
 
 void HieroExtractor::operator()(const SentencePair& pair,
                                 const std::function<void(const HieroOccurrence&)>& visit) {
   phrases_.read(pair);
+  steps_ = 0;
   all_.clear();
   for (std::vector<Span>& spans : by_start_) spans.clear();
   if (by_start_.size() < pair.source.size()) by_start_.resize(pair.source.size());
@@ -18,6 +24,7 @@ void HieroExtractor::operator()(const SentencePair& pair,
     occurrence_.siblings = options_.fractional ? static_cast<uint32_t>(rules_.size()) : 1;
     for (const Rule& rule : rules_) {
       fill(pair, phrase, rule);
+      count_steps(4 * (occurrence_.source.size() + occurrence_.target.size()));
       visit(occurrence_);
     }
   }
@@ -38,6 +45,7 @@ void HieroExtractor::collect(const Span& phrase) {
   }
   const uint32_t gap = options_.adjacent ? 1 : 2;
   for (const Span& first : inside_) {
+    count_steps(inside_.size());
     const uint32_t left = size - (first.f1 - first.f0 + 1);
     if (left + 1 <= options_.max_symbols) add_rule(phrase, {1, {first, {}}});
     if (options_.max_nonterminals < 2) continue;
@@ -48,6 +56,15 @@ void HieroExtractor::collect(const Span& phrase) {
         add_rule(phrase, {2, {first, second}});
       }
     }
+  }
+}
+
+void HieroExtractor::count_steps(uint64_t steps) {
+  if ((steps_ + steps) / kPollSteps != steps_ / kPollSteps) poll_interrupt();
+  steps_ += steps;
+  if (steps_ > most_steps_) {
+    throw InputError("extraction of rules takes more than " + std::to_string(most_steps_) +
+                     " steps; set a smaller max_span or max_symbols, or remove the pair");
   }
 }
 

@@ -36,7 +36,10 @@ struct HieroOccurrence {
 // linear in the output.
 class HieroExtractor {
  public:
-  explicit HieroExtractor(const HieroOptions& options) : options_(options) {}
+  static constexpr uint64_t kMostSteps = uint64_t{1} << 33;  // some ten seconds
+  explicit HieroExtractor(const HieroOptions& options, uint64_t most_steps = kMostSteps)
+      : options_(options), most_steps_(most_steps) {}
+  // InputError for a pair of more than `most_steps`: few aligned words allow very many phrases.
   void operator()(const SentencePair& pair,
                   const std::function<void(const HieroOccurrence&)>& visit);
 
@@ -49,8 +52,11 @@ class HieroExtractor {
   void collect(const Span& phrase);
   void add_rule(const Span& phrase, const Rule& rule);
   void fill(const SentencePair& pair, const Span& phrase, const Rule& rule);
+  void count_steps(uint64_t steps);
   static constexpr uint8_t kHole = 0xff;
+  static constexpr uint64_t kPollSteps = uint64_t{1} << 20;
   HieroOptions options_;
+  uint64_t most_steps_;
   InitialPhrases phrases_;
   std::vector<Span> all_;
   std::vector<std::vector<Span>> by_start_;           // initial phrases by their first source word
@@ -58,6 +64,7 @@ class HieroExtractor {
   std::vector<Rule> rules_;                           // of the current initial phrase
   std::vector<uint8_t> source_place_, target_place_;  // of the words of the phrase, or kHole
   HieroOccurrence occurrence_;
+  uint64_t steps_ = 0;  // for the current pair: phrases compared and symbols written
 };
 
 }  // namespace hopefear::rules

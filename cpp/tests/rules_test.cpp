@@ -7,6 +7,7 @@
 
 #include "base/binary_file.hpp"
 #include "base/external_sorter.hpp"
+#include "rules/hiero.hpp"
 #include "rules/rule_counts.hpp"
 #include "rules/rule_table.hpp"
 #include "rules/significance.hpp"
@@ -209,6 +210,31 @@ TEST(damaged_tables_are_refused_or_read_within_bounds) {
     }
   }
   CHECK(refused > 100);
+}
+
+TEST(the_rules_of_one_pair_are_limited) {
+  SentencePair pair;
+  for (uint32_t i = 0; i < 40; ++i) {
+    pair.source.push_back(i);
+    pair.target.push_back(i);
+    if (i % 3 == 0) pair.points.push_back({i, i});
+  }
+  const HieroOptions options{.max_span = 10,
+                             .max_symbols = 5,
+                             .max_nonterminals = 2,
+                             .min_hole = 1,
+                             .adjacent = false,
+                             .aligned = true,
+                             .tight = false,
+                             .fractional = true,
+                             .min_count = 1};
+  size_t rules = 0;
+  const auto count = [&](const HieroOccurrence&) { ++rules; };
+  HieroExtractor all(options);
+  all(pair, count);
+  CHECK(rules > 100'000);
+  HieroExtractor few(options, 1'000'000);
+  CHECK_THROWS(InputError, few(pair, count));
 }
 
 }  // namespace

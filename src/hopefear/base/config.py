@@ -255,14 +255,30 @@ def _check_item(field: Field, value: Any, place: str) -> Any:
 
 
 _INTEGER_LIMIT = 2**63
+_LARGEST_COUNT = 2**31 - 1  # the engine's numbers have 32 bits
+
+
+def _largest(field: Field) -> int:
+    """The largest whole number that an option takes, unless its declaration has a smaller one."""
+    counts = field.item_type is int and field.name != "seed"
+    return _LARGEST_COUNT if counts else _INTEGER_LIMIT - 1
+
+
+def _bounded(field: Field) -> Field:
+    """The field with its smallest and largest number where the declaration has none."""
+    low, high, largest = field.option.min, field.option.max, _largest(field)
+    option = dataclasses.replace(
+        field.option, min=-largest if low is None else low, max=largest if high is None else high
+    )
+    return dataclasses.replace(field, option=option)
 
 
 def _check_range(field: Field, value: Any, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise OptionError(f"{place}: {value} is not valid; give {field.legal()}")
+    if isinstance(value, int) and abs(value) > _largest(field):
+        raise OptionError(f"{place}: {value} is out of range; give {_bounded(field).legal()}")
     low, high = field.option.min, field.option.max
-    if isinstance(value, int) and not -_INTEGER_LIMIT < value < _INTEGER_LIMIT:
-        raise OptionError(f"{place}: {value} is not valid; give {field.legal()}")
     if (low is not None and value < low) or (high is not None and value > high):
         raise OptionError(f"{place}: {value} is out of range; give {field.legal()}")
     return value
@@ -325,10 +341,19 @@ def _plain(value: Any) -> Any:
 def load_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file as a mapping; errors name the file and the line."""
     try:
-        return parse_toml(path.read_text(encoding="utf-8"), display_name(path))
+        with path.open("rb") as file:
+            content = file.read(_LONGEST_TOML + 1)
+        if len(content) > _LONGEST_TOML:
+            raise OptionError(
+                f"{display_name(path)}: more than {_LONGEST_TOML:,} bytes, expected a TOML file; "
+                "check the name"
+            )
+        return parse_toml(content.decode("utf-8").replace("\r\n", "\n"), display_name(path))
     except UnicodeDecodeError as error:
         raise OptionError(f"{display_name(path)}: not UTF-8 at byte {error.start}") from None
 
+
+_LONGEST_TOML = 1 << 26  # bytes
 
 # tomllib takes time quadratic in the parts of a key: minutes for 20,000 parts.
 _DEEP_KEY = re.compile(r"""(?<![\w-])(?:["']?[\w-]+["']?[ \t]*\.[ \t]*){100}""")

@@ -7,8 +7,10 @@ the same way. Any other exception is a bug in Hopefear: exit code 1.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 LONGEST = 1000  # largest length of a message, in characters
 
@@ -44,6 +46,22 @@ class InputError(HopefearError):
 
 class OptionError(HopefearError):
     """An option, a config key or an argument has an invalid name or value."""
+
+
+@contextlib.contextmanager
+def naming(places: Mapping[Path, Path]) -> Iterator[None]:
+    """Replace the names of temporary files in errors by those of the files they were made from."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error)
+        for temporary, original in places.items():
+            text = text.replace(str(temporary), str(original))
+        raise InputError(text) from None
+
+
+class Terminated(SystemExit):
+    """The process is ended by a signal; the code is 128 plus the number of the signal."""
 
 
 def in_line(error: object, most: int = 200) -> str:

@@ -14,15 +14,17 @@ import gzip
 import hashlib
 import io
 import os
+import select
 import shutil
+import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from hopefear.base.errors import InputError, OptionError
+from hopefear.base.temporary import temporary_directory, temporary_file
 
 PathLike = str | os.PathLike[str]
 
@@ -30,6 +32,9 @@ _GZIP = b"\x1f\x8b"
 COMPILED = b"HOPEFEAR"  # first bytes of the engine's binary files: cpp/base/binary_file.hpp
 _HEADER = 1216  # its size: header and entries of the sections
 _SLOW = 2**26  # bytes that are hashed in a few hundredths of a second
+_LONGEST_LINE = 1 << 28  # bytes
+_BUFFER = 1 << 16
+_LONGEST_WAIT = 0.2  # seconds between looks at signals while input is waited for
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -65,7 +70,7 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
     if name == "-":
         if sys.stdin is None:
             raise InputError("<stdin>: closed; give a file or a pipe")
-        yield sys.stdin.buffer
+        yield _interruptible(sys.stdin.buffer)
     elif name.endswith(".gz"):
         with _GzipReader(name) as packed:
             yield cast(BinaryIO, packed)
@@ -73,7 +78,42 @@ def open_input(path: PathLike) -> Iterator[BinaryIO]:
         with open(name, "rb") as file:  # noqa: PTH123 (name may be any path-like)
             if not is_device(name):  # peeking at a pipe would wait for input
                 _check_text(name, file.peek(len(COMPILED)))
-            yield file
+            yield _interruptible(file)
+
+
+class _PolledReader(io.RawIOBase):
+    """A pipe, socket or terminal whose `read` never waits without a look at signals.
+
+    A signal just before the system call `read` would not end it, nor would the end of a run on
+    another thread.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file  # keeps it open
+        self._poll = select.poll()
+        self._poll.register(file, select.POLLIN)
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        from hopefear._engine import poll_interrupt
+
+        while not self._poll.poll(_LONGEST_WAIT * 1000):
+            poll_interrupt()
+        return os.readv(self.fileno(), [buffer])
+
+
+def _interruptible(file: BinaryIO) -> BinaryIO:
+    """The file, read with `_PolledReader` unless it is a regular file or in memory."""
+    try:
+        regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except (OSError, ValueError):  # no descriptor
+        regular = True
+    return file if regular else io.BufferedReader(_PolledReader(file), _BUFFER)
 
 
 def _check_text(name: str, start: bytes) -> None:
@@ -101,7 +141,13 @@ def open_text(path: PathLike) -> Iterator[Iterator[str]]:
 
 def decoded_lines(file: BinaryIO, name: str) -> Iterator[str]:
     """The lines of an open UTF-8 file without newlines; `name` is the file's name in errors."""
-    for number, line in enumerate(file, 1):
+    lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
+    for number, line in enumerate(lines, 1):
+        if len(line) == _LONGEST_LINE:
+            raise InputError(
+                f"{name}:{number}: a line of {_LONGEST_LINE:,} bytes or more, expected lines of "
+                "text; check the name"
+            )
         try:
             yield line.decode("utf-8").rstrip("\n")
         except UnicodeDecodeError as error:
@@ -143,22 +189,16 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
     check_writable(target)
     if is_device(target):  # renaming would replace the device
         raise OSError(errno.EINVAL, "is a device or a pipe, expected a real file", str(target))
-    try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name[:40]}.", suffix=".tmp", dir=target.parent
-        )
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(target)) from None
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        _sync(temporary)
+    with contextlib.ExitStack() as stack:
+        try:
+            temporary = stack.enter_context(temporary_file(target.parent, f".{target.name[:40]}."))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(target)) from None
+        with _naming(os.fspath(path), temporary):
+            yield temporary
+            _sync(temporary)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager
@@ -178,7 +218,7 @@ def open_output(path: PathLike, *, level: int = 9) -> Iterator[BinaryIO]:
         with _naming(name), open(name, "wb") as device:  # noqa: PTH123
             yield device
         return
-    with _naming(name), atomic_path(name) as temporary, temporary.open("wb") as file:
+    with atomic_path(name) as temporary, temporary.open("wb") as file:
         if name.endswith(".gz"):
             # Without name and time in the header, the same content gives the same bytes.
             with gzip.GzipFile("", "wb", level, file, mtime=0) as packed:
@@ -188,13 +228,15 @@ def open_output(path: PathLike, *, level: int = 9) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Add the file's name to the error of a full disk."""
+def _naming(name: str, temporary: Path | None = None) -> Iterator[None]:
+    """Name the file, instead of the temporary one, in the error of a full disk."""
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno in _FULL:
+        if error.errno in _FULL and error.filename is None:
             error.filename = name
+        elif error.errno in _FULL:
+            error.filename = str(error.filename).replace(str(temporary), name)
         raise
 
 
@@ -221,9 +263,9 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
     """A temporary directory, which replaces `path` if the block succeeds."""
     target = Path(os.path.realpath(path))
     check_writable(target, directory=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
-    try:
-        yield temporary
+    with temporary_directory(f".{target.name}.", target.parent) as temporary:
+        with _naming(os.fspath(path), temporary):
+            yield temporary
         temporary.chmod(0o777 & ~_umask())
         if target.exists():
             old = temporary.with_suffix(".old")
@@ -237,9 +279,6 @@ def atomic_directory(path: PathLike) -> Iterator[Path]:
             shutil.rmtree(old)
         else:
             temporary.rename(target)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hopefear.base import config
-from hopefear.base.errors import InputError, OptionError, suggestion
+from hopefear.base.errors import InputError, OptionError, Terminated, suggestion
 
 C = TypeVar("C", bound=type)
 
@@ -31,6 +31,8 @@ PACKAGES = {
     "tuner": ("hopefear.learn.batch", "hopefear.learn.online"),
     "loop": ("hopefear.learn.loop",),
 }
+
+PLUGIN_MODULE = "hopefear_plugin_"  # beginning of the names of modules of plugins
 
 _components: dict[str, dict[str, type]] = {}
 _imported: set[str] = set()
@@ -96,7 +98,7 @@ def names(kind: str) -> list[str]:
 
 def load_plugin(path: Path) -> None:
     """Import a user's Python file, whose `@register` decorators add components."""
-    spec = importlib.util.spec_from_file_location(f"hopefear_plugin_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(PLUGIN_MODULE + path.stem, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{path}: not a Python file; give a plugin whose name ends in .py")
     if not path.is_file():
@@ -105,6 +107,13 @@ def load_plugin(path: Path) -> None:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
+    except Terminated:
+        raise
+    except SystemExit as error:
+        raise InputError(
+            f"{path}: plugin ends the process with sys.exit({error.code!r}) while it is loaded; "
+            "write what is run by itself under if __name__ == '__main__'"
+        ) from error
     except Exception as error:
         raise InputError(f"{path}: plugin fails with {type(error).__name__}: {error}") from error
 

@@ -12,7 +12,7 @@ from hopefear.analysis.feature_report import show as show_fired
 from hopefear.base.config import argument, option
 from hopefear.base.console import Console, format_value, table
 from hopefear.base.errors import InputError, OptionError
-from hopefear.base.files import COMPILED
+from hopefear.base.files import COMPILED, is_device
 from hopefear.base.progress import duration
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
@@ -90,6 +90,10 @@ class Inspect(Command):
             raise OptionError(
                 "--weights, --templates, --plugin and --tokenized need --derivation SENTENCE or "
                 "--features SENTENCE; give one of these"
+            )
+        if is_device(self.path):
+            raise InputError(
+                f"{self.path}: a device or a pipe, expected a file or a directory; give its name"
             )
         if self.verify:
             return self._verify(sentence)

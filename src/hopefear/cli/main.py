@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import hopefear
 from hopefear.base import config, registry
 from hopefear.base.console import Console
-from hopefear.base.errors import HopefearError, OptionError, escaped, suggestion
+from hopefear.base.errors import HopefearError, OptionError, Terminated, escaped, suggestion
 from hopefear.base.progress import display
 from hopefear.cli.command import SECTIONS, Command, Common, Reporting
 
@@ -39,8 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
-    with contextlib.suppress(ValueError):  # signals can be set in the main thread only
-        signal.signal(signal.SIGTERM, _terminated)  # an exception removes temporary files
+    interrupts = _handle_signals()
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -58,8 +57,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain(f"hopefear: {_one_line(error)}")
         return 2
     except Exception as error:
+        if interrupts:  # while a module was loaded, for instance, which hides the interrupt
+            _complain("interrupted")
+            return 130
         if "--debug" in words:
             traceback.print_exc()
+        if lacking := _lacking_resource(error):
+            _complain(f"hopefear: {lacking}")
+            return 2
         cause = escaped(f"{type(error).__name__}: {error}".replace("\n", " "))
         _complain(
             f"hopefear: internal error: {cause}; this is a bug, please report it with the output "
@@ -73,8 +78,38 @@ def _complain(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _terminated(signum: int, frame: object) -> NoReturn:
-    raise SystemExit(128 + signum)
+def _handle_signals() -> list[int]:
+    """Make signals raise exceptions, which remove temporary files and end other processes.
+
+    Returns a list that gets the number of each Ctrl-C. Signals that are ignored, as by `nohup`,
+    stay so.
+    """
+    interrupts: list[int] = []
+
+    def interrupt(signum: int, frame: object) -> NoReturn:
+        interrupts.append(signum)
+        raise KeyboardInterrupt
+
+    def terminate(signum: int, frame: object) -> NoReturn:
+        raise Terminated(128 + signum)
+
+    with contextlib.suppress(ValueError):  # signals can be set in the main thread only
+        signal.signal(signal.SIGTERM, terminate)
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+            signal.signal(signal.SIGHUP, terminate)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, interrupt)
+    return interrupts
+
+
+def _lacking_resource(error: Exception) -> str:
+    """The message for an error that a limit of the system causes; empty for any other error."""
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return (
+            "the system refuses to start another thread; give a smaller --threads, or raise the "
+            "limits of memory and processes (ulimit -v, ulimit -u)"
+        )
+    return ""
 
 
 def _one_line(error: BaseException) -> str:
@@ -105,13 +140,29 @@ def _run(words: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = lambda message, *_: console.warn(str(message))
-        report = command.run(console)
+        try:
+            report = command.run(console)
+        except Terminated:
+            raise
+        except SystemExit as error:
+            raise HopefearError(_exit_in_plugin(error)) from error
     if report is not None:
         if as_json:
             print(json.dumps(report, ensure_ascii=False))
         else:
             command.show(report, console)
     return 0
+
+
+def _exit_in_plugin(error: SystemExit) -> str:
+    """The message for a plugin that ends the process while a command runs."""
+    frames = [
+        (frame.f_code.co_filename, number)
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__", "").startswith(registry.PLUGIN_MODULE)
+    ]
+    place = "{}:{}".format(*frames[-1]) if frames else "a Python module"
+    return f"{place}: plugin ends the process with sys.exit({error.code!r}); raise an error instead"
 
 
 def _plugins(words: list[str]) -> list[str]:

@@ -83,6 +83,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
         from hopefear.base.threads import all_cores
         from hopefear.model.directory import Model
         from hopefear.model.translations import make_translator
+        from hopefear.text.lines import read_lines
 
         if self.serve_learner:
             self._prepare_serving()
@@ -110,7 +111,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             texts = stack.enter_context(_lines(self.output))
             step = stack.enter_context(self._progress(console))
             place = display_name(self.input)
-            sentences = _input(self.input)
+            sentences = read_lines(self.input)
             for translated in translator.translate(sentences, place=place, threads=threads):
                 if translated.warning:
                     console.warn(translated.warning)
@@ -225,18 +226,3 @@ class _Text:
 def _lines(path: Path) -> Iterator[_Text]:
     with open_output(path, level=6) as file:
         yield _Text(file, str(path) == "-" or is_device(path))
-
-
-def _input(path: Path) -> Iterator[str]:
-    """The lines of a file or of stdin, as they arrive.
-
-    Stdin is read through a copy of its descriptor: a thread that waits for input holds the lock of
-    its file object, and Python waits for the lock of `sys.stdin` at exit.
-    """
-    from hopefear.text.lines import lines_of, read_lines
-
-    if str(path) != "-" or sys.stdin is None:
-        yield from read_lines(path)
-        return
-    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as file:
-        yield from lines_of(file, display_name(path))

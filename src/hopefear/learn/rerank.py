@@ -24,7 +24,7 @@ from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
 from hopefear.base.weights import Weights
 from hopefear.forest import edge_scores
-from hopefear.forest.io.nbest import Format, NbestList, read_nbest
+from hopefear.forest.io.nbest import Format, NbestList, id_number, read_nbest
 from hopefear.learn.pool.candidate_builder import entry
 from hopefear.learn.rerank_lists import Lists, read_lists, tune_reranker
 from hopefear.learn.rerank_options import RerankOptions
@@ -330,13 +330,13 @@ class _Places:
         """Take the translation of a list and yield the lines that can be written now."""
         id = list_.id
         self.lists += 1
-        if self.ids or not (id.isascii() and id.isdigit()):
+        number = None if self.ids else id_number(id)
+        if number is None:
             if id in self._seen:
                 raise self._second(id)
             self._seen.add(id)
             yield f"{id}\t{text}" if self.ids else text
             return
-        number = int(id)
         if number < self._next or number in self._waiting:
             raise self._second(id)
         if number - self._next - len(self._waiting) > 10_000_000:

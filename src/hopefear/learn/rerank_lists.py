@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import PathLike, display_name
 from hopefear.base.weights import FeatureNames, Weights
-from hopefear.forest.io.nbest import Format, NbestList, read_nbest
+from hopefear.forest.io.nbest import Format, NbestList, id_number, read_nbest
 from hopefear.learn.pool.candidate_builder import CandidateBuilder, entries, entry
 from hopefear.learn.pool.candidates import Candidates
 from hopefear.learn.pool.search_aware import check_search_aware
@@ -135,17 +135,18 @@ def _check_not_empty(lists: Any, path: PathLike) -> None:
 
 def sentence_number(id: str, sentences: int, path: PathLike) -> int:
     """Return the number of the sentence that an id denotes."""
-    if not (id.isascii() and id.isdigit()):
+    number = id_number(id)
+    if number is None:
         raise InputError(
-            f"{display_name(path)}: id {id!r} is no number; with references, ids are the numbers "
-            "of their lines, from 0"
+            f"{display_name(path)}: id {id[:40]!r} is no number; with references, ids are the "
+            "numbers of their lines, from 0"
         )
-    if int(id) >= sentences:
+    if number >= sentences:
         raise InputError(
             f"{display_name(path)}: id {id}, but the references have {sentences:,} lines (numbered "
             "from 0); give the references of these lists"
         )
-    return int(id)
+    return number
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class ScoreOptions:
     )
     seed: int = option(12345, min=0, help="random seed of the test and of resampling")
     sentences: bool = option(False, help="also report the scores of each sentence")
-    threads: int = option(1, min=1, help="number of threads for counting")
+    threads: int = option(1, min=1, max=256, help="number of threads for counting")
 
     def systems(self) -> list[tuple[str, list[Path]]]:
         """Return the name and the files of each system, in order; checks the options."""

@@ -26,7 +26,7 @@ from typing import Any
 
 import hopefear
 from hopefear.base.config import part_of
-from hopefear.base.errors import InputError, OptionError
+from hopefear.base.errors import InputError, OptionError, naming
 from hopefear.base.files import PathLike, digest_of, locked, open_input, write_text
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
@@ -279,7 +279,8 @@ class _Training:
                 inputs.append(path)
                 outputs.append(self.work / f"given.{name}")
             rules = CleanRules(**part_of(CleanRules, self.options))
-            with self.display.step("clean", unit="pairs") as step:
+            originals = {scratch / side: self.inputs[side] for side in SIDES}
+            with naming(originals), self.display.step("clean", unit="pairs") as step:
                 cleaned = clean_files(inputs, outputs, rules, step=step)
         if cleaned.dropped:
             self.tell(cleaned.text())
@@ -360,7 +361,8 @@ class _Training:
             pipeline = TextPipeline.load(self.directory, "target", self._texts()["target"])
             with self.display.step("prepare the language model's text", unit="lines") as step:
                 pipeline.prepare_file(self.options.lm_text, scratch / "lm.txt", step)
-            return self._estimate(scratch / "lm.txt", self.directory / LM_FILE)
+            with naming({scratch / "lm.txt": self.options.lm_text}):
+                return self._estimate(scratch / "lm.txt", self.directory / LM_FILE)
 
     def _estimate(self, text: Path, output: Path) -> dict[str, Any]:
         from hopefear.lm import LanguageModel

@@ -53,7 +53,9 @@ class SharedOptions:
     memory: Size = option(
         Size(1 << 30), help="memory for sorting; data beyond it go to scratch files"
     )
-    threads: int | None = option(None, min=1, help="number of threads (default: all cores)")
+    threads: int | None = option(
+        None, min=1, max=256, help="number of threads (default: all cores)"
+    )
     tmp: Path | None = option(
         None, metavar="DIR", help="directory for scratch files (default: $TMPDIR or /tmp)"
     )

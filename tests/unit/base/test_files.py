@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -225,3 +227,43 @@ def test_digests_see_a_byte_in_the_middle_of_a_large_file(tmp_path: Path) -> Non
         file.seek(40 << 20)
         file.write(b"x")
     assert files.digest_of(path) != before
+
+
+def test_a_pipe_is_read_as_it_is_written(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    shell = f"(echo one; sleep 0.6; echo two; printf 3) > {tmp_path}/pipe"
+    with subprocess.Popen(["sh", "-c", shell]), files.open_text(tmp_path / "pipe") as lines:
+        assert next(lines) == "one"
+        assert list(lines) == ["two", "3"]
+
+
+def test_a_wait_for_a_pipe_ends_with_a_signal_that_came_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler runs between two waits of limited length, not only if it ends a system call."""
+    waits = []
+
+    def noticed() -> None:
+        waits.append("")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hopefear._engine.poll_interrupt", noticed)
+    reader, writer = os.pipe()
+    with open(reader, "rb") as file:  # noqa: PTH123
+        source = files._interruptible(file)
+        with pytest.raises(KeyboardInterrupt):
+            source.read(1)
+    os.close(writer)
+    assert waits == [""]
+
+
+def test_a_full_disk_names_the_file_instead_of_the_temporary_one(tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    for name in ("", "part"):
+        full = OSError(errno.ENOSPC, "full", *([str(tmp_path)] if name else []))
+        with pytest.raises(OSError, match="full") as caught, files.atomic_path(target):
+            raise full
+        assert caught.value.filename == str(tmp_path if name else target)
+    with pytest.raises(OSError, match="full") as caught, files.atomic_directory(target) as folder:
+        raise OSError(errno.ENOSPC, "full", str(folder / "part"))
+    assert caught.value.filename == str(target / "part")

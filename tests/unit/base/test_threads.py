@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hopefear._engine import poll_interrupt
 
 from hopefear.base.threads import all_cores, in_order
 
@@ -108,3 +109,23 @@ def test_a_signal_that_another_thread_gets_is_noticed_while_waiting() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert seen == [True]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_iterator_of_the_items_is_stopped_with_the_caller(nested: bool) -> None:
+    """It may have started a process, which it ends in its `finally`."""
+    ended = threading.Event()
+
+    def items() -> Iterator[int]:
+        try:
+            yield 1
+            while True:
+                time.sleep(0.01)
+                poll_interrupt()
+        finally:
+            ended.set()
+
+    results = in_order(str, in_order(int, items(), 2) if nested else items(), 2)
+    assert next(results) == "1"
+    results.close()  # type: ignore[attr-defined]
+    assert ended.is_set()

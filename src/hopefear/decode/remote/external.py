@@ -16,7 +16,8 @@ placeholders:
 
 Returns forests with one node and one edge per entry, in the order of the sentences; features have
 the names that `forest.io.nbest` gives them. If the command fails, writes nothing for `timeout`
-seconds, or writes a malformed list, this is an `InputError` with its last line.
+seconds, exceeds `max_seconds` or `max_output`, or writes a malformed list, this is an `InputError`
+with its last line.
 """
 
 from __future__ import annotations
@@ -24,29 +25,29 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hopefear._engine import Forest
-from hopefear.base.config import option
+from hopefear._engine import Forest, poll_interrupt
+from hopefear.base.config import Size, option
 from hopefear.base.errors import InputError, OptionError
+from hopefear.base.temporary import temporary_directory
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import Decoded, Decoder, Request, Sentence
 from hopefear.decode.remote.moses_ini import MosesIni
 from hopefear.decode.remote.process import (
+    DecoderProcess,
     WeightsFormat,
     describe_exit,
     fill,
-    kill,
     last_line,
     placeholders,
     write_weights,
 )
 from hopefear.forest.forest import ForestBuilder, Vocabulary
-from hopefear.forest.io.nbest import Format, read_nbest
+from hopefear.forest.io.nbest import Format, id_number, read_nbest
 
 PLACEHOLDERS = ("weights", "config", "input", "nbest", "k", "threads")
 _POLL_INTERVAL = 0.2  # seconds between checks of the sizes of the files that a decoder writes
@@ -60,7 +61,7 @@ class ExternalOptions:
         help="command line with {weights} or {config}, and {input}, {nbest}, {k}, {threads}"
     )
     format: Format = option("moses", help="format of the n-best list")
-    k: int = option(100, min=1, help="value of {k}, the size of an n-best list")
+    k: int = option(100, min=1, max=1_000_000, help="value of {k}, the size of an n-best list")
     config: Path | None = option(
         None, help="moses.ini whose copy with the current weights is {config}"
     )
@@ -69,6 +70,12 @@ class ExternalOptions:
     )
     timeout: float = option(
         1800, min=0, help="seconds without output after which the decoder is stopped; 0: never"
+    )
+    max_seconds: float = option(
+        86400, min=0, help="seconds after which a run of the decoder is stopped; 0: unlimited"
+    )
+    max_output: Size = option(
+        Size(4 << 30), help="largest output of a run, such as 4G; 0: unlimited"
     )
     allow_missing: bool = option(False, help="accept that some sentences have no translation")
 
@@ -138,8 +145,8 @@ class ExternalDecoder(Decoder):
             if request.weights is not weights:
                 raise ValueError("one run of a decoder has one set of weights")
         lines = [self._line(i, Sentence.of(request.sentence)) for i, request in enumerate(requests)]
-        with tempfile.TemporaryDirectory(prefix="hopefear.") as folder:
-            call = _Call(self.options, Path(folder))
+        with temporary_directory("hopefear.") as folder:
+            call = _Call(self.options, folder)
             call.write(lines, weights, self._ini, threads)
             call.run()
             yield from map(Decoded, self._forests(call, len(lines)))
@@ -158,10 +165,11 @@ class ExternalDecoder(Decoder):
                 call.answer, self.options.format, vocabulary=self.vocabulary, names=self.names
             )
             for entry in lists:
-                number = int(entry.id) if entry.id.isascii() and entry.id.isdigit() else -1
-                if not 0 <= number < count:
+                number = id_number(entry.id)
+                if number is None or number >= count:
                     raise InputError(
-                        f"a list has the id {entry.id!r}, expected numbers from 0 to {count - 1}"
+                        f"a list has the id {entry.id[:40]!r}, expected numbers from 0 to "
+                        f"{count - 1}"
                     )
                 if number in forests:
                     raise InputError(
@@ -231,37 +239,44 @@ class _Call:
             self.output.open("wb") as stdout,
             self.errors.open("wb") as stderr,
         ):
-            process = subprocess.Popen(
-                self.command,
-                shell=True,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,
+            process = DecoderProcess(
+                self.command, self.folder, stdin=stdin, stdout=stdout, stderr=stderr
             )
             try:
                 self._watch(process)
             finally:
-                kill(process)
+                process.stop()
         if process.returncode:
             raise self.error(describe_exit(process.returncode))
         if not self.answer.is_file():
             raise self.error("wrote no file {nbest}")
 
-    def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for the process; raise an error if it writes nothing for `timeout` seconds."""
-        sizes, since = self._file_sizes(), time.monotonic()
+    def _watch(self, process: DecoderProcess) -> None:
+        """Wait for the process; raise an error if it is silent, or writes or runs, for too long."""
+        options, start = self.options, time.monotonic()
+        written, since = 0, start
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_POLL_INTERVAL)
                 return
-            new_sizes = self._file_sizes()
-            if new_sizes != sizes:
-                sizes, since = new_sizes, time.monotonic()
-            elif self.options.timeout and time.monotonic() - since > self.options.timeout:
+            poll_interrupt()
+            now, sizes = time.monotonic(), sum(self._file_sizes())
+            if sizes != written:
+                written, since = sizes, now
+            elif options.timeout and now - since > options.timeout:
                 raise self.error(
-                    f"has written nothing for {self.options.timeout:g} seconds and was stopped; "
-                    "if it is only slow, set a larger timeout"
+                    f"has written nothing for {options.timeout:g} seconds and was stopped; if it "
+                    "is only slow, set a larger timeout"
+                )
+            if options.max_seconds and now - start > options.max_seconds:
+                raise self.error(
+                    f"has run for {options.max_seconds:g} seconds and was stopped; if it needs "
+                    "more, set a larger max_seconds"
+                )
+            if options.max_output and written > options.max_output:
+                raise self.error(
+                    f"has written {written:,} bytes and was stopped; if its lists are so long, set "
+                    f"a larger max_output (now {options.max_output})"
                 )
 
     def _file_sizes(self) -> list[int]:

@@ -19,10 +19,12 @@ import selectors
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 from hopefear._engine import poll_interrupt
+from hopefear.base.config import Size
 from hopefear.base.errors import InputError
-from hopefear.decode.remote.process import describe_exit, kill, last_line
+from hopefear.decode.remote.process import DecoderProcess, describe_exit, last_line
 
 _POLL_INTERVAL = 0.1  # seconds between checks for an interrupt during a wait
 _GRACE = 2.0  # seconds that a process has to end after its input is closed
@@ -46,16 +48,28 @@ class Deadline:
 class Peer:
     """The process. One thread at a time may use it."""
 
-    def __init__(self, command: str, name: str, max_line: int) -> None:
-        """Start the command. `name`: its name in messages; `max_line`: bytes in a line at most."""
-        self._name, self._max_line = name, max_line
-        self._process = subprocess.Popen(
+    def __init__(
+        self,
+        command: str,
+        name: str,
+        max_line: int,
+        *,
+        max_answer: int = 0,
+        directory: Path | None = None,
+    ) -> None:
+        """Start the command.
+
+        `name`: its name in messages; `max_line`: bytes in a line at most; `max_answer`: bytes of
+        the answer to a line at most, 0: unlimited; `directory`: its temporary files.
+        """
+        self._name, self._max_line, self._max_answer = name, max_line, max_answer
+        self._returned = 0  # bytes of the answer returned by `line`
+        self._process = DecoderProcess(
             command,
-            shell=True,
+            directory,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
             bufsize=0,
         )
         assert self._process.stdin is not None
@@ -79,6 +93,7 @@ class Peer:
         self._poll(0)
         if self._output:
             raise self.error("wrote more than it was asked for")
+        self._returned = 0
         unsent = memoryview(line.encode("utf-8", "surrogateescape") + b"\n")
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
         try:
@@ -94,6 +109,11 @@ class Peer:
 
     def line(self, deadline: Deadline) -> str:
         """Return the next line of its output."""
+        if self._max_answer and self._returned > self._max_answer:
+            raise self.error(
+                f"gave an answer of more than {Size(self._max_answer)} bytes and was stopped; if "
+                "its lists are so long, set a larger max_answer"
+            )
         while (end := self._output.find(b"\n", self._searched)) < 0:
             self._searched = len(self._output)
             self._check(deadline)
@@ -106,6 +126,7 @@ class Peer:
         if line.strip():
             self._last = line
         del self._output[: end + 1]
+        self._returned += end + 1
         self._searched = 0
         try:
             return line.decode("utf-8")
@@ -145,7 +166,7 @@ class Peer:
                 while self._process.poll() is None and time.monotonic() < until:
                     self._poll(0.05)
             finally:
-                kill(self._process)
+                self._process.stop()
                 self._drain()
                 self._selector.close()
                 for pipe in (self._process.stdout, self._process.stderr):

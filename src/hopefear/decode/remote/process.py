@@ -1,4 +1,4 @@
-"""Placeholders in commands, files of weights, and exit codes of decoder processes."""
+"""Processes of decoders: start and kill them, fill in their commands, describe their ends."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
 
 WeightsFormat = Literal["tab", "blank"]
+_GUARD = 'read -r end; kill -s KILL -- "-$1"; test -z "$2" || rm -rf -- "$2"'
 _IN_BRACES = re.compile(r"\{([a-z][a-z_-]*|)\}")
 
 
@@ -50,11 +51,38 @@ def write_weights(path: Path, weights: Weights, format: WeightsFormat) -> None:
         file.writelines(f"{name}{separator}{value!r}\n" for name, value in weights.items())
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process, started in a session of its own, and its children, if any still runs."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+class DecoderProcess(subprocess.Popen[bytes]):
+    """A shell command with all that it starts, in a session of its own.
+
+    A guard, a second small process, waits for the end of ours: if that comes before `stop`, even
+    by SIGKILL, the guard kills the command and removes its directory of temporary files.
+    """
+
+    def __init__(self, command: str, directory: Path | None = None, **options: Any) -> None:
+        self._guard: subprocess.Popen[bytes] | None = None
+        try:  # a signal may come at any moment from here on
+            super().__init__(command, shell=True, start_new_session=True, **options)
+            # The other end of the guard's input is held by our process alone.
+            self._guard = subprocess.Popen(
+                ["/bin/sh", "-c", _GUARD, "guard", str(self.pid), str(directory or "")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except BaseException:
+            if getattr(self, "pid", None) is not None:
+                self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Kill the command with its children, if any still runs, and wait for its end."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.wait()
+        if self._guard is not None:
+            self._guard.kill()
+            self._guard.communicate()
 
 
 def describe_exit(code: int) -> str:

@@ -14,28 +14,28 @@ MIRA's protocol (`stream_wire.py`; thesis, 3.6). It has placeholders:
 
 Each sentence is sent with the change of the weights since the previous sentence. Returns forests
 with one node and one edge per entry. Several learners have a process each (`for_learner`), or take
-turns. If a process ends, exceeds the time limit, answers with malformed text, or has no translation
-of any sentence, this is an `InputError` with its last line; if it lacks translations of some
-sentences, this is a warning.
+turns. If a process ends, exceeds a limit of time or size, answers with malformed text, or has no
+translation of any sentence, this is an `InputError` with its last line; if it lacks translations of
+some sentences, this is a warning.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopefear._engine import Forest
-from hopefear.base.config import option
+from hopefear.base.config import Size, option
 from hopefear.base.errors import InputError
+from hopefear.base.temporary import temporary_directory
 from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import Decoded, Decoder, Request, Sentence
@@ -43,6 +43,7 @@ from hopefear.decode.remote.peer import Deadline, Peer
 from hopefear.decode.remote.process import WeightsFormat, fill, placeholders, write_weights
 from hopefear.decode.remote.stream_wire import (
     LONGEST_ENTRY,
+    MOST_ENTRIES,
     Cut,
     Entry,
     encode,
@@ -62,7 +63,7 @@ class StreamOptions:
     """How to start a decoder that serves a learner, and how long to wait for it."""
 
     command: str = option(help="command line with {weights} and {k}")
-    k: int = option(500, min=1, help="value of {k}, the size of a k-best list")
+    k: int = option(500, min=1, max=MOST_ENTRIES, help="value of {k}, the size of a k-best list")
     processes: int = option(
         0, min=0, max=1000, help="number of processes, shared by the learners; 0: one per learner"
     )
@@ -74,6 +75,9 @@ class StreamOptions:
         1800,
         min=0,
         help="seconds to wait for the first answer, loading of models included; 0: unlimited",
+    )
+    max_answer: Size = option(
+        Size(1 << 30), help="largest answer to a sentence, such as 1G; 0: unlimited"
     )
 
     def __post_init__(self) -> None:
@@ -132,7 +136,7 @@ class Stream(Decoder):
         self.vocabulary = Vocabulary()
         self._lock = threading.Lock()
         self._peer: Peer | None = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._files = ExitStack()  # the directory of temporary files
         self._requests = 0
 
     @property
@@ -170,8 +174,7 @@ class Stream(Decoder):
         """End the process; `at_once`: kill it without waiting for its end."""
         if self._peer is not None:
             self._peer.close(**({"grace": 0.0} if at_once else {}))
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._files.close()
 
     # -- internal --
 
@@ -188,15 +191,18 @@ class Stream(Decoder):
     def _start(self, weights: Weights) -> Peer:
         command = self.options.command
         self._sent = SentWeights(self._shared.start)
+        directory = None
         if self.options.used & {"weights", ""}:
-            self._folder = tempfile.TemporaryDirectory(prefix="hopefear.")
-            path = Path(self._folder.name) / "weights"
+            directory = self._files.enter_context(temporary_directory("hopefear."))
+            path = directory / "weights"
             write_weights(path, weights, self.options.weights_format)
             self._sent = SentWeights(weights)
             command = fill(command, {"weights": path, "": path, "k": self.options.k})
         else:
             command = fill(command, {"k": self.options.k})
-        self._peer = Peer(command, f"decoder {self.options.command!r}", LONGEST_ENTRY)
+        name = f"decoder {self.options.command!r}"
+        limit = self.options.max_answer
+        self._peer = Peer(command, name, LONGEST_ENTRY, max_answer=limit, directory=directory)
         return self._peer
 
     def _id(self, sentence: Sentence) -> str:

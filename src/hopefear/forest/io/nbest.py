@@ -65,6 +65,13 @@ def read_nbest(
             yield NbestList(forest_and_scores[0].id, *forest_and_scores)
 
 
+def id_number(id: str) -> int | None:
+    """Take the id of a list; return its number (10^18 for larger ones), or None if it is none."""
+    if not (id.isascii() and id.isdigit()):
+        return None
+    return int(id) if len(id) < 19 else 10**18
+
+
 class _Entry(NamedTuple):
     id: str
     words: list[str]

@@ -21,6 +21,7 @@ class LoopOptions:
     kbest: int | None = option(
         None,
         min=1,
+        max=1_000_000,
         help="size of the k-best list of each sentence; if not given, the tuner's default (100 for "
         "most)",
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hopefear.base.config import Size
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import ForcedOption, Sentence
@@ -135,6 +136,7 @@ BAD = [
         "gave a malformed answer: n-best list:1: .*last line: Segmentation fault",
     ),
     ("echo '5 ||| a ||| b=1 ||| 1'", "the id '5', expected numbers from 0 to 1"),
+    ("printf '%05000d ||| a ||| b=1 ||| 1\\n' 5", "the id '0{40}', expected numbers from 0 to 1"),
     ("echo 'x ||| a ||| b=1 ||| 1'", "the id 'x', expected numbers from 0 to 1"),
     ("printf '%s ||| a ||| b=1 ||| 1\\n' 0 1 0", "sentence 0 has two lists"),
     ("echo '0 ||| a ||| b=nan ||| 1'", "gave a malformed answer: n-best list:1: .*nan"),
@@ -176,6 +178,21 @@ def test_slow_decoder_with_output_is_not_stopped() -> None:
     )
     forest = decoder(f"{command} # {{weights}}", timeout=1.5).forest("a", Weights())
     assert forest.edges == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_output": Size(100_000)}, r"has written [0-9,]+ bytes and .* larger max_output"),
+        ({"max_seconds": 0.5}, r"has run for 0\.5 seconds and was stopped; .* larger max_seconds"),
+    ],
+)
+@pytest.mark.parametrize("place", ["", ">&2 ", "> {nbest} "])
+def test_one_that_never_stops_writing_is_stopped(
+    options: dict[str, Any], message: str, place: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        decoder(f"yes {place}# {{weights}}", **options).forest("a", Weights())
 
 
 def test_missing_translations_may_be_allowed() -> None:

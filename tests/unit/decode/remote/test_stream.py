@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hopefear.base.config import Size
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.decode.contract import ForcedOption, Sentence
@@ -230,6 +231,15 @@ def test_a_line_without_end() -> None:
     with (
         stream(command) as decoder,
         pytest.raises(InputError, match=r"a line of more than 33,554,432 bytes; .* line: x{300}$"),
+    ):
+        decoder.forest("a", Weights())
+
+
+def test_an_answer_that_never_ends() -> None:
+    command = "read line; echo 1000000; yes '' # {weights}"
+    with (
+        stream(command, max_answer=Size(100_000)) as decoder,
+        pytest.raises(InputError, match=r"an answer of more than .* set a larger max_answer"),
     ):
         decoder.forest("a", Weights())
 
