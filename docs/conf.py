@@ -15,6 +15,7 @@ exclude_patterns = ["_build"]
 suppress_warnings = ["ref.python"]
 html_theme = "furo"
 html_title = f"Hopefear {release}"
+html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 myst_heading_anchors = 3
