@@ -104,7 +104,7 @@ class Mert(SearchAware, BatchTuner):
         check_space(
             self,
             forest=("forest_restarts", "forest_rounds", "forest_density"),
-            kbest=("restarts", "kept", "kicks", "shake"),
+            kbest=("restarts", "kept", "kicks", "shake", "max_step"),
         )
 
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
@@ -168,7 +168,7 @@ class Mert(SearchAware, BatchTuner):
             kept=1,
             kicks=0,
             directions=self.directions,
-            max_step=self.max_step,
+            max_step=FARTHEST,  # forests have the derivations far from the weights as well
         )
         quiet = replace(task, progress=None)
         before = reached = harvest.add(weights)
