@@ -34,7 +34,7 @@ class Settings:
         "pseudo-links per word pair; 0: none",
     )
     p0: float = option(
-        0.2, min=1e-6, max=0.999, help="probability that the empty word generates a word"
+        0.05, min=1e-6, max=0.999, help="probability that the empty word generates a word"
     )
     uniform: float = option(
         0.1, min=0, max=0.999, help="weight of the uniform distribution over jumps"
