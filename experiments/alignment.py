@@ -1,8 +1,8 @@
 """Word alignment: AER on gold alignments step by step, and BLEU of phrase systems.
 
-AER: each aligner is trained on the text that the gold sentences' README names, lower-cased, with the
-gold sentences at its end; grow-diag-final-and. BLEU: phrase systems of the Bible zh-en and Multi30k
-de-en, lower-cased, that differ in their alignment only, tuned by MERT.
+AER: each aligner is trained on the text that the gold sentences' README names, lower-cased, with
+the gold sentences at its end; grow-diag-final-and. BLEU: phrase systems of the Bible zh-en and
+Multi30k de-en, lower-cased, that differ in their alignment only, tuned by MERT.
 
     python experiments/alignment.py                          # AER and CPU seconds: minutes
     python experiments/alignment.py --run --others old=DIR   # BLEU; call again to resume

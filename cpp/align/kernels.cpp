@@ -92,7 +92,7 @@ HOPEFEAR_INLINE void correlate_any(const float* x, const float* y, size_t rows, 
 #define HOPEFEAR_KERNELS(suffix, attributes)                                                     \
   attributes void convolve_##suffix(const float* w, const float* x, size_t n, size_t window,     \
                                     float* out) {                                                \
-    convolve_any(w, x, n, window, out);                                                     \
+    convolve_any(w, x, n, window, out);                                                          \
   }                                                                                              \
   attributes void correlate_##suffix(const float* x, const float* y, size_t rows, size_t stride, \
                                      size_t n, size_t window, float* count) {                    \

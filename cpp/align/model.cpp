@@ -106,8 +106,7 @@ void Model::emissions(std::span<const uint32_t> source_sentence,
     out.inverse[d].resize(states.size());
     for (size_t k = 0; k < states.size(); ++k) {
       const double others = totals[d][states[k]] - counted * out.linked[d][k];
-      out.inverse[d][k] =
-          static_cast<float>(1 / (alpha * outcomes[d] + std::max(others, 0.0)));
+      out.inverse[d][k] = static_cast<float>(1 / (alpha * outcomes[d] + std::max(others, 0.0)));
     }
     for (size_t k = 0; k < observations.size(); ++k) {
       const double unlinked = counted * std::max(0.0F, 1 - out.linked[1 - d][k]);
@@ -124,7 +123,8 @@ void Model::emissions(std::span<const uint32_t> source_sentence,
     float* reverse = out.word[1].data() + i * stride1;
     for (size_t j = 0; j < J; ++j) {
       const float own = links.links == nullptr ? 0 : to_probability(links.links[i * J + j]);
-      const float others = links.counted ? std::max(0.0F, count[i * J + j] - own) : count[i * J + j];
+      const float others =
+          links.counted ? std::max(0.0F, count[i * J + j] - own) : count[i * J + j];
       float p = (base + others) * out.inverse[0][i];
       float q = (base + others) * out.inverse[1][j];
       if (with_fertilities) {

@@ -1,7 +1,8 @@
 // Similar spellings as evidence of translation: names, numbers and cognates.
 //
-// A pair of words that are equal, hold the same digits or are spelled similarly begins with `weight`
-// pseudo-links. They decide about rare words and are outvoted by the links of frequent ones.
+// A pair of words that are equal, hold the same digits or are spelled similarly begins with
+// `weight` pseudo-links. They decide about rare words and are outvoted by the links of frequent
+// ones.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +36,8 @@ class Similarity {
 };
 
 // The length of the longest common subsequence of both spellings over the longer length
-// [melamed1999]; 0 for words shorter than four letters or longer than 64, and where the lengths alone
-// rule out kSimilar.
+// [melamed1999]; 0 for words shorter than four letters or longer than 64, and where the lengths
+// alone rule out kSimilar.
 inline constexpr double kSimilar = 0.6;
 double similarity(const Spelling& a, const Spelling& b);
 

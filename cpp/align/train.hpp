@@ -2,7 +2,7 @@
 // before, in both directions at once.
 //
 // An iteration replaces the links of each sentence pair by those on which the posteriors of both
-// directions agree [liang2006], under a collapsed Dirichlet prior: lexical probabilities come from
+// directions agree [liang2006agreement], under a collapsed Dirichlet prior: lexical probabilities come from
 // the expected links of all other sentence pairs (collapsed variational Bayes in its zero-order
 // form, CVB0 [asuncion2009]). A link thus needs evidence from elsewhere, and a rare word cannot
 // explain a whole sentence ("garbage collector") by links of its own making. Words on which the

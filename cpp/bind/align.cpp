@@ -227,11 +227,13 @@ void bind_align(nb::module_& m) {
         for (const SkippedLine& s : b.skipped) result.emplace_back(s.line, name_of(s.reason));
         return result;
       });
-  nb::class_<AlignModel>(m, "AlignModel",
-                         "A word alignment model: expected links, jumps and fertilities of both directions.")
-      .def_static("train", train, "bitext"_a, "aligner"_a, "model1_iterations"_a, "hmm_iterations"_a,
-                  "alpha"_a, "similar"_a, "p0"_a, "uniform"_a, "jump_prior"_a, "jump_width"_a,
-                  "fertility_prior"_a, "window"_a, "threads"_a, "on_iteration"_a, "progress"_a.none())
+  nb::class_<AlignModel>(
+      m, "AlignModel",
+      "A word alignment model: expected links, jumps and fertilities of both directions.")
+      .def_static("train", train, "bitext"_a, "aligner"_a, "model1_iterations"_a,
+                  "hmm_iterations"_a, "alpha"_a, "similar"_a, "p0"_a, "uniform"_a, "jump_prior"_a,
+                  "jump_width"_a, "fertility_prior"_a, "window"_a, "threads"_a, "on_iteration"_a,
+                  "progress"_a.none())
       .def_static(
           "load",
           [](const FilePath& path) {
@@ -254,10 +256,9 @@ void bind_align(nb::module_& m) {
            "last column for the empty word).")
       .def_prop_ro("source_types", [](const AlignModel& a) { return a.model().source.size(); })
       .def_prop_ro("target_types", [](const AlignModel& a) { return a.model().target.size(); })
-      .def(
-          "row", entries, "source_word"_a,
-          "Return the linked words of a source word: (target word, t(target|source), "
-          "t(source|target)).")
+      .def("row", entries, "source_word"_a,
+           "Return the linked words of a source word: (target word, t(target|source), "
+           "t(source|target)).")
       .def("empty", empty_weight, "word"_a, "reverse"_a, "Return t(word | empty word).")
       .def(
           "jumps",

@@ -1,4 +1,4 @@
-"""Alignments of real text look like fast_align's: much the same links, few words left alone."""
+"""Alignments of real text look like fast_align's: much the same links, few words without one."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def test_multi30k(shared: Path, tmp_path: Path) -> None:
     # written.
     assert f1 > 0.86
     report = summary.report
-    assert report.unaligned_source / report.source_words < 0.08
-    assert report.unaligned_target / report.target_words < 0.06
+    assert report.unaligned_source / report.source_words < 0.15
+    assert report.unaligned_target / report.target_words < 0.08

@@ -1,9 +1,9 @@
 """Word alignment: the links between the words of a sentence and its translation.
 
-`Aligner` learns IBM Model 1, an HMM and fertilities in both directions and aligns text. `symmetrise` combines
-the alignments of both directions. `read_alignments` and `write_alignments` read and write
-alignments of Hopefear and of other tools. `align_files` does all of this for two files.
-`score_files` compares alignments with gold alignments.
+`Aligner` learns IBM Model 1, an HMM and fertilities in both directions and aligns text.
+`symmetrise` combines the alignments of both directions. `read_alignments` and `write_alignments`
+read and write alignments of Hopefear and of other tools. `align_files` does all of this for two
+files. `score_files` compares alignments with gold alignments.
 """
 
 from importlib import import_module

@@ -114,8 +114,8 @@ class Align(Settings, Command):
         if self.output is None:
             raise OptionError("--output is missing: give a file for the alignment with -o")
         if self.forward is not None or self.reverse is not None:
-            return self._symmetrise()
-        return self._align(console)
+            return self._symmetrise(self.output)
+        return self._align(console, self.output)
 
     # -- compare with a gold alignment --
 
@@ -137,7 +137,7 @@ class Align(Settings, Command):
 
     # -- symmetrise existing alignments --
 
-    def _symmetrise(self) -> Mapping[str, Any]:
+    def _symmetrise(self, output: Path) -> Mapping[str, Any]:
         from hopefear.align.symmetrisation import DEFAULT, symmetrise_files
 
         if self.forward is None or self.reverse is None:
@@ -156,7 +156,7 @@ class Align(Settings, Command):
             text = self._text()
         started = time.monotonic()
         method = self.symmetrize or DEFAULT
-        lines = symmetrise_files(self.forward, self.reverse, self.output, method, text=text)
+        lines = symmetrise_files(self.forward, self.reverse, output, method, text=text)
         return {
             "symmetrisation": method,
             "lines": lines,
@@ -165,7 +165,7 @@ class Align(Settings, Command):
 
     # -- train and align --
 
-    def _align(self, console: Console) -> Mapping[str, Any]:
+    def _align(self, console: Console, output: Path) -> Mapping[str, Any]:
         from hopefear.align.model import (
             Aligner,
             Summary,
@@ -190,7 +190,7 @@ class Align(Settings, Command):
         if self.save_model is not None:
             check_writable(self.save_model, directory=True)
             check_model_directory(self.save_model)
-        check_writable(self.output)
+        check_writable(output)
 
         started, cpu = time.monotonic(), time.process_time()
         aligner = Aligner.load(self.model) if self.model is not None else None
@@ -208,7 +208,7 @@ class Align(Settings, Command):
         with console.step("align", total=pairs.pairs, unit="pairs") as step:
             report = aligner.write(
                 pairs,
-                self.output,
+                output,
                 symmetrise=self.symmetrize or DEFAULT,
                 direction=self.direction,
                 posterior=self.posterior,

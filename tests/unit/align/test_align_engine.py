@@ -1,7 +1,7 @@
-"""Training and inference of the engine against a plain reference: likelihoods, posteriors, weights.
+"""The engine's training and inference against a plain reference: likelihoods, posteriors, weights.
 
-The reference is written plainly: dictionaries, no scaling, no tricks, doubles. Its text is small, so
-that it is one block: the links of all sentences come from the counts before the iteration.
+The reference is written plainly: dictionaries, no scaling, no tricks, doubles. Its text is small,
+so that it is one block: the links of all sentences come from the counts before the iteration.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -212,7 +212,8 @@ class Reference:
         for j, f in enumerate(observations):
             mine = 0.0 if self.links is None else max(0.0, 1 - own[:, j].sum())
             t[EMPTY].append(
-                (self.alpha + max(0.0, free[1 - d][f] - mine)) / (size + max(0.0, everything - mine))
+                (self.alpha + max(0.0, free[1 - d][f] - mine))
+                / (size + max(0.0, everything - mine))
             )
         return t
 
