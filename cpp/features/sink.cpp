@@ -28,4 +28,21 @@ void NameLog::move_to(FeatureNames& names, std::span<const FeatureId> wanted) {
   move_to(names);
 }
 
+void Sink::add_all(float value, const std::vector<PrefixHash>& prefixes,
+                   const std::vector<std::string>& tails) {
+  ids_.clear();
+  for (size_t i = 0; i < tails.size(); ++i) {
+    const PrefixHash& prefix = prefixes[i * prefixes.size() / tails.size()];
+    const FeatureId id = prefix.hash(tails[i]);
+    if (names_ != nullptr && !names_->has(id)) {
+      name_ = prefix.prefix();
+      name_ += tails[i];
+      names_->add(id, name_);
+    }
+    ids_.push_back(id);
+    if (record_ != nullptr) record_->push_back({id, value});
+  }
+  score_ += value * memo_->sum(ids_);
+}
+
 }  // namespace hopefear::features

@@ -9,9 +9,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/feature_name.hpp"
+#include "base/prefix_hash.hpp"
 #include "base/probing_table.hpp"
 #include "base/sparse_vector.hpp"
 #include "base/weights.hpp"
@@ -98,12 +100,20 @@ class Memo {
 
   // The entry of a key that is not 0; a new one has the id 0. Valid until the next call.
   Entry& at(uint64_t key) { return entries_.try_emplace(key).first; }
+  // The prefixes and the tails of names of a key; empty for a new key. Valid as long as the memo.
+  std::vector<PrefixHash>& prefixes(uint64_t key) { return prefixes_[key]; }
+  std::vector<std::string>& tails(uint64_t key) { return tails_[key]; }
+  // The number of a key that is not 0, and whether the key is new. Valid until the next call.
+  std::pair<int32_t&, bool> number(uint64_t key) { return numbers_.try_emplace(key); }
 
  private:
   const Weights* weights_;
   // Starts small: clearing a table sized for the longest sentences would cost short sentences more
   // time than it saves.
   ProbingMap<Entry> entries_;
+  std::unordered_map<uint64_t, std::vector<PrefixHash>> prefixes_;
+  std::unordered_map<uint64_t, std::vector<std::string>> tails_;
+  ProbingMap<int32_t> numbers_;
 };
 
 class Sink {
@@ -174,6 +184,37 @@ class Sink {
     }
     score_ += value * memo_->sum(ids_);
   }
+  // The same for features whose names have two parts: the i-th is a tail after prefix number
+  // i * prefixes / tails. In search, a few rules and a few histories form millions of names.
+  void add_all(float value, const std::vector<PrefixHash>& prefixes,
+               const std::vector<std::string>& tails);
+  // The first and second parts of the names of a template's features. `owner` identifies the
+  // template and `key` the part; compose(i, text) appends the i-th of `count`, once per sentence.
+  template <typename Compose>
+  const std::vector<PrefixHash>& prefixes(const void* owner, uint64_t key, size_t count,
+                                          Compose&& compose) {
+    return composed(memo_->prefixes(combine64(reinterpret_cast<uintptr_t>(owner), key)), count,
+                    compose);
+  }
+  template <typename Compose>
+  const std::vector<std::string>& tails(const void* owner, uint64_t key, size_t count,
+                                        Compose&& compose) {
+    return composed(memo_->tails(combine64(reinterpret_cast<uintptr_t>(owner), key)), count,
+                    compose);
+  }
+  // A number that a template has for a rule, such as that of the rule's text in the vocabulary.
+  // `owner` and `key` as above; compute(text), with an empty string to compose in, is called once
+  // per sentence.
+  template <typename Compute>
+  int32_t number(const void* owner, uint64_t key, Compute&& compute) {
+    const uint64_t both = combine64(reinterpret_cast<uintptr_t>(owner), key);
+    const auto [number, is_new] = memo_->number(both == 0 ? 1 : both);
+    if (is_new) {
+      name_.clear();
+      number = compute(name_);
+    }
+    return number;
+  }
   double score() const { return score_; }
   void reset() { score_ = 0; }
 
@@ -186,6 +227,15 @@ class Sink {
     name_.clear();
     compose(name_);
     if (!is_feature_name(name_)) name_ = as_feature_name(name_);
+  }
+  template <typename Part, typename Compose>
+  const std::vector<Part>& composed(std::vector<Part>& parts, size_t count, Compose& compose) {
+    for (size_t i = parts.size(); i < count; ++i) {
+      auto append = [&](std::string& text) { compose(i, text); };
+      compose_name(append);
+      parts.emplace_back(name_);
+    }
+    return parts;
   }
   void put(FeatureId id, float weight, float value) {
     score_ += static_cast<double>(weight) * value;

@@ -14,6 +14,7 @@
 #include "base/binary_file.hpp"
 #include "base/external_sorter.hpp"
 #include "base/io.hpp"
+#include "base/prefix_hash.hpp"
 #include "base/threads.hpp"
 #include "base/weights.hpp"
 #include "tests/test.hpp"
@@ -37,6 +38,19 @@ TEST(lines) {
   CHECK((lines_of("a\nb\n") == std::vector<std::string>{"a", "b"}));
   const std::string longer(3'000'000, 'x');  // longer than the buffer
   CHECK((lines_of("a\n" + longer + "\nb") == std::vector<std::string>{"a", longer, "b"}));
+}
+
+TEST(a_hash_after_a_prefix_is_that_of_the_complete_text) {
+  std::mt19937 random(1);
+  std::string text(40, ' ');
+  for (char& c : text) c = static_cast<char>(random());
+  for (size_t size = 0; size <= text.size(); ++size) {
+    for (size_t prefix = 0; prefix <= size; ++prefix) {
+      const PrefixHash hash(text.substr(0, prefix));
+      const std::string_view whole = std::string_view(text).substr(0, size);
+      CHECK_EQUAL(hash.hash(whole.substr(prefix)), hash64(whole));
+    }
+  }
 }
 
 TEST(checksum_does_not_depend_on_the_pieces) {

@@ -29,7 +29,7 @@ class RuleBigrams : public Template {
   void begin(std::byte* state) const override { store(kBegin, state); }
 
   void step(const Step& step, Sink& sink, std::byte* state) const override {
-    const int32_t own = label(step);
+    const int32_t own = label(step, sink);
     store(own, state);
     if (own == kNone) return;
     for (const std::byte* tail : step.tails) {
@@ -57,12 +57,12 @@ class RuleBigrams : public Template {
   }
 
  private:
-  static int32_t label(const Step& step) {
+  int32_t label(const Step& step, Sink& sink) const {
     if (step.use == nullptr || step.use->rule == kPassThrough) return kNone;
-    thread_local std::string text;
-    text.clear();
-    append_rule(*step.use, kMark, text);
-    return step.source->vocabulary->intern(text);
+    return sink.number(this, static_cast<uint64_t>(step.use->rule), [&](std::string& text) {
+      append_rule(*step.use, kMark, text);
+      return step.source->vocabulary->intern(text);
+    });
   }
   static std::string_view text_of(const Source& source, int32_t label) {
     return source.vocabulary->word(label).substr(1);

@@ -51,21 +51,25 @@ class RuleHistory : public Template {
     }
     store(after, state);
     if (step.use == nullptr || step.use->rule == kPassThrough) return;
-    const Vocabulary& vocabulary = *step.source->vocabulary;
-    std::array<std::string_view, 2> words;
-    for (size_t i = 0; i < 2; ++i) words[i] = before[i] < 0 ? "<s>" : vocabulary.word(before[i]);
-    sink.add_all(1, 2 * levels_.size(), [&](size_t i, std::string& text) {
-      const Level level = levels_[i / 2];
-      text += name_;
-      text += ':';
-      text += level_name(level);
-      append_rule(*step.use, '|', text);
-      for (size_t word = i % 2; word < 2; ++word) {
-        text += '|';
-        text += before[word] < 0 ? words[word] : classes_.at(words[word], level);
-      }
-      return true;
-    });
+    // Both parts of a name are composed once per sentence: composing and hashing the complete name
+    // in every step took a fifth of the time of learning from the bitext with all features.
+    const auto& rule = sink.prefixes(this, static_cast<uint64_t>(step.use->rule), levels_.size(),
+                                     [&](size_t i, auto& text) {
+                                       text += name_;
+                                       text += ':';
+                                       text += level_name(levels_[i]);
+                                       append_rule(*step.use, '|', text);
+                                     });
+    const auto& history = sink.tails(
+        this, key_of({before[0], before[1]}), 2 * levels_.size(), [&](size_t i, auto& text) {
+          for (size_t word = i % 2; word < 2; ++word) {
+            text += '|';
+            text += before[word] < 0
+                        ? std::string_view("<s>")
+                        : classes_.at(step.source->vocabulary->word(before[word]), levels_[i / 2]);
+          }
+        });
+    sink.add_all(1, rule, history);
   }
 
  private:

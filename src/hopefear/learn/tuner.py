@@ -200,6 +200,10 @@ class Share:
     #: Ids of the features that count untranslated (copied) words (`Decoder.untranslated`).
     untranslated: frozenset[int] = frozenset()
     dense: frozenset[int] = frozenset()  #: ids of the decoder's own features, without templates
+    #: Numbers of source words of the sentences; empty: not known.
+    source_lengths: Sequence[int] = ()
+    #: The number of sentences of the other learners, and the total of their source words.
+    elsewhere: tuple[int, float] = (0, 0.0)
 
 
 Mixing = Literal["iterative", "end"]
@@ -211,7 +215,7 @@ class OnlineTuner(Tuner):
     """A tuner that learns from one minibatch at a time, decoded with the current weights.
 
     An object is one *learner*, with its weights, its share of the sentences and its state; it does
-    not know of other learners. The loop (`loop/online.py`) makes `learners` objects with equal
+    not know of other learners, except for sums over their shares (`recorded`). The loop (`loop/online.py`) makes `learners` objects with equal
     options, divides the sentences among them once, by the seed and independently of threads, and
     mixes their weights in proportion to the sizes of the shares. The loop also averages the
     weights and saves weights and averages; a tuner keeps only its own state (AdaGrad sums,
@@ -257,6 +261,13 @@ class OnlineTuner(Tuner):
     def describe(self) -> str:
         """Return a line to print before the first iteration, or an empty string."""
         return ""
+
+    def recorded(self) -> Sequence[NDArray[np.int64]]:
+        """Return sums over the share from the last pass, such as BLEU statistics."""
+        return ()
+
+    def receive(self, others: Sequence[NDArray[np.int64]]) -> None:
+        """Take the sums of `recorded` over the other learners; called after each pass."""
 
     @abstractmethod
     def update(self, weights: Weights, examples: Sequence[Example], task: Task) -> Update:

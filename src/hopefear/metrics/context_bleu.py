@@ -12,6 +12,10 @@ on the scale, which is therefore an option and part of the signature.
     context.record(row, sentence)         # the hypothesis chosen for the sentence
     context.end_iteration()
 
+Where several learners divide the sentences, each has a context of its own. `recorded` returns the sum
+of what it recorded in a pass, `receive` takes the sum of the others'; the previous 1-best translations
+are then those of the whole set, as in the thesis. A document stays that of one learner.
+
 Differs: errata chapter 3: the sentence's own old 1-best is left out, and the score is scaled.
 """
 
@@ -86,23 +90,38 @@ class ContextBleu(Bleu):
         )
         return plain.sentence_scores(statistics)
 
-    def start(self, sentences: int, source_lengths: ArrayLike | None = None) -> Context:
+    def start(
+        self,
+        sentences: int,
+        source_lengths: ArrayLike | None = None,
+        *,
+        elsewhere: tuple[int, float] = (0, 0.0),
+    ) -> Context:
         """Take the number of sentences and return their initial context.
 
-        The scale source-length needs the lengths of the source sentences.
+        The scale source-length needs the lengths of the source sentences. `elsewhere` has the number
+        of sentences of other learners and their total source length.
         """
         if self.scale == "source-length" and source_lengths is None:
             raise OptionError("scale source-length: give the lengths of the source sentences")
         lengths = np.zeros(sentences) if source_lengths is None else source_lengths
         kind = DocumentContext if self.context == "document" else PreviousContext
-        return kind(self, np.asarray(lengths, dtype=np.float64))
+        return kind(self, np.asarray(lengths, dtype=np.float64), *elsewhere)
 
 
 class Context(ABC):
     """The translations that a hypothesis is scored together with; checkpoints keep its state."""
 
-    def __init__(self, metric: ContextBleu, source_lengths: FloatArray) -> None:
+    def __init__(
+        self,
+        metric: ContextBleu,
+        source_lengths: FloatArray,
+        other_sentences: int = 0,
+        other_source: float = 0.0,
+    ) -> None:
         self.metric, self.source_lengths = metric, source_lengths
+        self.all_sentences = len(source_lengths) + other_sentences
+        self.all_source = float(source_lengths.sum()) + other_source
 
     @abstractmethod
     def gains(self, statistics: ArrayLike, sentence: int) -> FloatArray:
@@ -119,6 +138,13 @@ class Context(ABC):
     @abstractmethod
     def end_iteration(self) -> None:
         """End a pass over all sentences."""
+
+    def recorded(self) -> NDArray[np.int64]:
+        """Return the sum of the rows recorded in the last pass, for the other learners."""
+        return np.zeros(0, dtype=np.int64)
+
+    def receive(self, others: NDArray[np.int64]) -> None:
+        """Take the sum of `recorded` of the other learners, between two passes."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
@@ -162,8 +188,8 @@ class Context(ABC):
 class DocumentContext(Context):
     """A pseudo-document: statistics that begin at 1 and decay whenever a sentence is added."""
 
-    def __init__(self, metric: ContextBleu, source_lengths: FloatArray) -> None:
-        super().__init__(metric, source_lengths)
+    def __init__(self, metric: ContextBleu, source_lengths: FloatArray, *others: Any) -> None:
+        super().__init__(metric, source_lengths, *others)
         self.background = np.ones(len(metric.columns))
         self.background[-1] = metric.length_unit
         self.source, self.sentences = 1.0, 0.0
@@ -205,12 +231,13 @@ class PreviousContext(Context):
     sentence's share of the scale: its own length, or 1/N of the constant.
     """
 
-    def __init__(self, metric: ContextBleu, source_lengths: FloatArray) -> None:
-        super().__init__(metric, source_lengths)
+    def __init__(self, metric: ContextBleu, source_lengths: FloatArray, *others: Any) -> None:
+        super().__init__(metric, source_lengths, *others)
         shape = (len(source_lengths), len(metric.columns))
         self.previous = np.zeros(shape, dtype=np.int64)
         self.next = np.zeros(shape, dtype=np.int64)
         self.total = np.zeros(len(metric.columns), dtype=np.int64)
+        self.elsewhere = np.zeros(len(metric.columns), dtype=np.int64)  # of the other learners
         self.started = False
 
     def gains(self, statistics: ArrayLike, sentence: int) -> FloatArray:
@@ -223,10 +250,10 @@ class PreviousContext(Context):
         """Return the other sentences' statistics, and the source length and number of all."""
         weight = self.metric.context_weight
         assert weight is not None
-        others = weight * (self.total - self.previous[sentence])
-        lengths = self.source_lengths
-        source = weight * (lengths.sum() - lengths[sentence]) + lengths[sentence]
-        return others, float(source), weight * (len(lengths) - 1) + 1.0
+        others = weight * (self.total - self.previous[sentence] + self.elsewhere)
+        own = float(self.source_lengths[sentence])
+        source = weight * (self.all_source - own) + own
+        return others, source, weight * (self.all_sentences - 1) + 1.0
 
     def search_gain(self, sentence: int) -> NgramGain:
         if self.started:
@@ -245,10 +272,16 @@ class PreviousContext(Context):
             return self.metric.factor * float(self.source_lengths[sentence])
         if self.metric.scale == "sentences":
             return self.metric.factor
-        return self.metric.factor / len(self.source_lengths)
+        return self.metric.factor / self.all_sentences
 
     def record(self, statistics: ArrayLike, sentence: int) -> None:
         self.next[sentence] = np.asarray(statistics)
+
+    def recorded(self) -> NDArray[np.int64]:
+        return self.next.sum(axis=0)
+
+    def receive(self, others: NDArray[np.int64]) -> None:
+        self.elsewhere = others
 
     def end_iteration(self) -> None:
         self.previous = self.next.copy()
@@ -259,11 +292,13 @@ class PreviousContext(Context):
         return {
             "previous": self.previous.copy(),
             "next": self.next.copy(),
+            "elsewhere": self.elsewhere.copy(),
             "started": np.array(self.started),
         }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.previous = np.array(state["previous"], dtype=np.int64)
         self.next = np.array(state["next"], dtype=np.int64)
+        self.elsewhere = np.array(state["elsewhere"], dtype=np.int64)
         self.total = self.previous.sum(axis=0)
         self.started = bool(state["started"])

@@ -84,6 +84,44 @@ def words(directory: Path, iteration: int) -> float:
     return Weights.load(directory / "iterations" / f"{iteration:02d}.tsv")["words"]
 
 
+@dataclass(kw_only=True)
+class Counter(Adder):
+    """Counts the sentences and source words of its passes."""
+
+    name: ClassVar[str] = "counter"
+    total: int = 0
+    others: list[int] = field(default_factory=list)
+
+    def update(self, weights: Weights, examples: Any, task: Task) -> Update:
+        self.total += len(examples)
+        return super().update(weights, examples, task)
+
+    def recorded(self) -> list[Any]:
+        return [np.array([self.total, 1])]
+
+    def receive(self, others: Any) -> None:
+        assert others[0][1] == self.learners - 1
+        self.others.append(int(others[0][0]))
+
+
+def test_learners_exchange_sums_after_each_pass(tmp_path: Path) -> None:
+    made: list[Counter] = []
+
+    def make() -> Counter:
+        made.append(Counter(learners=3))
+        return made[-1]
+
+    data = toy_set(7)
+    run(tmp_path / "run", make, data=data, start=START, iterations=2)
+    words_in = [len(str(sentence).split()) for sentence in data.sentences]
+    for one in made:
+        count = 7 - len(one.share.sentences)
+        assert one.others == [count, 2 * count]
+        own = [words_in[number] for number in one.share.sentences]
+        assert list(one.share.source_lengths) == own
+        assert one.share.elsewhere == (count, sum(words_in) - sum(own))
+
+
 START = {"words": 0.0, "likely": 1.0}
 
 

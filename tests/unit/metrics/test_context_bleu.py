@@ -71,6 +71,31 @@ def test_the_previous_iteration_without_the_sentence_itself(weight: float) -> No
     assert context.gains(rows_of(0), 0) != pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+@pytest.mark.parametrize("scale", ["constant", "sentences", "source-length", "reference-length"])
+def test_learners_that_exchange_have_the_context_of_one(scale: str, weight: float) -> None:
+    metric = context_bleu(context="previous", scale=scale, context_weight=weight)
+    lengths = [7, 5, 9]
+    whole = metric.start(3, lengths)
+    first = metric.start(2, lengths[:2], elsewhere=(1, 9.0))
+    second = metric.start(1, lengths[2:], elsewhere=(2, 12.0))
+    parts = [(first, 0), (first, 1), (second, 0)]
+    for iteration in range(3):
+        for sentence, (part, number) in enumerate(parts):
+            rows = rows_of(sentence)
+            assert (part.gains(rows, number) == whole.gains(rows, sentence)).all()
+            for context, at in ((part, number), (whole, sentence)):
+                context.record(rows[iteration], at)
+        recorded = [first.recorded(), second.recorded()]
+        first.receive(recorded[1])
+        second.receive(recorded[0])
+        again = metric.start(2, lengths[:2], elsewhere=(1, 9.0))
+        again.restore(first.state())
+        first, parts[:2] = again, [(again, 0), (again, 1)]
+        for context in (whole, first, second):
+            context.end_iteration()
+
+
 @pytest.mark.parametrize(
     ("scale", "share"),
     [("constant", 12 / 3), ("sentences", 12), ("source-length", 12 * 7), ("reference-length", 60)],

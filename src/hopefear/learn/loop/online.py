@@ -53,7 +53,7 @@ from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, SparseVector, Weights
 from hopefear.decode.contract import Decoded, Decoder, Request
 from hopefear.forest import kbest
-from hopefear.learn.loop.base import BaseLoop, is_empty
+from hopefear.learn.loop.base import BaseLoop, is_empty, word_count
 from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.run import Record
@@ -177,7 +177,9 @@ class OnlineLoop(BaseLoop):
         order = np.random.default_rng([self.options.seed]).permutation(sentences)
         self.shares = [np.sort(order[number::count]).tolist() for number in range(count)]
         self.decoders = [self.decoder.for_learner(number) for number in range(count)]
+        lengths = [word_count(sentence) for sentence in examples.sentences]
         for learner, share in zip(self.learners, self.shares, strict=True):
+            source_lengths = [lengths[number] for number in share]
             learner.begin(
                 Share(
                     share,
@@ -187,6 +189,8 @@ class OnlineLoop(BaseLoop):
                     self.options.distinct,
                     frozenset(self.decoder.names.intern(n) for n in self.decoder.untranslated),
                     frozenset(self.own.tolist()),
+                    source_lengths,
+                    (sentences - len(share), float(sum(lengths) - sum(source_lengths))),
                 )
             )
 
@@ -311,6 +315,7 @@ class OnlineLoop(BaseLoop):
                 return self._pass(number, advance, learnable)
 
             passes = list(in_order(make_pass, range(len(self.learners)), self.threads))
+        self._exchange()
         record = self._record(passes)
         if learnable is not None:
             record["learnable_features"] = len(learnable)
@@ -319,6 +324,15 @@ class OnlineLoop(BaseLoop):
         mixed = self._mix(passes)
         weights = mixed if self.mean is None else self.mean
         return weights, record, self.restriction.fixed
+
+    def _exchange(self) -> None:
+        """Give each learner what the others recorded in the pass."""
+        if len(self.learners) == 1:
+            return
+        recorded = [learner.recorded() for learner in self.learners]
+        totals = [np.sum(rows, axis=0) for rows in zip(*recorded, strict=True)]
+        for learner, own in zip(self.learners, recorded, strict=True):
+            learner.receive([total - rows for total, rows in zip(totals, own, strict=True)])
 
     def _select(self, passes: Sequence[Pass]) -> int:
         """Keep only the strongest features of all weights; return the number of dropped ones."""

@@ -53,7 +53,10 @@ class Part:
         """Take the learner's share and prepare its references."""
         self.prepared = self.metric.prepare(share.references)
         if isinstance(self.metric, ContextBleu):
-            self.context = self.metric.start(len(share.sentences))
+            lengths = share.source_lengths or None
+            self.context = self.metric.start(
+                len(share.sentences), lengths, elsewhere=share.elsewhere
+            )
 
 
 def parts_of(names: Sequence[str], weights: Sequence[float], options: Sequence[str]) -> list[Part]:
@@ -83,11 +86,6 @@ def _metric(name: str, pairs: Sequence[str]) -> Metric:
     given = config.parse_pairs(cls, pairs)
     if issubclass(cls, ContextBleu):
         given = {**CONTEXT, **given}
-        if given["scale"] == "source-length":
-            raise OptionError(
-                "cost_options: a learner does not know the lengths of source sentences; take "
-                "bleu-context.scale=reference-length"
-            )
     return create(name, given)
 
 
@@ -160,6 +158,15 @@ class Cost:
             if part.context is not None:
                 rows = part.prepared.statistics([text], np.array([at], np.int32))
                 part.context.record(rows[0], at)
+
+    def recorded(self) -> list[NDArray[np.int64]]:
+        """Return what the contexts recorded in the last pass, for the other learners."""
+        return [context.recorded() for context in self._contexts()]
+
+    def receive(self, others: Sequence[NDArray[np.int64]]) -> None:
+        """Take what the contexts of the other learners recorded."""
+        for context, rows in zip(self._contexts(), others, strict=True):
+            context.receive(rows)
 
     def _contexts(self) -> list[Context]:
         return [part.context for part in self.parts if part.context is not None]

@@ -202,6 +202,12 @@ class Mira(SearchAware, OnlineTuner):
         self._cost.restore(state["cost"])
         self._rate.restore(state["rate"])
 
+    def recorded(self) -> Sequence[NDArray[np.int64]]:
+        return self._cost.recorded()
+
+    def receive(self, others: Sequence[NDArray[np.int64]]) -> None:
+        self._cost.receive(others)
+
     def update(self, weights: Weights, examples: Sequence[Example], task: Task) -> Update:
         self._cost.begin_iteration(task.iteration)
         total, current, updates = Weights(), weights, 0
