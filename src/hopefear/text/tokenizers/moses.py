@@ -140,7 +140,10 @@ class Moses(Tokenizer):
 
         if primary(self.language) in NonbreakingPrefixes().available_langs:
             return []
-        return [f"no list of abbreviations for language {self.language!r}; English ones are used"]
+        return [
+            f"no list of abbreviations for language {self.language!r}; the English one is used, "
+            "which is harmless: at worst the full stop of an abbreviation is a word of its own"
+        ]
 
 
 @register("tokenizer", "moses-hyphens")
