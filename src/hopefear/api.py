@@ -199,7 +199,10 @@ def score(
         "versus": others,
     }
     return scoring.score(
-        _options(ScoreOptions, values, "score"), texts=texts, display=_display(display)
+        _options(ScoreOptions, values, "score"),
+        texts=texts,
+        display=_display(display),
+        warn=_warn,
     )
 
 

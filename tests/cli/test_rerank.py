@@ -283,3 +283,15 @@ def test_weights_of_other_features(hopefear: Run, folder: Path) -> None:
     result = hopefear(*words, cwd=folder)
     assert result.returncode == 0
     assert "no feature of the lists has a weight" in result.stderr
+
+
+def test_tokenised_references_are_noticed(hopefear: Run, folder: Path) -> None:
+    lines = [f"{i} ||| A house, and a mouse{mark} ||| lm= {-i}" for i in range(3) for mark in ".!"]
+    (folder / "raw.nbest").write_text("\n".join(lines) + "\n")
+    (folder / "spaced").write_text("A house , or a mouse .\n" * 3)
+    (folder / "raw").write_text("A house, or a mouse.\n" * 3)
+    done = tune(hopefear, folder, "--nbest", "raw.nbest", "--refs", "spaced")
+    assert "the references seem to be tokenised" in done.stderr
+    done = tune(hopefear, folder, "--nbest", "raw.nbest", "--refs", "raw")
+    assert done.returncode == 0, done.stderr
+    assert "tokenised" not in done.stderr

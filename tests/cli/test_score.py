@@ -206,3 +206,18 @@ def test_input_errors(hopefear: Run, files: Path, words: str, message: str) -> N
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     assert message in result.stderr
+
+
+def test_tokenised_references_are_noticed(hopefear: Run, files: Path) -> None:
+    spaced = [line.replace(",", " ,").replace(".", " .") for line in REFERENCE]
+    write(files / "spaced", spaced)
+    write(files / "spaced good", [line.replace(",", " ,").replace(".", " .") for line in GOOD])
+    done = hopefear("score", "good", "bad", "--runs", "2", "--refs", "spaced", cwd=files)
+    assert done.returncode == 0
+    assert done.stderr.count("the references seem to be tokenised") == 1
+    done = hopefear("score", "good", "--refs", "ref", "--versus", "spaced good", cwd=files)
+    assert "the translations seem to be tokenised" in done.stderr
+    for words in (("spaced good",), ("good", "--tokenize", "char")):
+        done = hopefear("score", *words, "--refs", "spaced", cwd=files)
+        assert done.returncode == 0
+        assert "tokenised" not in done.stderr

@@ -40,7 +40,7 @@ class Score(ScoreOptions, Command):
         from hopefear.metrics.score import score
 
         options = ScoreOptions(**part_of(ScoreOptions, self))
-        self.scores = score(options, display=console.display)
+        self.scores = score(options, display=console.display, warn=console.warn)
         return self.scores.to_mapping()
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:

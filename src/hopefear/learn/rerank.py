@@ -10,6 +10,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from hopefear.learn.rerank_options import RerankOptions
 from hopefear.learn.tuner import BatchTuner
 from hopefear.metrics.metric import Metric
 from hopefear.text.lines import read_parallel
+from hopefear.text.spacing import tokenization_mismatch
 
 Tell = Callable[[str], None]
 Entries = Sequence[Mapping[str, Any]]  # candidates in memory, with the keys of JSON lines
@@ -153,10 +155,11 @@ def rerank(
     if weights is None:
         weights = Weights() if options.weights is None else Weights.load(options.weights)
     threads = options.threads or all_cores()
+    references = _references(options, texts)
     with display.step("read", unit="lists") as step:
         lists = read_lists(
             options.nbest,
-            _references(options, texts),
+            references,
             metric,
             format=options.format,
             entries=entries,
@@ -164,6 +167,9 @@ def rerank(
             advance=step.advance,
         )
     _check_lists(options, lists, tell, warn)
+    mismatch = tokenization_mismatch(lists.first_texts, chain.from_iterable(references))
+    if mismatch is not None:
+        warn(mismatch)
     parts = options.folds + 1 if options.folds > 1 else 1
     with display.step("tune", total=parts, unit="times") as step:
         tuned = tune_reranker(

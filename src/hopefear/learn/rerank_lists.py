@@ -19,7 +19,7 @@ from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import PathLike, display_name
 from hopefear.base.weights import FeatureNames, Weights
 from hopefear.forest.io.nbest import Format, NbestList, read_nbest
-from hopefear.learn.pool.candidate_builder import CandidateBuilder, entries
+from hopefear.learn.pool.candidate_builder import CandidateBuilder, entries, entry
 from hopefear.learn.pool.candidates import Candidates
 from hopefear.learn.pool.search_aware import check_search_aware
 from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
@@ -40,6 +40,7 @@ class Lists:
     ids: Sequence[str]  # of the groups
     repeated: int  # number of duplicate candidates left out
     missing: Sequence[int] = ()  # sentences with references but without candidates
+    first_texts: Sequence[str] = ()  # of the lists, if there are references
 
     @property
     def first(self) -> NDArray[np.int64]:
@@ -71,11 +72,14 @@ def read_lists(
         metric, references, names=names, directory=directory, threads=threads
     )
     id_of: dict[int, str] = {}  # the id of each sentence's list
+    first_texts = []
     total = 0
     for list_ in read_nbest(path, format, names=names, entries=entries):
         sentence = sentence_number(list_.id, len(references), path)
         id_of.setdefault(sentence, list_.id)
         total += list_.forest.edges
+        if list_.forest.edges:
+            first_texts.append(entry(list_.forest, 0).text)
         try:
             builder.add_list(sentence, list_.forest)
         except InputError as error:
@@ -85,7 +89,7 @@ def read_lists(
     candidates = builder.candidates()
     missing = sorted(set(range(len(references))) - id_of.keys())
     ids = [id_of[int(number)] for number in candidates.sentences]
-    return Lists(metric, candidates, ids, total - len(builder), missing)
+    return Lists(metric, candidates, ids, total - len(builder), missing, first_texts)
 
 
 def _read_scored(

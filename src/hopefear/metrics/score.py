@@ -6,8 +6,9 @@ comparisons of the other systems with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +29,7 @@ from hopefear.metrics.significance import (
 )
 from hopefear.metrics.tokenizing import tokenized
 from hopefear.text.lines import read_parallel
+from hopefear.text.spacing import tokenization_mismatch
 
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "length": "length"}
 
@@ -165,16 +167,25 @@ def score(
     *,
     texts: Mapping[Path, Sequence[str]] | None = None,
     display: Display | None = None,
+    warn: Callable[[str], None] = lambda text: None,
 ) -> Scores:
     """Score and compare the systems that the options name.
 
     `texts` holds texts in memory, by the names that stand for them in the options
-    (`text.lines.Texts`).
+    (`text.lines.Texts`); `warn` is called with each warning.
     """
     systems = [(_label(files, name, texts or {}), files) for name, files in options.systems()]
     files = [path for _, runs in systems for path in runs]
     columns = read_columns([*files, *options.refs], texts)
-    scoring = _Scoring(options, columns[len(files) :])
+    references = columns[len(files) :]
+    if options.tokenize != "char":  # which sets no store by blanks
+        mismatches = (
+            tokenization_mismatch(column, chain(*references)) for column in columns[: len(files)]
+        )
+        for warning in filter(None, mismatches):
+            warn(warning)
+            break
+    scoring = _Scoring(options, references)
     display = display or Display()
     statistics = []
     with display.step("score", total=len(files), unit="files") as step:

@@ -2,7 +2,8 @@
 
 Some French texts have a blank before `?` and `:`, others do not; the spacing of dashes and slashes
 varies in every language. Tokenization loses this information, so it is counted before, saved with
-the model, and used to detokenize translations.
+the model, and used to detokenize translations. `tokenization_mismatch` notices that one of two
+texts is tokenised and the other one is not.
 
 Takes raw lines and returns, for each of the `MARKS` that is frequent enough, whether it usually has
 a blank before it and after it.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from hopefear.base.errors import InputError
 
@@ -20,6 +22,12 @@ MARKS = "?!:;%»«/—–…"
 _MARK = re.compile(f"(?<=(.))[{MARKS}](?=(.|$))")
 _ENOUGH = 5  # occurrences; below that the rules of the language decide
 _CLOSE_AFTER = "«/—"  # no blank after these, unless the text shows otherwise
+# A comma or full stop after a word, with or without a blank. Raw text of any language has none
+# there, other than before ? ! : ; in French.
+_STOP = re.compile(r"(?<=\w)( ?)[.,](?=\s|$)")
+_INSPECTED = 10_000  # lines; more say nothing new
+_FEWEST = 3  # commas and full stops that show whether a text is tokenised
+_MOST = 0.8  # share of them with a blank before from which on it is tokenised; 1 - _MOST: it is not
 _WORDS = {(False, False): "none", (True, False): "before", (False, True): "after"}
 _WORDS[True, True] = "both"
 
@@ -83,3 +91,30 @@ class SpacingCounter:
                 wide = 2 * after > places_after if places_after else mark not in _CLOSE_AFTER
                 habits[mark] = (2 * before > places, wide)
         return Spacing(habits)
+
+
+def is_tokenized(lines: Iterable[str]) -> bool | None:
+    """Return whether commas and full stops are apart from the words; None if that is unclear."""
+    blanks = [len(blank) for line in islice(lines, _INSPECTED) for blank in _STOP.findall(line)]
+    if len(blanks) < _FEWEST:
+        return None
+    share = sum(blanks) / len(blanks)
+    return True if share >= _MOST else False if share <= 1 - _MOST else None
+
+
+def tokenization_mismatch(translations: Iterable[str], references: Iterable[str]) -> str | None:
+    """Return a warning if only one of two texts is tokenised, None if not."""
+    ours, theirs = is_tokenized(translations), is_tokenized(references)
+    if ours is None or theirs is None or ours == theirs:
+        return None
+    if theirs:
+        return (
+            "the references have blanks before commas and full stops, the translations have not: "
+            "the references seem to be tokenised, and scores are too low; give the raw references, "
+            "or tokenise both ('hopefear text tokenize')"
+        )
+    return (
+        "the translations have blanks before commas and full stops, the references have not: the "
+        "translations seem to be tokenised, and scores are too low; detokenise them "
+        "('hopefear text detokenize'), or tokenise both"
+    )
