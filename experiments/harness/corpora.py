@@ -18,6 +18,7 @@ class Corpus:
     tokenized: bool = True
     tokenize: Any = "none"  # tokenisation for scoring
     short: int | None = None  # dev sentences have fewer source words than this
+    drawn: bool = False  # training pairs are drawn at random: the first ones are not typical
 
 
 def _files(folder: str, source: str, *references: str) -> dict[str, tuple[str, ...]]:
@@ -42,6 +43,17 @@ CORPORA = {
         Corpus("zh-en", "Bible zh-en", _files(_ZH, "zh", *FOUR), f"{_ZH}/train.gdfa.gz"),
         Corpus("de-en", "Multi30k de-en", _files("data/multi30k/de-en", "de", "en"), **_RAW),
         Corpus("es-en", "Bible es-en", _files("data/bible-es-en", "es", *FOUR), **_RAW),
+        Corpus("cs-en", "Multi30k cs-en", _files("data/multi30k/cs-en", "cs", "en"), **_RAW),
+        Corpus(
+            "ar-en", "Tatoeba ar-en", _files("data/tatoeba-ar-en", "ar", "en"), drawn=True, **_RAW
+        ),
+        Corpus(
+            "fisher-es-en",
+            "Fisher and CALLHOME es-en",
+            _files("data/fisher-callhome-es-en", "es", *FOUR),
+            drawn=True,
+            **_RAW,
+        ),
         # Scored by characters: there is no agreed segmentation of Chinese into words.
         Corpus("en-zh", "Bible en-zh", _files(_ZH, "en.0", "zh"), tokenize="char"),
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from harness.calls import Calls, OutOfTimeError, train, translate, tune
@@ -53,6 +54,7 @@ class Runner(Calls):
         size = self.study.sizes.of(part)
         if size is None:
             return sources
+        drawn = corpus.drawn and part == "train"
         folder = self.out / "text" / f"{corpus.name}-{part}-{size}"
         with self.once(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -60,8 +62,16 @@ class Runner(Calls):
             for path, target in zip(sources, targets, strict=True):
                 if not target.exists():
                     with open_input(path) as file:
-                        target.write_bytes(b"".join(islice(file, size)))
+                        lines = self._drawn(file, size) if drawn else islice(file, size)
+                        target.write_bytes(b"".join(lines))
         return targets
+
+    @staticmethod
+    def _drawn(lines: Iterable[bytes], size: int) -> list[bytes]:
+        """Returns lines drawn at random, the same ones of all parallel files, in their order."""
+        every = list(lines)
+        numbers = sorted(Random(1).sample(range(len(every)), min(size, len(every))))
+        return [every[number] for number in numbers]
 
     def _short(self, files: Sequence[Path], folder: Path, words: int) -> list[Path]:
         """Returns parallel files with only the sentences that have fewer source words."""

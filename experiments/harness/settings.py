@@ -94,6 +94,7 @@ class Study:
     iterations: int = 6
     seeds: int = 3
     against: str | None = None  # label of the row to compare with; by default the first
+    chrf: bool = False  # whether the tables have a column of chrF
     # More columns, by their names in `COLUMNS`.
     columns: Sequence[str] = ()
     text: str = ""  # more text above the tables

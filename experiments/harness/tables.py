@@ -78,7 +78,7 @@ COLUMNS: dict[str, Column] = {
 
 @dataclass
 class Scores:
-    """Scores of one test set: `bleu`, `first` (BLEU with the first reference) and `ter`."""
+    """Scores of one test set: `bleu`, `first` (BLEU with the first reference), `chrf`, `ter`."""
 
     corpus: Corpus
     files: Sequence[Path]
@@ -87,7 +87,8 @@ class Scores:
     def __post_init__(self) -> None:
         columns = [path.read_text(encoding="utf-8").splitlines() for path in self.files]
         self.references = [tokenized(column, self.corpus.tokenize) for column in columns]
-        self.metrics = {"bleu": create("bleu"), "first": create("bleu"), "ter": create("ter")}
+        names = {"bleu": "bleu", "first": "bleu", "chrf": "chrf", "ter": "ter"}
+        self.metrics = {kind: create(name) for kind, name in names.items()}
         everything = list(zip(*self.references, strict=True))
         only = [(line,) for line in self.references[0]]
         self.prepared = {
@@ -127,10 +128,11 @@ def table(runner: Runner, corpus: Corpus, system: str) -> str:
     score = Scores(corpus, runner.part(corpus, "test")[1:])
     runs = {s.label: runner.finished(corpus, system, s) for s in study.settings}
     against = {s.label: study.compared(s) for s in study.settings}
-    several = len(score.references) > 1
+    kinds = ["bleu", *["first"] * (len(score.references) > 1), *["chrf"] * study.chrf, "ter"]
     head = ["runs", "dev BLEU", "test BLEU", "deviation", "p"]
-    head += ["first", "p"] if several else []
-    head += ["TER", "p", *study.columns]
+    for kind in kinds[1:]:
+        head += [{"chrf": "chrF", "ter": "TER"}.get(kind, kind), "p"]
+    head += study.columns
     lines = []
     for label, finished in runs.items():
         if not finished:
@@ -138,7 +140,7 @@ def table(runner: Runner, corpus: Corpus, system: str) -> str:
             continue
         dev = np.mean([run.report["dev_bleu"] for run in finished])
         cells = [label, str(len(finished)), f"{dev:.2f}"]
-        for kind in ("bleu", *(["first"] if several else []), "ter"):
+        for kind in kinds:
             shown = [score.shown(kind, run) for run in finished]
             cells.append(f"{np.mean(shown):.2f}")
             if kind == "bleu":
