@@ -318,3 +318,19 @@ def test_bad_input(world: Path, tmp_path: Path, inside: Run) -> None:
     done = inside(*words)
     assert done.returncode == 2
     assert "is empty" in done.stderr
+
+
+def test_tokenised_references_are_noticed(world: Path, tmp_path: Path, inside: Run) -> None:
+    for number in range(4):
+        lines = (world / f"dev.en.{number}").read_text().splitlines()
+        (tmp_path / f"dev.en.{number}").write_text("".join(f"Oh , {line} .\n" for line in lines))
+    heldout = ("--heldout", tmp_path / "dev.zh", "--heldout-refs", tmp_path / "dev.en.0")
+    given = command(world, tmp_path / "run", *heldout)
+    raw = (world / "dev.zh").read_text().replace(" ,", ",").replace(" .", ".")
+    (tmp_path / "dev.zh").write_text(raw)
+    given[given.index("--dev") + 1] = str(tmp_path / "dev.zh")
+    refs = [str(tmp_path / f"dev.en.{number}") for number in range(4)]
+    begin = given.index("--refs") + 1
+    done = inside(*given[:begin], *refs, *given[begin + 4 :])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("has blanks before commas and full stops") == 1

@@ -24,7 +24,6 @@ from hopefear.forest import Forest, save_pool
 from hopefear.model.directory import Model
 from hopefear.model.folds import in_folds
 from hopefear.text.bitext import Bitext
-from hopefear.text.pipeline import TextPipeline
 
 FIGURE_6, FIGURE_7 = "reachability.svg", "derivations.svg"
 Pair = tuple[Sentence, list[list[str]]]  # source sentence and the targets to derive
@@ -104,10 +103,8 @@ def _pairs(
     tokenized: bool,
     warn: Callable[[str], None],
 ) -> Iterator[Pair]:
-    if tokenized:
-        source = target = TextPipeline.as_it_is()
-    else:
-        source, target = model.text("source", warn), model.text("target", warn)
+    source = model.text("source", warn, tokenized=tokenized)
+    target = model.text("target", warn, tokenized=tokenized)
     for pair in Bitext(source_path, target_paths):
         words = tuple(source.prepare(pair.source))
         texts = [list(target.prepare(text)) for text in pair.targets]

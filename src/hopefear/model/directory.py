@@ -39,7 +39,7 @@ from hopefear.base.files import PathLike, open_output
 from hopefear.features.word_classes import CLASSES_FILE, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
 from hopefear.rules.table import TABLE_FILE, RuleTable
-from hopefear.text.pipeline import TextPipeline
+from hopefear.text.pipeline import TextPipeline, load_subwords
 
 if TYPE_CHECKING:
     from hopefear.base.weights import Weights
@@ -316,9 +316,23 @@ class Model:
         columns = self.rules.columns if self.has_rules else ()
         return Weights(self.rule_system.default_weights(columns, list(self.lm_files)))
 
-    def text(self, side: str, warn: Callable[[str], None] = warnings.warn) -> TextPipeline:
-        """The text steps of `source` or `target`."""
-        return TextPipeline.load(self.directory, side, self.settings["text"][side], warn=warn)
+    def text(
+        self, side: str, warn: Callable[[str], None] = warnings.warn, *, tokenized: bool = False
+    ) -> TextPipeline:
+        """The text steps of `source` or `target`, or those for text that is already tokenised."""
+        mapping = self.settings["text"][side]
+        if tokenized:
+            return TextPipeline.as_it_is(subwords=load_subwords(self.directory, side, mapping))
+        return TextPipeline.load(self.directory, side, mapping, warn=warn)
+
+    def reference_steps(
+        self, warn: Callable[[str], None] = warnings.warn, *, tokenized: bool = False
+    ) -> Callable[[str], str]:
+        """The function that turns a reference into the words that decoders produce."""
+        target = self.text("target", warn, tokenized=tokenized)
+        if tokenized and target.subwords is None:
+            return str
+        return lambda line: " ".join(target.prepare(line))
 
     @property
     def folds(self) -> list[Path]:

@@ -15,6 +15,7 @@ import json
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -38,8 +39,10 @@ from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.clean import CleanRules, clean_files
 from hopefear.text.clusters import cluster
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
-from hopefear.text.pipeline import TextPipeline, casing_name, language_of
+from hopefear.text.pipeline import TextPipeline, casing_name, language_of, subwords_name
+from hopefear.text.subwords import Subwords
 from hopefear.text.taggers import make_tagger
+from hopefear.text.tokenizers.plain import split_words
 
 __all__ = ["TrainOptions", "train"]
 
@@ -95,6 +98,7 @@ class _Training:
         self.display = display or Display()
         self.tell = tell
         self.threads = options.threads or all_cores()
+        self._check_subwords()
         for path in self._all_inputs().values():
             if str(path) == "-":
                 raise OptionError("'-': the texts are read more than once in training; give a file")
@@ -206,6 +210,8 @@ class _Training:
             "options": [options.tokenized, options.casing, rules],
             "version": 1,
         }
+        if options.subwords:
+            text["subwords"] = options.subwords
         aligned = {"text": text, "version": 1}
         lm = {"text": text, **own_text, "order": options.order, "version": 1}
         content = options.extract_options().content()
@@ -215,6 +221,8 @@ class _Training:
         names += [f"{WORK}/given.{name}" for name in self._parallel_files()]
         if not options.tokenized and options.casing != "none":
             names += [casing_name(side) for side in SIDES]
+        if options.subwords:
+            names += [subwords_name(side) for side in SIDES]
         steps = [
             TrainingStep("text", text, (*names, f"{WORK}/text.json"), self._text),
             TrainingStep("alignment", aligned, (f"{WORK}/alignment.txt",), self._alignment),
@@ -265,6 +273,9 @@ class _Training:
                 f"{self.inputs['source']}: cleaning dropped all {cleaned.pairs:,} sentence pairs; "
                 "check the texts, or --max-words and --max-ratio"
             )
+        if self.options.subwords:
+            for side in SIDES:
+                pipelines[side].subwords = self._split_words(side)
         text = {side: pipelines[side].save(self.directory, side) for side in SIDES}
         with write_text(self.work / "text.json") as file:
             json.dump(text, file)
@@ -283,6 +294,32 @@ class _Training:
         with self.display.step(f"prepare {side} text", unit="lines") as step:
             pipeline.prepare_file(path, output, step)
         return pipeline
+
+    def _check_subwords(self) -> None:
+        """Refuse inputs that are about whole words if words are split."""
+        names = [*self._parallel_files(), *_CLASS_FILES, "source_tagger"]
+        given = [name for name in names if getattr(self.options, name, None) is not None]
+        if self.options.subwords and given:
+            raise OptionError(
+                f"--subwords: --{given[0].replace('_', '-')} is for whole words; leave one of them "
+                "out, or split the texts first and give --tokenized"
+            )
+
+    def _split_words(self, side: str) -> Subwords:
+        """Learn subwords from a side's cleaned text and split its words.
+
+        Cleaning comes first, so that its limits are numbers of words.
+        """
+        path = self.work / f"{side}.txt"
+        with self.display.step(f"learn {side} subwords"):
+            counts = Counter(word for line in read_lines(path) for word in split_words(line))
+            subwords = Subwords.learn(counts, self.options.subwords)
+        with self._scratch() as scratch:
+            with write_text(scratch / side) as file:
+                for line in read_lines(path):
+                    file.write(" ".join(subwords.split(split_words(line))) + "\n")
+            (scratch / side).replace(path)
+        return subwords
 
     def _alignment(self) -> dict[str, Any]:
         output = self.work / "alignment.txt"

@@ -34,6 +34,14 @@ class TrainOptions(CleanRules, SystemExtractOptions):
         "truecase",
         help="treatment of upper and lower case: unchanged (none), lower case or truecase",
     )
+    subwords: int = option(
+        0,
+        min=0,
+        max=100_000,
+        metavar="N",
+        help="split rare words into subwords with N merges for each side, so that few words of a "
+        "new text are unknown; 500 suit a few thousand pairs of an Arabic text; 0: whole words",
+    )
     align: Path | None = option(
         None, help="existing word alignment of the texts (default: computed)"
     )

@@ -31,7 +31,7 @@ from hopefear.forest.io.nbest_text import NbestWriter
 from hopefear.forest.mbr import scaled
 from hopefear.model.directory import Model
 from hopefear.model.translate_options import TranslateOptions
-from hopefear.text.pipeline import TextPipeline
+from hopefear.text.unknown import UnknownWords
 
 if TYPE_CHECKING:
     from hopefear._engine import Derivation, Forest
@@ -100,10 +100,11 @@ class Translator:
         for note in unmatched(self.weights, self.decoder.dense, known):
             warn(note)
         self._writer = NbestWriter(self.decoder.dense)
-        if self.options.tokenized:
-            self._source = self._target = TextPipeline.as_it_is()
-        else:
-            self._source, self._target = model.text("source", warn), model.text("target", warn)
+        self._source, self._target = (
+            model.text(side, warn, tokenized=self.options.tokenized)
+            for side in ("source", "target")
+        )
+        self._unknown = self._unknown_words()
         self._escaped = bool(model.settings.get("imported", {}).get("escaped", False))
 
     def translate(
@@ -207,7 +208,29 @@ class Translator:
         )
         if self.options.markup == "off":
             self.check(marked.sentence, place)
+        if self._unknown is not None:
+            words = marked.sentence.words
+            replaced = self._unknown.replace(words, self.model.rules.covered(words))
+            return marked._replace(sentence=replace(marked.sentence, words=tuple(replaced)))
         return marked
+
+    def _unknown_words(self) -> UnknownWords | None:
+        """The treatment of unknown words, None if they are copied."""
+        treatment = self.options.unknown
+        if treatment == "copy":
+            return None
+        if not self.model.has_rules:
+            raise OptionError(
+                f"--unknown {treatment}: {self.model.directory} has no rule table, so no word is "
+                "known; leave it out"
+            )
+        shown = self.options.trace or self.options.trace_alignment
+        if treatment == "drop" and (shown or self.options.markup != "off"):
+            raise OptionError(
+                "--unknown drop: changes the positions of words, so it does not go with --markup, "
+                "--trace and --trace-alignment; leave one out"
+            )
+        return UnknownWords(self.model.rules.single_words(), treatment)
 
     def check(self, sentence: Sentence, place: str) -> None:
         """Raise an `InputError` if there are no rules for a sentence."""

@@ -10,7 +10,18 @@ from hopefear.base.errors import OptionError
 
 
 @dataclass(kw_only=True)
-class TranslateOptions:
+class UnknownWordOptions:
+    """The treatment of words that a model has no rules for."""
+
+    unknown: Literal["copy", "similar", "drop"] = option(
+        "copy",
+        help="treatment of source words without rules: copy them; similar: translate the most "
+        "similar known word instead, if there is one; drop: leave out all but names and numbers",
+    )
+
+
+@dataclass(kw_only=True)
+class TranslateOptions(UnknownWordOptions):
     """Options of a `Translator`; also those of `hopefear translate`."""
 
     tokenized: bool = option(

@@ -10,10 +10,11 @@ from hopefear.base.errors import OptionError
 from hopefear.base.files import check_one_stdin
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.model.overrides import DecoderOverrides
+from hopefear.model.translate_options import UnknownWordOptions
 
 
 @dataclass(kw_only=True)
-class TuneOptions(DecoderOverrides, TrainingOptions, LoopOptions):
+class TuneOptions(DecoderOverrides, UnknownWordOptions, TrainingOptions, LoopOptions):
     """Options of `tune`: model, data, tuner and loop; also those of `hopefear tune`."""
 
     dev: Path | None = option(
@@ -102,6 +103,10 @@ class TuneOptions(DecoderOverrides, TrainingOptions, LoopOptions):
         if command is not None and self.templates is not None:
             raise OptionError(
                 f"--templates: only for the built-in decoders, not with {flag}; leave it out"
+            )
+        if self.unknown != "copy" and (command is not None or self.lattices):
+            raise OptionError(
+                "--unknown: only for the built-in decoders, which know their rules; leave it out"
             )
         if (self.heldout is None) != (not self.heldout_refs):
             raise OptionError("--heldout and --heldout-refs: only together; give both")

@@ -34,6 +34,7 @@ from hopefear.model.overrides import chosen_templates
 from hopefear.model.translate import TranslateOptions, Translator
 from hopefear.model.tune_options import TuneOptions
 from hopefear.text.lines import read_parallel
+from hopefear.text.spacing import is_tokenized
 from hopefear.text.tokenizers.plain import split_words
 
 Warn = Callable[[str], None]
@@ -50,6 +51,7 @@ class TuningInput:
     reference: Callable[[str], str]  # reference line -> tokenised text
     texts: Mapping[Path, Sequence[str]]  # texts in memory, by the paths that stand for them
     model: Model | None = None  # the model of a built-in decoder
+    warn: Warn = lambda text: None  # called once if references are tokenised that should be raw
     digests: dict[Path, str] = field(default_factory=dict)  # of the files read so far
     # Open while the decoder is in use: the process of a stream decoder.
     running: AbstractContextManager[Any] = field(default_factory=nullcontext)
@@ -57,7 +59,18 @@ class TuningInput:
     def read(self, sources: Sequence[Path], references: Sequence[Path]) -> TuningSet:
         """Read parallel texts and return the sentences for the decoder and their references."""
         sentences, expected = [], []
-        for number, row in enumerate(self._rows([*sources, *references]), 1):
+        rows = self._rows([*sources, *references])
+        if (
+            is_tokenized(line for row in rows for line in row[1:])
+            and is_tokenized(row[0] for row in rows) is not True
+        ):
+            self.warn(
+                f"{display_name(references[0])}: has blanks before commas and full stops, as "
+                "tokenised text has, but the model translates into raw text; give the raw "
+                "references"
+            )
+            self.warn = _silent
+        for number, row in enumerate(rows, 1):
             sentences.append(self.sentence(row[0], f"{sources[0]}:{number}"))
             expected.append([self.reference(line) for line in row[1:]])
         return TuningSet(sentences, expected)
@@ -149,7 +162,7 @@ def _built_in(
     translator = Translator(
         model,
         weights=weights,
-        options=TranslateOptions(tokenized=options.tokenized),
+        options=TranslateOptions(tokenized=options.tokenized, unknown=options.unknown),
         decoder=overrides,
         templates=chosen_templates(options.templates, model),
         folders=_folders(options),
@@ -164,10 +177,12 @@ def _built_in(
             "decoder": overrides,
             "templates": {name: dict(values) for name, values in translator.templates.items()},
             "model": model.contents(),
+            **({} if options.unknown == "copy" else {"unknown": options.unknown}),
             **folds,
         },
         sentence=lambda line, place: translator.read(line, place)[0],
         reference=_reference_steps(options, model, warn),
+        warn=_raw_warn(options, model, warn),
         texts=texts,
         model=model,
     )
@@ -207,6 +222,7 @@ def _external(
         config=_remote_config("command", command, overrides, model),
         sentence=sentence,
         reference=_reference_steps(options, model, warn),
+        warn=_raw_warn(options, model, warn),
         texts=texts,
     )
 
@@ -250,6 +266,7 @@ def _stream(
         config=_remote_config("stream", command, overrides, model),
         sentence=sentence,
         reference=_reference_steps(options, model, warn),
+        warn=_raw_warn(options, model, warn),
         texts=texts,
         running=decoder,
     )
@@ -321,13 +338,22 @@ def _folders(options: TuneOptions) -> list[Path]:
 def _source_words(
     options: TuneOptions, model: Model | None, warn: Warn
 ) -> Callable[[str], Sequence[str]]:
-    if options.tokenized or model is None:
+    if model is None:
         return split_words
-    return model.text("source", warn).prepare
+    return model.text("source", warn, tokenized=options.tokenized).prepare
+
+
+def _silent(text: str) -> None:
+    """Ignore a warning."""
+
+
+def _raw_warn(options: TuneOptions, model: Model | None, warn: Warn) -> Warn:
+    """The function for the warning about tokenised references, if references should be raw."""
+    if options.tokenized or model is None:
+        return _silent
+    is_raw = str(model.settings["text"]["target"].get("tokenizer", "")).startswith("moses")
+    return warn if is_raw else _silent
 
 
 def _reference_steps(options: TuneOptions, model: Model | None, warn: Warn) -> Callable[[str], str]:
-    if options.tokenized or model is None:
-        return str
-    target = model.text("target", warn)
-    return lambda line: " ".join(target.prepare(line))
+    return str if model is None else model.reference_steps(warn, tokenized=options.tokenized)

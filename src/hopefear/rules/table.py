@@ -94,6 +94,30 @@ class RuleTable:
             symbols.append(symbol)
         return list(self._rules(node, symbols))
 
+    def single_words(self) -> dict[str, float]:
+        """Return the words that are a source side of their own, with the count of their rules."""
+        words = {}
+        for symbol, node in self.engine.edges(self.engine.root):
+            begin, end = self.engine.rules(node)
+            if isinstance(symbol, str) and begin < end:
+                words[symbol] = Counts(*self.engine.rule(begin)[3]).source
+        return words
+
+    def covered(self, words: Sequence[str]) -> set[int]:
+        """Return the positions of a sentence that source sides without nonterminals cover."""
+        positions: set[int] = set()
+        for begin in range(len(words)):
+            node = self.engine.root
+            for end in range(begin, len(words)):
+                child = self.engine.child(node, words[end])
+                if child is None:
+                    break
+                node = child
+                first, last = self.engine.rules(node)
+                if first < last:
+                    positions.update(range(begin, end + 1))
+        return positions
+
     def __iter__(self) -> Iterator[Rule]:
         """Yield all rules by source side; a source side precedes those that it is a prefix of."""
         stack: list[tuple[int, list[str | int]]] = [(self.engine.root, [])]

@@ -1,9 +1,10 @@
 """Text pipelines: the steps from raw text to words, and from words to raw text.
 
-`prepare` takes a raw line and returns words (normalise, tokenise, case). `restore` takes the words
-of a translation and returns raw text (case, detokenise). A model has one `TextPipeline` per side.
-`learn` learns casing and spacing from text; both are saved in the model directory with the options,
-so that `translate` takes and returns raw text:
+`prepare` takes a raw line and returns words (normalise, tokenise, case, split into subwords).
+`restore` takes the words of a translation and returns raw text (join subwords, case, detokenise). A
+model has one `TextPipeline` per side. `learn` learns casing and spacing from text, `train` the
+subwords; they are saved in the model directory with the options, so that `translate` takes and
+returns raw text:
 
     pipeline = TextPipeline(language="fr")
     pipeline.learn(read_lines("train.fr"))
@@ -29,6 +30,7 @@ from hopefear.text.casing import Casing, lower
 from hopefear.text.lines import read_lines
 from hopefear.text.normalize import Normalizer
 from hopefear.text.spacing import Spacing, SpacingCounter
+from hopefear.text.subwords import Subwords
 from hopefear.text.tokenizers import Tokenizer, default_tokenizer, make_tokenizer
 from hopefear.text.tokenizers.base import primary
 
@@ -75,11 +77,17 @@ class TextPipeline(TextOptions):
 
     forms: Casing | None = None
     spacing: Spacing | None = None
+    subwords: Subwords | None = None
 
     @classmethod
-    def as_it_is(cls, language: str = "en") -> TextPipeline:
-        """Return the pipeline for text that is already tokenised and cased (`--tokenized`)."""
-        return cls(language=language, tokenizer="none", casing="none", normalize=False)
+    def as_it_is(cls, language: str = "en", subwords: Subwords | None = None) -> TextPipeline:
+        """Return the pipeline for text that is already tokenised and cased (`--tokenized`).
+
+        Subwords belong to the model, not to the text: its words are split nevertheless.
+        """
+        return cls(
+            language=language, tokenizer="none", casing="none", normalize=False, subwords=subwords
+        )
 
     @cached_property
     def words(self) -> Tokenizer:
@@ -106,7 +114,10 @@ class TextPipeline(TextOptions):
 
     def prepare(self, line: str) -> list[str]:
         """Take a raw line and return its words."""
-        words = self.words.tokenize(self._normalizer(line))
+        words = self._cased(self.words.tokenize(self._normalizer(line)))
+        return words if self.subwords is None else self.subwords.split(words)
+
+    def _cased(self, words: list[str]) -> list[str]:
         if self.casing == "lower":
             language = primary(self.language)
             return [lower(word, language) for word in words]
@@ -116,6 +127,8 @@ class TextPipeline(TextOptions):
 
     def restore(self, words: Sequence[str]) -> str:
         """Take the words of a translation and return raw text."""
+        if self.subwords is not None:
+            words = self.subwords.join(words)
         if self.casing == "lower" and self.forms is not None:
             words = self.forms.capitalize_sentences(self.forms.recase(words))
         elif self.casing == "truecase":
@@ -153,6 +166,8 @@ class TextPipeline(TextOptions):
         mapping = config.to_mapping(self)
         if self.spacing is not None:
             mapping["spacing"] = self.spacing.to_mapping()
+        if self.subwords is not None:
+            mapping["subwords"] = len(self.subwords.merges)
         mapping["tools"] = self.words.versions()
         return mapping
 
@@ -170,6 +185,7 @@ class TextPipeline(TextOptions):
         """
         options = dict(mapping)
         tools, spacing = options.pop("tools", {}), options.pop("spacing", None)
+        options.pop("subwords", None)  # `load` reads them from their file
         prefix = f"{place}: " if place else ""
         for key, table in (("tools", tools), ("spacing", spacing)):
             if table is not None and not _is_table(table):
@@ -187,9 +203,11 @@ class TextPipeline(TextOptions):
         return pipeline
 
     def save(self, directory: Path, side: str) -> dict[str, Any]:
-        """Write the learned forms to `directory` and return the table for model.toml."""
+        """Write what was learned to `directory` and return the table for model.toml."""
         if self.forms is not None:
             self.forms.save(directory / casing_name(side))
+        if self.subwords is not None:
+            self.subwords.save(directory / subwords_name(side))
         return self.to_mapping()
 
     @classmethod
@@ -209,6 +227,7 @@ class TextPipeline(TextOptions):
             pipeline.forms = Casing.load(path)
         elif pipeline.casing == "truecase":
             raise InputError(f"{path}: no such file, but casing is truecase; copy the whole model")
+        pipeline.subwords = load_subwords(directory, side, mapping)
         return pipeline
 
 
@@ -219,6 +238,21 @@ def _is_table(value: Any) -> bool:
 def casing_name(side: str) -> str:
     """Return the name of a model's file with the usual forms of a side's words."""
     return f"casing.{side}.tsv"
+
+
+def load_subwords(directory: Path, side: str, mapping: Mapping[str, Any]) -> Subwords | None:
+    """Return the subwords of a side, None if its words are not split; arguments as of `load`."""
+    if "subwords" not in mapping:
+        return None
+    path = directory / subwords_name(side)
+    if not path.exists():
+        raise InputError(f"{path}: no such file, but words are split; copy the whole model")
+    return Subwords.load(path)
+
+
+def subwords_name(side: str) -> str:
+    """Return the name of a model's file with the merges of a side's subwords."""
+    return f"subwords.{side}.txt"
 
 
 _NO_LANGUAGE = {"txt", "tok", "low", "raw", "src", "tgt", "trg", "ref", "hyp", "out", "doc", "ids"}

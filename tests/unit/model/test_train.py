@@ -15,6 +15,7 @@ from hopefear.base.files import locked
 from hopefear.model.directory import Model
 from hopefear.model.folds import fold_range
 from hopefear.model.train import TrainOptions, train
+from hopefear.model.translate import TranslateOptions, Translator
 from hopefear.text import world
 from hopefear.text.lines import read_lines
 
@@ -296,3 +297,36 @@ def test_word_classes(bitext: Path, model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"paths:1: expected 'path<TAB>word<TAB>count'"):
         run(bitext, model, source_clusters=paths)
     Model.load(model)
+
+
+def test_subwords(bitext: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "model"
+    first = run(bitext, directory, subwords=60)
+    assert run(bitext, directory, subwords=60)["steps"]["text"]["reused"]
+    model = Model.load(directory)
+    text = (directory / "work" / "source.txt").read_text()
+    assert "@@ " in text
+    assert first["steps"]["text"]["kept"] == len(text.splitlines())
+    # The words of a model are split and joined also where the text is already tokenised.
+    translator = Translator(model, options=TranslateOptions(tokenized=True))
+    lines = list(read_lines(bitext / "test.zh"))
+    words = translator.read(lines[0]).sentence.words
+    assert any(word.endswith("@@") for word in words)
+    outputs = [translated.text for translated in translator.translate(lines)]
+    assert not any("@@" in line for line in outputs)
+    assert any(outputs)
+    references = model.reference_steps(tokenized=True)
+    assert "@@" in references("unheardof")
+    other = run(bitext, directory, subwords=30)
+    assert not other["steps"]["text"]["reused"]
+    assert not run(bitext, directory)["steps"]["text"]["reused"]
+    assert "@@" not in (directory / "work" / "source.txt").read_text()
+    assert Model.load(directory).text("source", tokenized=True).subwords is None
+
+
+def test_inputs_about_whole_words_do_not_go_with_subwords(bitext: Path, tmp_path: Path) -> None:
+    (tmp_path / "align").write_text("\n" * 400)
+    for more in ({"align": tmp_path / "align"}, {"source_tagger": "lexicon"}):
+        with pytest.raises(OptionError, match=r"--subwords: --.* is for whole words"):
+            run(bitext, tmp_path / "model", subwords=60, **more)
+    assert not (tmp_path / "model").exists()

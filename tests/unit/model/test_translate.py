@@ -202,3 +202,16 @@ def test_bad_model_toml(tmp_path: Path) -> None:
     path.write_text(text.replace('system = "toy"', 'system = "tory"'))
     with pytest.raises(InputError, match=r"model\.toml: unknown system 'tory'; did you"):
         Model.load(directory).decoder()
+
+
+def test_unknown_words(model: Model) -> None:
+    line = "die mause ist kleine X 7 ."
+    assert texts(tokenized(model), line) == ["the mause is kleine X 7 ."]
+    assert texts(tokenized(model, unknown="similar"), line) == ["the mouse is small X 7 ."]
+    assert texts(tokenized(model, unknown="drop"), line) == ["the is X 7 ."]
+
+
+def test_dropping_needs_the_positions_of_words(model: Model) -> None:
+    for options in ({"markup": "exclusive"}, {"nbest": 1, "trace": True}):
+        with pytest.raises(OptionError, match="--unknown drop: changes the positions"):
+            tokenized(model, unknown="drop", **options)

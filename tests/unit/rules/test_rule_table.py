@@ -81,3 +81,22 @@ def test_damage_is_refused(path: Path) -> None:
         RuleTable.open(path)
     with pytest.raises(FileNotFoundError):
         RuleTable.open(path.parent / "none")
+
+
+def test_words_and_the_phrases_of_a_sentence(path: Path) -> None:
+    table = RuleTable.open(path)
+    assert table.single_words() == {"la": 2.0, "maison": 2.0, "bleue": 1.0}
+    assert table.covered(["une", "maison", "bleue", "et", "la", "porte"]) == {1, 2, 4}
+    assert table.covered([]) == set()
+
+
+def test_a_word_may_be_covered_by_a_phrase_only(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("il y a\nil\n")
+    (tmp_path / "e").write_text("there is\nhe\n")
+    (tmp_path / "a").write_text("0-0 1-0 2-1 0-1 2-0 1-1\n0-0\n")
+    rules = tmp_path / "rules.bin"
+    extract(tmp_path / "f", tmp_path / "e", tmp_path / "a", rules, PhraseExtractOptions(limit=0))
+    table = RuleTable.open(rules)
+    assert set(table.single_words()) == {"il"}
+    assert table.covered(["il", "y", "a"]) == {0, 1, 2}
+    assert table.covered(["il", "a"]) == {0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hopefear.base.config import load_toml
 from hopefear.base.errors import InputError, OptionError
 from hopefear.text.casing import Casing
 from hopefear.text.pipeline import TextPipeline, language_of
+from hopefear.text.subwords import Subwords
 
 RAW = [
     "The man didn’t see the dog: it’s in Paris!",
@@ -127,3 +129,22 @@ def test_lowered_text_without_learning_stays_lower() -> None:
 )
 def test_language_of(name: str, language: str | None) -> None:
     assert language_of(name) == language
+
+
+def test_subwords(tmp_path: Path) -> None:
+    pipeline = TextPipeline(language="en", casing="truecase")
+    pipeline.learn(RAW)
+    words = [word for line in RAW for word in pipeline.prepare(line)]
+    pipeline.subwords = Subwords.learn(Counter(words), 20)
+    table = pipeline.save(tmp_path, "target")
+    assert table["subwords"] == len(pipeline.subwords.merges)
+    loaded = TextPipeline.load(tmp_path, "target", table)
+    for line in RAW:
+        assert loaded.prepare(line) == pipeline.prepare(line)
+        assert any(word.endswith("@@") for word in loaded.prepare(line))
+        assert loaded.restore(loaded.prepare(line)) == line
+    tokenized = TextPipeline.as_it_is("en", loaded.subwords)
+    assert tokenized.restore(tokenized.prepare("a strange man")) == "a strange man"
+    (tmp_path / "subwords.target.txt").unlink()
+    with pytest.raises(InputError, match=r"subwords\.target\.txt: no such file"):
+        TextPipeline.load(tmp_path, "target", table)

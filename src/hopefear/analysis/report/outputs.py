@@ -244,7 +244,9 @@ def _translator(run: Run, model: Model, test: TestSet, warn: Warn) -> Translator
     return Translator(
         model,
         weights=run.weights,
-        options=TranslateOptions(tokenized=settings.get("tokenized", False)),
+        options=TranslateOptions(
+            tokenized=settings.get("tokenized", False), unknown=settings.get("unknown", "copy")
+        ),
         decoder=settings.get("decoder", {}),
         templates=settings.get("templates"),
         folders=[test.source.parent, Path()],
@@ -260,10 +262,10 @@ def _texts(
         list(translator.read(row[0], f"{test.source}:{number}").sentence.words)
         for number, row in enumerate(rows, 1)
     ]
-    if translator.options.tokenized:
-        return source, [list(row[1:]) for row in rows]
-    prepare = translator.model.text("target", lambda text: None).prepare
-    return source, [[" ".join(prepare(line)) for line in row[1:]] for row in rows]
+    words = translator.model.reference_steps(
+        lambda text: None, tokenized=translator.options.tokenized
+    )
+    return source, [[words(line) for line in row[1:]] for row in rows]
 
 
 class _Decode:
