@@ -215,11 +215,12 @@ class OnlineTuner(Tuner):
     """A tuner that learns from one minibatch at a time, decoded with the current weights.
 
     An object is one *learner*, with its weights, its share of the sentences and its state; it does
-    not know of other learners, except for sums over their shares (`recorded`). The loop (`loop/online.py`) makes `learners` objects with equal
-    options, divides the sentences among them once, by the seed and independently of threads, and
-    mixes their weights in proportion to the sizes of the shares. The loop also averages the
-    weights and saves weights and averages; a tuner keeps only its own state (AdaGrad sums,
-    background BLEU). A minibatch of one sentence is ordinary online learning.
+    not know of other learners, except for sums over their shares (`recorded`). The loop
+    (`loop/online.py`) makes `learners` objects with equal options, divides the sentences among them
+    once, by the seed and independently of threads, and mixes their weights in proportion to the
+    sizes of the shares. The loop also averages the weights and saves weights and averages; a tuner
+    keeps only its own state (AdaGrad sums, background BLEU). A minibatch of one sentence is
+    ordinary online learning.
     """
 
     loop: ClassVar[str] = "online"

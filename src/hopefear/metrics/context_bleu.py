@@ -12,9 +12,9 @@ on the scale, which is therefore an option and part of the signature.
     context.record(row, sentence)         # the hypothesis chosen for the sentence
     context.end_iteration()
 
-Where several learners divide the sentences, each has a context of its own. `recorded` returns the sum
-of what it recorded in a pass, `receive` takes the sum of the others'; the previous 1-best translations
-are then those of the whole set, as in the thesis. A document stays that of one learner.
+Where several learners divide the sentences, each has a context of its own. `recorded` returns the
+sum of what it recorded in a pass, `receive` takes the sum of the others'; the previous 1-best
+translations are then those of the whole set, as in the thesis. A document is that of one learner.
 
 Differs: errata chapter 3: the sentence's own old 1-best is left out, and the score is scaled.
 """
@@ -99,8 +99,8 @@ class ContextBleu(Bleu):
     ) -> Context:
         """Take the number of sentences and return their initial context.
 
-        The scale source-length needs the lengths of the source sentences. `elsewhere` has the number
-        of sentences of other learners and their total source length.
+        The scale source-length needs the lengths of the source sentences. `elsewhere` has the
+        number of sentences of other learners and their total source length.
         """
         if self.scale == "source-length" and source_lengths is None:
             raise OptionError("scale source-length: give the lengths of the source sentences")
@@ -143,7 +143,7 @@ class Context(ABC):
         """Return the sum of the rows recorded in the last pass, for the other learners."""
         return np.zeros(0, dtype=np.int64)
 
-    def receive(self, others: NDArray[np.int64]) -> None:
+    def receive(self, others: NDArray[np.int64]) -> None:  # noqa: B027
         """Take the sum of `recorded` of the other learners, between two passes."""
 
     @abstractmethod
