@@ -278,7 +278,8 @@ class PreviousContext(Context):
         self.next[sentence] = np.asarray(statistics)
 
     def recorded(self) -> NDArray[np.int64]:
-        return self.next.sum(axis=0)
+        total: NDArray[np.int64] = self.next.sum(axis=0)
+        return total
 
     def receive(self, others: NDArray[np.int64]) -> None:
         self.elsewhere = others
