@@ -1,8 +1,9 @@
 """Word alignment: the links between the words of a sentence and its translation.
 
-`Aligner` learns IBM Model 1 and an HMM in both directions and aligns text. `symmetrise` combines
-the alignments of both directions. `read_alignments` and `write_alignments` read and write
-alignments of Hopefear and of other tools. `align_files` does all of this for two files.
+`Aligner` learns IBM Model 1, an HMM and fertilities in both directions and aligns text.
+`symmetrise` combines the alignments of both directions. `read_alignments` and `write_alignments`
+read and write alignments of Hopefear and of other tools. `align_files` does all of this for two
+files. `score_files` compares alignments with gold alignments.
 """
 
 from importlib import import_module
@@ -25,6 +26,13 @@ if TYPE_CHECKING:
         read_alignments,
         write_alignments,
     )
+    from hopefear.align.score import (
+        AlignmentScore,
+        GoldAlignment,
+        read_gold,
+        score_alignments,
+        score_files,
+    )
     from hopefear.align.settings import Settings
     from hopefear.align.symmetrisation import METHODS, symmetrise, symmetrise_files
 
@@ -32,6 +40,8 @@ __all__ = [
     "METHODS",
     "Aligner",
     "Alignment",
+    "AlignmentScore",
+    "GoldAlignment",
     "Iteration",
     "Posteriors",
     "Report",
@@ -41,7 +51,10 @@ __all__ = [
     "format_points",
     "parse_points",
     "read_alignments",
+    "read_gold",
     "read_pairs",
+    "score_alignments",
+    "score_files",
     "symmetrise",
     "symmetrise_files",
     "write_alignments",
@@ -53,6 +66,10 @@ _MODULES = {
     **dict.fromkeys(
         ("Alignment", "format_points", "parse_points", "read_alignments", "write_alignments"),
         "pharaoh",
+    ),
+    **dict.fromkeys(
+        ("AlignmentScore", "GoldAlignment", "read_gold", "score_alignments", "score_files"),
+        "score",
     ),
     "Settings": "settings",
     **dict.fromkeys(("METHODS", "symmetrise", "symmetrise_files"), "symmetrisation"),
