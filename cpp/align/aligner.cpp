@@ -2,37 +2,28 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
 #include "base/threads.hpp"
 
 namespace hopefear::align {
 namespace {
 
-Points direction_points(const Model& model, int d, const PairEmissions& pair, double threshold,
-                        Scratch& scratch) {
+// The links of one direction, from the posteriors in `pair`.
+Points direction_points(int d, const PairEmissions& pair, double threshold) {
   Points points;
-  const Emissions emissions = pair.direction(d);
+  const Emissions posteriors = pair.direction(d);
   const auto add = [&](size_t state, size_t observation) {
     const auto i = static_cast<uint32_t>(state), j = static_cast<uint32_t>(observation);
     points.push_back(d == 0 ? Point{i, j} : Point{j, i});
   };
-  if (threshold > 0) {
-    std::vector<float> words, empty;
-    posteriors(model, d, pair, scratch, words, empty);
-    for (size_t j = 0; j < emissions.observations; ++j) {
-      for (size_t i = 0; i < emissions.states; ++i) {
-        if (words[j * emissions.stride() + i] >= static_cast<float>(threshold)) add(i, j);
+  for (size_t j = 0; j < posteriors.observations; ++j) {
+    const float* words = posteriors.word + j * posteriors.stride();
+    if (threshold > 0) {
+      for (size_t i = 0; i < posteriors.states; ++i) {
+        if (words[i] >= static_cast<float>(threshold)) add(i, j);
       }
-    }
-  } else {
-    std::vector<int32_t> best;
-    if (model.hmm) {
-      hmm_best(model.jumps[static_cast<size_t>(d)], model.parameters, emissions, scratch, best);
     } else {
-      model1_best(model.parameters.p0, emissions, best);
-    }
-    for (size_t j = 0; j < best.size(); ++j) {
-      if (best[j] >= 0) add(static_cast<size_t>(best[j]), j);
+      const float* best = std::max_element(words, words + posteriors.states);
+      if (*best >= posteriors.empty[j]) add(static_cast<size_t>(best - words), j);
     }
   }
   std::sort(points.begin(), points.end());
@@ -41,26 +32,9 @@ Points direction_points(const Model& model, int d, const PairEmissions& pair, do
 
 }  // namespace
 
-double posteriors(const Model& model, int direction, const PairEmissions& pair, Scratch& scratch,
-                  std::vector<float>& words, std::vector<float>& empty) {
-  const Emissions emissions = pair.direction(direction);
-  words.resize(emissions.observations * emissions.stride());
-  empty.resize(emissions.observations);
-  if (!model.hmm)
-    return model1_posteriors(model.parameters.p0, emissions, words.data(), empty.data());
-  return hmm_posteriors(model.jumps[static_cast<size_t>(direction)], model.parameters, emissions,
-                        scratch, words.data(), empty.data(), nullptr);
-}
-
 AlignReport align_text(const Model& model, const Bitext& bitext, const FillPair& fill,
                        const AlignOptions& options, ByteSink& out,
                        const std::function<void(uint64_t)>& progress) {
-  for (const int d : {0, 1}) {
-    if ((options.symmetrise || options.direction == d) && !model.trained[static_cast<size_t>(d)]) {
-      throw InputError(std::string("the model has no ") + (d == 0 ? "forward" : "reverse") +
-                       " direction; train it with both directions");
-    }
-  }
   AlignReport report;
   BufferedSink sink(out);
   constexpr size_t kBlock = 1024, kGroup = 16;
@@ -80,15 +54,14 @@ AlignReport align_text(const Model& model, const Bitext& bitext, const FillPair&
       std::vector<uint8_t> has_source, has_target;
       const size_t end = std::min(last, first + (group + 1) * kGroup);
       for (size_t k = first + group * kGroup; k < end; ++k) {
-        fill(k, pair);
-        Points points;
-        if (options.symmetrise) {
-          points = symmetrise(direction_points(model, 0, pair, options.posterior, scratch),
-                              direction_points(model, 1, pair, options.posterior, scratch),
-                              *options.symmetrise);
-        } else {
-          points = direction_points(model, options.direction, pair, options.posterior, scratch);
-        }
+        fill(k, scratch, pair);
+        const auto align = [&](int d) {
+          model.infer(d, scratch, pair, nullptr);
+          return direction_points(d, pair, options.posterior);
+        };
+        const Points points = options.symmetrise
+                                  ? symmetrise(align(0), align(1), *options.symmetrise)
+                                  : align(options.direction);
         std::string& text = lines[k - first];
         text.clear();
         write_points(points, text);

@@ -15,7 +15,7 @@ namespace hopefear::align {
 struct AlignOptions {
   std::optional<Symmetrisation> symmetrise;
   int direction;     // 0: forward, 1: reverse; used without symmetrisation
-  double posterior;  // > 0: all links with at least this posterior; 0: the best path
+  double posterior;  // > 0: all links with at least this posterior; 0: the best of each word
   size_t threads;
 };
 
@@ -26,16 +26,11 @@ struct AlignReport {
 };
 
 // Computes the emissions of pair k; called by any thread.
-using FillPair = std::function<void(size_t k, PairEmissions& out)>;
+using FillPair = std::function<void(size_t k, Scratch& scratch, PairEmissions& out)>;
 
 // Writes one line per line of the bitext's files; a skipped line gives an empty line.
 AlignReport align_text(const Model& model, const Bitext& bitext, const FillPair& fill,
                        const AlignOptions& options, ByteSink& out,
                        const std::function<void(uint64_t)>& progress);
-
-// One pair, one direction: p(observation j comes from state i) at words[j * stride + i], from the
-// empty word at empty[j]. Returns the log-likelihood.
-double posteriors(const Model& model, int direction, const PairEmissions& pair, Scratch& scratch,
-                  std::vector<float>& words, std::vector<float>& empty);
 
 }  // namespace hopefear::align

@@ -82,8 +82,6 @@ Cooccurrence find_cooccurrences(const Bitext& bitext, size_t threads) {
     result.columns.insert(result.columns.end(), columns.begin(), columns.end());
     columns = {};
   }
-  result.column_sizes.assign(bitext.target.size(), 0);
-  for (const uint32_t t : result.columns) ++result.column_sizes[t];
 
   // From numbers within the row to numbers of entries.
   parallel_for(kChunks, threads, [&](size_t c) {

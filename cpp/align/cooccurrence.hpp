@@ -15,11 +15,10 @@
 namespace hopefear::align {
 
 struct Cooccurrence {
-  std::vector<uint64_t> rows;          // source vocabulary + 1
-  std::vector<uint32_t> columns;       // the target word of each entry
-  std::vector<uint64_t> cell_begin;    // sentence pairs + 1
-  std::vector<uint32_t> cells;         // entry of (i, j) at cell_begin[k] + i * J + j
-  std::vector<uint32_t> column_sizes;  // entries of each target word
+  std::vector<uint64_t> rows;        // source vocabulary + 1
+  std::vector<uint32_t> columns;     // the target word of each entry
+  std::vector<uint64_t> cell_begin;  // sentence pairs + 1
+  std::vector<uint32_t> cells;       // entry of (i, j) at cell_begin[k] + i * J + j
 };
 
 // O(cells). The 4 bytes per cell (100 MB for the Bible, 2.8 GB for 700 million cells) replace a

@@ -89,19 +89,6 @@ void add_tails(const float* x, size_t n, size_t window, float below, float above
   }
 }
 
-void max_tails(const float* x, size_t n, size_t window, float below, float above, float* out) {
-  float best = 0;
-  for (size_t i = window + 1; i < n; ++i) {
-    best = std::max(best, x[i - window - 1]);
-    out[i] = std::max(out[i], below * best);
-  }
-  best = 0;
-  for (size_t i = n - window - 1; i-- > 0;) {
-    best = std::max(best, x[i + window + 1]);
-    out[i] = std::max(out[i], above * best);
-  }
-}
-
 constexpr float kGone = 1e-30F;  // below this the chance that no real word has been used is over
 
 }  // namespace
@@ -285,109 +272,6 @@ double hmm_posteriors(const Jumps& jumps, const HmmParameters& parameters, const
     }
   }
   return total.value();
-}
-
-void model1_best(double p0, const Emissions& pair, std::vector<int32_t>& best) {
-  const size_t stride = pair.stride();
-  const float share = static_cast<float>((1 - p0) / static_cast<double>(pair.states));
-  best.assign(pair.observations, -1);
-  for (size_t j = 0; j < pair.observations; ++j) {
-    const float* word = pair.word + j * stride;
-    const float* top = std::max_element(word, word + pair.states);
-    if (share * *top >= static_cast<float>(p0) * pair.empty[j]) {
-      best[j] = static_cast<int32_t>(top - word);
-    }
-  }
-}
-
-void hmm_best(const Jumps& jumps, const HmmParameters& parameters, const Emissions& pair,
-              Scratch& scratch, std::vector<int32_t>& best) {
-  const size_t I = pair.states, J = pair.observations, P = pair.stride();
-  const size_t window = std::min(jumps.window(), I);
-  const bool tails = I > window + 1;
-  const Kernels& kernel = kernels();
-  const Transitions step(jumps, parameters, I, scratch);
-  const auto p0 = static_cast<float>(parameters.p0);
-  float* left = room(scratch.left, J * P);  // best way to be at i' after j, times `inverse`
-  float* score = room(scratch.mass, P);
-  float* product = room(scratch.product, P);
-  if (scratch.from_empty.size() < J * P) scratch.from_empty.resize(J * P);
-  uint8_t* from_empty = scratch.from_empty.data();
-  if (scratch.scale.size() < J) scratch.scale.resize(J);
-  double* not_begun = scratch.scale.data();
-  if (scratch.leader.size() < J) scratch.leader.resize(J);
-  size_t* leader = scratch.leader.data();  // the best position after j; I: still none
-
-  double started_not = 1;
-  for (size_t j = 0; j < J; ++j) {
-    const float* word = pair.word + j * P;
-    const float empty = p0 * pair.empty[j];
-    if (j == 0) {
-      std::fill(product, product + P, 0.0F);
-      std::fill(score, score + P, 0.0F);
-    } else {
-      const float* before = left + (j - 1) * P;
-      kernel.convolve_max(jumps.forward(), before, I, window, product);
-      if (tails) max_tails(before, I, window, jumps.right_tail(), jumps.left_tail(), product);
-    }
-    const auto s = static_cast<float>(started_not);
-    // The best of all is 1: of the mass before, or in the beginning.
-    for (size_t i = 0; i < P; ++i) {
-      const float way = std::max(product[i], std::max(step.first[i] * s, step.anywhere));
-      const float real = way * word[i];
-      const float stay = empty * score[i];
-      from_empty[j * P + i] = stay > real;
-      score[i] = std::max(real, stay);
-    }
-    started_not *= empty;
-    const size_t first_best = static_cast<size_t>(std::max_element(score, score + I) - score);
-    const double top = std::max<double>(score[first_best], started_not);
-    leader[j] = started_not > score[first_best] ? I : first_best;
-    started_not /= top;
-    if (started_not < kGone) started_not = 0;
-    not_begun[j] = started_not;
-    const auto inverse_top = static_cast<float>(1 / top);
-    for (size_t i = 0; i < P; ++i) {
-      score[i] *= inverse_top;
-      left[j * P + i] = score[i] * step.inverse[i];
-    }
-  }
-
-  best.assign(J, -1);
-  size_t i = I;
-  float last = std::max(step.first_end, step.anywhere) * static_cast<float>(not_begun[J - 1]);
-  for (size_t k = 0; k < I; ++k) {
-    const float way = std::max(left[(J - 1) * P + k] * step.end[k], score[k] * step.anywhere);
-    if (way > last) {
-      last = way;
-      i = k;
-    }
-  }
-  if (i == I) return;  // all from the empty word
-  for (size_t j = J; j-- > 0;) {
-    if (from_empty[j * P + i] != 0) continue;
-    best[j] = static_cast<int32_t>(i);
-    if (j == 0) break;
-    // Which way led here? Only the winner's value was kept: O(I) to find it again.
-    const float* before = left + (j - 1) * P;
-    const auto begin = static_cast<float>(not_begun[j - 1]);
-    float top = std::max(step.anywhere, step.first[i] * begin);
-    // Anywhere: from the best before; if that is the beginning itself, there is nothing before.
-    size_t from = step.anywhere >= step.first[i] * begin ? leader[j - 1] : I;
-    for (size_t k = 0; k < I; ++k) {
-      const ptrdiff_t d = static_cast<ptrdiff_t>(i) - static_cast<ptrdiff_t>(k);
-      const auto reach = static_cast<ptrdiff_t>(window);
-      const float w = d > reach    ? jumps.right_tail()
-                      : d < -reach ? jumps.left_tail()
-                                   : jumps.forward()[d];
-      if (before[k] * w > top) {
-        top = before[k] * w;
-        from = k;
-      }
-    }
-    if (from == I) break;
-    i = from;
-  }
 }
 
 }  // namespace hopefear::align

@@ -50,8 +50,6 @@ struct Scratch {
   std::vector<float> reached, left, right, mass, beta, inverse, normaliser, first, end, product,
       counts;
   std::vector<double> scale;
-  std::vector<uint8_t> from_empty;
-  std::vector<size_t> leader;
 };
 
 struct HmmParameters {
@@ -67,12 +65,5 @@ double model1_posteriors(double p0, const Emissions& pair, float* posterior,
 double hmm_posteriors(const Jumps& jumps, const HmmParameters& parameters, const Emissions& pair,
                       Scratch& scratch, float* posterior, float* empty_posterior,
                       const SentenceJumps* expected);
-
-// The best state of each observation, -1 for the empty word. Ties go to the smallest state, and to
-// a real word before the empty word. A jump is scored by the larger of its two probabilities (by
-// distance, uniform), not by their sum.
-void model1_best(double p0, const Emissions& pair, std::vector<int32_t>& best);
-void hmm_best(const Jumps& jumps, const HmmParameters& parameters, const Emissions& pair,
-              Scratch& scratch, std::vector<int32_t>& best);
 
 }  // namespace hopefear::align

@@ -15,16 +15,9 @@ typedef float Vector __attribute__((vector_size(32)));
 HOPEFEAR_INLINE void load(Vector& to, const float* from) { std::memcpy(&to, from, sizeof to); }
 HOPEFEAR_INLINE void store(float* to, const Vector& from) { std::memcpy(to, &from, sizeof from); }
 
-struct Sum {
-  static HOPEFEAR_INLINE void combine(Vector& a, const Vector& b) { a += b; }
-};
-struct Max {
-  static HOPEFEAR_INLINE void combine(Vector& a, const Vector& b) { a = a > b ? a : b; }
-};
-
 // T vectors of results at a time, and two partial results for each, so that the additions of
 // different ones overlap: a single chain would wait for itself four cycles per step.
-template <typename Operation, size_t T>
+template <size_t T>
 HOPEFEAR_INLINE void convolve_tile(const float* w, const float* x, size_t first, size_t last,
                                    float* out) {
   Vector even[T] = {}, odd[T] = {};
@@ -34,24 +27,23 @@ HOPEFEAR_INLINE void convolve_tile(const float* w, const float* x, size_t first,
       Vector a, b;
       load(a, w + kLane * t - k);
       load(b, w + kLane * t - k - 1);
-      Operation::combine(even[t], a * x[k]);
-      Operation::combine(odd[t], b * x[k + 1]);
+      even[t] += a * x[k];
+      odd[t] += b * x[k + 1];
     }
   }
   if (k < last) {
     for (size_t t = 0; t < T; ++t) {
       Vector a;
       load(a, w + kLane * t - k);
-      Operation::combine(even[t], a * x[k]);
+      even[t] += a * x[k];
     }
   }
   for (size_t t = 0; t < T; ++t) {
-    Operation::combine(even[t], odd[t]);
+    even[t] += odd[t];
     store(out + kLane * t, even[t]);
   }
 }
 
-template <typename Operation>
 HOPEFEAR_INLINE void convolve_any(const float* w, const float* x, size_t n, size_t window,
                                   float* out) {
   const size_t vectors = padded(n) / kLane;
@@ -61,7 +53,7 @@ HOPEFEAR_INLINE void convolve_any(const float* w, const float* x, size_t n, size
       constexpr size_t T = decltype(tiles)::value;
       const size_t first = i > window ? i - window : 0;
       const size_t last = std::min(n, i + T * kLane + window);
-      convolve_tile<Operation, T>(w + i, x, first, last, out + i);
+      convolve_tile<T>(w + i, x, first, last, out + i);
       v += T;
     };
     if (vectors - v >= 2) {
@@ -100,18 +92,13 @@ HOPEFEAR_INLINE void correlate_any(const float* x, const float* y, size_t rows, 
 #define HOPEFEAR_KERNELS(suffix, attributes)                                                     \
   attributes void convolve_##suffix(const float* w, const float* x, size_t n, size_t window,     \
                                     float* out) {                                                \
-    convolve_any<Sum>(w, x, n, window, out);                                                     \
-  }                                                                                              \
-  attributes void convolve_max_##suffix(const float* w, const float* x, size_t n, size_t window, \
-                                        float* out) {                                            \
-    convolve_any<Max>(w, x, n, window, out);                                                     \
+    convolve_any(w, x, n, window, out);                                                          \
   }                                                                                              \
   attributes void correlate_##suffix(const float* x, const float* y, size_t rows, size_t stride, \
                                      size_t n, size_t window, float* count) {                    \
     correlate_any(x, y, rows, stride, n, window, count);                                         \
   }                                                                                              \
-  constexpr Kernels kernels_##suffix = {convolve_##suffix, convolve_max_##suffix,                \
-                                        correlate_##suffix};
+  constexpr Kernels kernels_##suffix = {convolve_##suffix, correlate_##suffix};
 
 HOPEFEAR_KERNELS(plain, )
 #if defined(__x86_64__)

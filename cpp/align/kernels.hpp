@@ -16,8 +16,6 @@ struct Kernels {
   // out[i] = sum over k < n, |i - k| <= window (and a few beyond, where w is zero) of
   // w[i - k] * x[k], for i < padded(n).
   void (*convolve)(const float* w, const float* x, size_t n, size_t window, float* out);
-  // The same with the largest product instead of the sum.
-  void (*convolve_max)(const float* w, const float* x, size_t n, size_t window, float* out);
   // count[i - k] += sum over j < rows of x[j * stride + k] * y[j * stride + i], for i, k < n and
   // |i - k| <= window; count is writable from -padded(n) - 8 to padded(n) + 8; values beyond the
   // window are unspecified.

@@ -8,14 +8,7 @@
 namespace hopefear::align {
 namespace {
 
-constexpr BinaryKind kKind = {"align", 1, "re-create it with 'hopefear align --save-model'"};
-
-// Of words that the model does not know; by the order of magnitude all that matters is the order:
-// same string, both unknown, leftover, known partner, empty word.
-constexpr float kSameString = 0.5F;
-constexpr float kBothUnknown = 1e-3F;
-constexpr float kUnknownFromKnown = 1e-6F;
-constexpr float kUnknownFromEmpty = 1e-6F;
+constexpr BinaryKind kKind = {"align", 2, "re-create it with 'hopefear align --save-model'"};
 
 template <typename T>
 std::span<const T> view(const std::vector<T>& values) {
@@ -50,49 +43,159 @@ WordNumbers load_words(const BinaryFile& file, const std::string& name) {
 }
 
 struct FileSettings {
-  double p0, uniform;
+  double alpha, similar, p0, uniform;
   uint64_t window;
-  uint32_t hmm, forward, reverse, reserved;
+  uint32_t kind, fertilities;
 };
-
-bool probability(float x) { return x > 0 && x <= 1; }
 
 }  // namespace
 
-Weight Model::weight(uint32_t s, uint32_t t) const {
+Model::Model(std::array<Jumps, 2> initial_jumps, size_t source_words, size_t target_words)
+    : fertilities{Fertilities(source_words), Fertilities(target_words)},
+      jumps(std::move(initial_jumps)) {
+  totals[0].resize(source_words + 1);
+  totals[1].resize(target_words + 1);
+  empty[0].resize(target_words + 1);
+  empty[1].resize(source_words + 1);
+}
+
+ptrdiff_t Model::entry(uint32_t s, uint32_t t) const {
+  if (s >= source.size() || t >= target.size()) return -1;
   const auto first = columns.begin() + static_cast<ptrdiff_t>(rows[s]);
   const auto last = columns.begin() + static_cast<ptrdiff_t>(rows[s + 1]);
   const auto at = std::lower_bound(first, last, t);
-  if (at == last || *at != t) return {kFloor, kFloor};
-  return weights[static_cast<size_t>(at - columns.begin())];
+  return at == last || *at != t ? -1 : at - columns.begin();
+}
+
+double Model::probability(int d, uint32_t s, uint32_t t, double count) const {
+  const double outcomes = static_cast<double>(d == 0 ? target.size() : source.size());
+  return (alpha + count) / (alpha * outcomes + (d == 0 ? totals[0][s] : totals[1][t]));
+}
+
+double Model::empty_probability(size_t d, uint32_t word) const {
+  const double outcomes = static_cast<double>(d == 0 ? target.size() : source.size());
+  return (alpha + empty[d][word]) / (alpha * outcomes + empty_total[d]);
+}
+
+void Model::emissions(std::span<const uint32_t> source_sentence,
+                      std::span<const uint32_t> target_sentence, const float* count,
+                      const Link* links, PairEmissions& out) const {
+  const size_t I = source_sentence.size(), J = target_sentence.size();
+  const size_t stride0 = padded(I), stride1 = padded(J);
+  out.resize(I, J);
+  const std::span<const uint32_t> sentences[2] = {source_sentence, target_sentence};
+  const double pseudo[2] = {alpha * static_cast<double>(target.size()),
+                            alpha * static_cast<double>(source.size())};
+  for (size_t d = 0; d < 2; ++d) {
+    const auto states = sentences[d], observations = sentences[1 - d];
+    out.inverse[d].resize(states.size());
+    for (size_t k = 0; k < states.size(); ++k) {
+      out.inverse[d][k] = static_cast<float>(1 / (pseudo[d] + totals[d][states[k]]));
+    }
+    for (size_t k = 0; k < observations.size(); ++k) {
+      out.empty[d][k] = static_cast<float>(empty_probability(d, observations[k]));
+    }
+  }
+
+  const auto prior = static_cast<float>(alpha);
+  for (size_t i = 0; i < I; ++i) {
+    float* forward = out.word[0].data() + i;
+    float* reverse = out.word[1].data() + i * stride1;
+    for (size_t j = 0; j < J; ++j) {
+      const float weight = prior + count[i * J + j];
+      forward[j * stride0] = weight * out.inverse[0][i];
+      reverse[j] = weight * out.inverse[1][j];
+    }
+    std::fill(reverse + J, reverse + stride1, 0.0F);
+  }
+  for (size_t j = 0; j < J; ++j) {
+    float* row = out.word[0].data() + j * stride0;
+    std::fill(row + I, row + stride0, 0.0F);
+  }
+  if (kind == Kind::fertility && links != nullptr) apply_fertilities(sentences, links, out);
+}
+
+void Model::apply_fertilities(const std::span<const uint32_t>* sentences, const Link* links,
+                              PairEmissions& out) const {
+  const size_t I = out.I, J = out.J, stride0 = padded(I), stride1 = padded(J);
+  auto& [linked0, linked1] = out.linked;
+  linked0.assign(I, 0);
+  linked1.assign(J, 0);
+  for (size_t i = 0; i < I; ++i) {
+    for (size_t j = 0; j < J; ++j) {
+      const float link = to_probability(links[i * J + j]);
+      linked0[i] += link;
+      linked1[j] += link;
+    }
+  }
+  for (size_t i = 0; i < I; ++i) {
+    float* forward = out.word[0].data() + i;
+    float* reverse = out.word[1].data() + i * stride1;
+    for (size_t j = 0; j < J; ++j) {
+      const float own = to_probability(links[i * J + j]);
+      float &p = forward[j * stride0], &q = reverse[j];
+      p *= fertilities[0].ratio(sentences[0][i], std::max(0.0F, linked0[i] - own));
+      q *= fertilities[1].ratio(sentences[1][j], std::max(0.0F, linked1[j] - own));
+      p = std::max(p, kFloor);
+      q = std::max(q, kFloor);
+    }
+  }
+}
+
+double Model::infer(int d, Scratch& scratch, PairEmissions& pair,
+                    const SentenceJumps* expected) const {
+  const size_t k = static_cast<size_t>(d);
+  float *words = pair.word[k].data(), *nothing = pair.empty[k].data();
+  const Emissions emissions = pair.direction(d);
+  if (kind == Kind::model1) return model1_posteriors(parameters.p0, emissions, words, nothing);
+  return hmm_posteriors(jumps[k], parameters, emissions, scratch, words, nothing, expected);
+}
+
+void agree(Kind kind, const PairEmissions& posteriors, Link* links) {
+  const size_t stride0 = padded(posteriors.I), stride1 = padded(posteriors.J);
+  for (size_t i = 0; i < posteriors.I; ++i) {
+    for (size_t j = 0; j < posteriors.J; ++j) {
+      const float product =
+          posteriors.word[0][j * stride0 + i] * posteriors.word[1][i * stride1 + j];
+      const float p = kind == Kind::model1 ? std::sqrt(product) : product;
+      *links++ = static_cast<Link>(std::min(p, 1.0F) / kLinkUnit + 0.5F);
+    }
+  }
 }
 
 void Model::save(const std::string& path) const {
   std::vector<uint64_t> kept_rows = {0};
   std::vector<uint32_t> kept_columns;
-  std::vector<Weight> kept;
+  std::vector<float> kept;
   for (size_t s = 0; s < source.size(); ++s) {
     for (uint64_t n = rows[s]; n < rows[s + 1]; ++n) {
-      if (weights[n].forward <= kFloor && weights[n].reverse <= kFloor) continue;
+      if (counts[n] <= 0) continue;
       kept_columns.push_back(columns[n]);
-      kept.push_back(weights[n]);
+      kept.push_back(counts[n]);
     }
     kept_rows.push_back(kept.size());
   }
   BinaryWriter file(path, kKind);
-  const FileSettings settings = {
-      parameters.p0, parameters.uniform, jumps[0].window(), hmm, trained[0], trained[1], 0};
+  const FileSettings settings = {alpha,
+                                 similar,
+                                 parameters.p0,
+                                 parameters.uniform,
+                                 jumps[0].window(),
+                                 static_cast<uint32_t>(kind),
+                                 kFertilities};
   file.add<FileSettings>("settings", {&settings, 1});
   save_words(file, "source", source);
   save_words(file, "target", target);
   file.add<uint64_t>("rows", view(kept_rows));
   file.add<uint32_t>("columns", view(kept_columns));
-  file.add<Weight>("weights", view(kept));
+  file.add<float>("counts", view(kept));
   for (size_t d = 0; d < 2; ++d) {
     const std::string direction = d == 0 ? "forward" : "reverse";
-    file.add<float>(direction + ".empty", view(empty[d]));
+    file.add<double>(direction + ".totals", view(totals[d]));
+    file.add<double>(direction + ".empty", view(empty[d]));
     file.add<double>(direction + ".jump", view(jumps[d].weights()));
     file.add<double>(direction + ".first", view(jumps[d].start()));
+    file.add<Fertilities::Ratios>(direction + ".ratios", view(fertilities[d].ratios()));
   }
   file.finish();
 }
@@ -101,48 +204,62 @@ Model Model::load(const std::string& path) {
   const BinaryFile file = BinaryFile::open(path, kKind);
   const FileSettings& settings = file.section<FileSettings>("settings", 1)[0];
   if (!(settings.p0 > 0 && settings.p0 < 1) || !(settings.uniform >= 0 && settings.uniform < 1) ||
-      settings.window < 1 || settings.window > 100000) {
+      settings.window < 1 || settings.window > 100000 || !(settings.alpha > 0) ||
+      !(settings.similar >= 0) || settings.kind > static_cast<uint32_t>(Kind::fertility) ||
+      settings.fertilities != kFertilities) {
     throw file.damaged("settings out of range");
   }
+  WordNumbers source = load_words(file, "source"), target = load_words(file, "target");
   const Jumps jumps(settings.window, 1, 1);  // only its weights matter, which follow
-  Model model({jumps, jumps});
+  Model model({jumps, jumps}, source.size(), target.size());
+  model.source = std::move(source);
+  model.target = std::move(target);
+  model.kind = static_cast<Kind>(settings.kind);
+  model.alpha = settings.alpha;
+  model.similar = settings.similar;
   model.parameters = {settings.p0, settings.uniform};
-  model.hmm = settings.hmm != 0;
-  model.trained = {settings.forward != 0, settings.reverse != 0};
-  model.source = load_words(file, "source");
-  model.target = load_words(file, "target");
   const auto rows = file.section<uint64_t>("rows", model.source.size() + 1);
   const auto columns = file.section<uint32_t>("columns");
-  const auto weights = file.section<Weight>("weights", columns.size());
+  const auto counts = file.section<float>("counts", columns.size());
   if (rows.front() != 0 || rows.back() != columns.size() ||
       !std::is_sorted(rows.begin(), rows.end())) {
     throw file.damaged("rows do not fit together");
   }
+  const auto count = [](double x) { return x >= 0 && x < 1e30; };
   for (size_t s = 0; s < model.source.size(); ++s) {
     for (uint64_t n = rows[s]; n < rows[s + 1]; ++n) {
       if (columns[n] >= model.target.size() || (n > rows[s] && columns[n] <= columns[n - 1]) ||
-          !probability(weights[n].forward) || !probability(weights[n].reverse)) {
+          !count(counts[n])) {
         throw file.damaged("word pairs out of order or out of range");
       }
     }
   }
   model.rows.assign(rows.begin(), rows.end());
   model.columns.assign(columns.begin(), columns.end());
-  model.weights.assign(weights.begin(), weights.end());
-  const auto good = [](double w) { return w > 0 && w <= 1; };
+  model.counts.assign(counts.begin(), counts.end());
+  const auto weight = [](double w) { return w > 0 && w <= 1; };
   for (size_t d = 0; d < 2; ++d) {
     const std::string direction = d == 0 ? "forward" : "reverse";
-    const size_t words = d == 0 ? model.target.size() : model.source.size();
-    const auto empty = file.section<float>(direction + ".empty", words);
+    const auto totals = file.section<double>(direction + ".totals", model.totals[d].size());
+    const auto empty = file.section<double>(direction + ".empty", model.empty[d].size());
     const auto jump = file.section<double>(direction + ".jump", 2 * settings.window + 3);
     const auto first = file.section<double>(direction + ".first", settings.window + 2);
-    if (!std::all_of(empty.begin(), empty.end(), probability) ||
-        !std::all_of(jump.begin(), jump.end(), good) ||
-        !std::all_of(first.begin(), first.end(), good)) {
+    const auto ratios = file.section<Fertilities::Ratios>(direction + ".ratios",
+                                                          model.fertilities[d].ratios().size());
+    if (!std::all_of(totals.begin(), totals.end(), count) ||
+        !std::all_of(empty.begin(), empty.end(), count) ||
+        !std::all_of(jump.begin(), jump.end(), weight) ||
+        !std::all_of(first.begin(), first.end(), weight) ||
+        !std::all_of(ratios.begin(), ratios.end(), [&](const Fertilities::Ratios& r) {
+          return std::all_of(r.begin(), r.end(), count);
+        })) {
       throw file.damaged(direction + " weights out of range");
     }
+    model.totals[d].assign(totals.begin(), totals.end());
     model.empty[d].assign(empty.begin(), empty.end());
+    for (const double x : empty) model.empty_total[d] += x;
     model.jumps[d].set({jump.begin(), jump.end()}, {first.begin(), first.end()});
+    model.fertilities[d].set({ratios.begin(), ratios.end()});
   }
   return model;
 }
@@ -150,9 +267,8 @@ Model Model::load(const std::string& path) {
 void PairEmissions::resize(size_t source_words, size_t target_words) {
   I = source_words;
   J = target_words;
-  // Zeroed anew: the padding must be zero, and inference may have written over all of it.
-  word[0].assign(J * padded(I), 0.0F);
-  word[1].assign(I * padded(J), 0.0F);
+  word[0].resize(J * padded(I));
+  word[1].resize(I * padded(J));
   empty[0].resize(J);
   empty[1].resize(I);
 }
@@ -163,48 +279,44 @@ Emissions PairEmissions::direction(int d) const {
 }
 
 Lookup::Lookup(const Model& model, const Bitext& bitext) : model_(model), bitext_(bitext) {
+  if (model.similar > 0) {
+    similarity_ = std::make_unique<Similarity>(bitext.source, bitext.target, model.similar);
+  }
   const auto map = [](const WordNumbers& from, const WordNumbers& to) {
     std::vector<uint32_t> result(from.size());
-    for (uint32_t id = 0; id < from.size(); ++id) result[id] = to.find(from.word(id));
+    for (uint32_t id = 0; id < from.size(); ++id) {
+      const uint32_t known = to.find(from.word(id));
+      result[id] = known == WordNumbers::kNone ? static_cast<uint32_t>(to.size()) : known;
+    }
     return result;
   };
   source_ = map(bitext.source, model.source);
   target_ = map(bitext.target, model.target);
-  for (const uint32_t s : bitext.source_words) unknown_[0] += source_[s] == WordNumbers::kNone;
-  for (const uint32_t t : bitext.target_words) unknown_[1] += target_[t] == WordNumbers::kNone;
+  for (const uint32_t s : bitext.source_words) unknown_[0] += source_[s] == model.source.size();
+  for (const uint32_t t : bitext.target_words) unknown_[1] += target_[t] == model.target.size();
 }
 
-void Lookup::fill(size_t pair, PairEmissions& out) const {
+void Lookup::fill(size_t pair, Scratch& scratch, PairEmissions& out) const {
   const auto f = bitext_.source_sentence(pair), e = bitext_.target_sentence(pair);
-  out.resize(f.size(), e.size());
-  const size_t I = f.size(), J = e.size(), stride0 = padded(I), stride1 = padded(J);
-  // A known word from an unknown one: any word is as likely as any other.
-  const float any_target = 1.0F / static_cast<float>(model_.target.size() + 1);
-  const float any_source = 1.0F / static_cast<float>(model_.source.size() + 1);
+  const size_t I = f.size(), J = e.size();
+  std::vector<uint32_t> source(I), target(J);
+  for (size_t i = 0; i < I; ++i) source[i] = source_[f[i]];
+  for (size_t j = 0; j < J; ++j) target[j] = target_[e[j]];
+  std::vector<float> count(I * J), similar(J);
   for (size_t i = 0; i < I; ++i) {
-    const uint32_t s = source_[f[i]];
+    if (similarity_) similarity_->pseudo_links(f[i], e, similar.data());
     for (size_t j = 0; j < J; ++j) {
-      const uint32_t t = target_[e[j]];
-      Weight w;
-      if (s != WordNumbers::kNone && t != WordNumbers::kNone) {
-        w = model_.weight(s, t);
-      } else if (s == WordNumbers::kNone && t == WordNumbers::kNone) {
-        const bool same = bitext_.source.word(f[i]) == bitext_.target.word(e[j]);
-        w.forward = w.reverse = same ? kSameString : kBothUnknown;
-      } else if (s == WordNumbers::kNone) {
-        w = {any_target, kUnknownFromKnown};
-      } else {
-        w = {kUnknownFromKnown, any_source};
-      }
-      out.word[0][j * stride0 + i] = w.forward;
-      out.word[1][i * stride1 + j] = w.reverse;
+      const ptrdiff_t entry = model_.entry(source[i], target[j]);
+      count[i * J + j] = entry < 0 ? similar[j] : model_.counts[static_cast<size_t>(entry)];
     }
-    out.empty[1][i] = s == WordNumbers::kNone ? kUnknownFromEmpty : model_.empty[1][s];
   }
-  for (size_t j = 0; j < J; ++j) {
-    const uint32_t t = target_[e[j]];
-    out.empty[0][j] = t == WordNumbers::kNone ? kUnknownFromEmpty : model_.empty[0][t];
-  }
+  model_.emissions(source, target, count.data(), nullptr, out);
+  if (model_.kind != Kind::fertility) return;
+  // Fertilities need links: those that the HMM expects without.
+  std::vector<Link> links(I * J);
+  for (const int d : {0, 1}) model_.infer(d, scratch, out, nullptr);
+  agree(model_.kind, out, links.data());
+  model_.emissions(source, target, count.data(), links.data(), out);
 }
 
 }  // namespace hopefear::align

@@ -36,12 +36,12 @@ class AlignModel {
   template <typename F>
   auto with_emissions(const Bitext& bitext, F&& f) const {
     if (trainer_ && bitext_.get() == &bitext) {
-      return f([this](size_t k, PairEmissions& out) { trainer_->fill(k, out); }, uint64_t{0},
-               uint64_t{0});
+      return f([this](size_t k, Scratch&, PairEmissions& out) { trainer_->fill(k, out); },
+               uint64_t{0}, uint64_t{0});
     }
     const Lookup lookup(model(), bitext);
-    return f([&](size_t k, PairEmissions& out) { lookup.fill(k, out); }, lookup.unknown_source(),
-             lookup.unknown_target());
+    return f([&](size_t k, Scratch& scratch, PairEmissions& out) { lookup.fill(k, scratch, out); },
+             lookup.unknown_source(), lookup.unknown_target());
   }
 
  private:
@@ -84,29 +84,36 @@ std::shared_ptr<Bitext> read(nb::object source, const std::string& source_name, 
   return std::make_shared<Bitext>(read_bitext(a, b, {max_length, refuse_empty, refuse_long}));
 }
 
-std::shared_ptr<AlignModel> train(std::shared_ptr<Bitext> bitext, int model1, int hmm, double alpha,
-                                  double p0, double uniform, double jump_prior, double jump_width,
-                                  size_t window, bool forward, bool reverse, size_t threads,
+Kind kind_of(std::string_view name) {
+  return name == "model1" ? Kind::model1 : name == "hmm" ? Kind::hmm : Kind::fertility;
+}
+
+std::shared_ptr<AlignModel> train(std::shared_ptr<Bitext> bitext, std::string_view aligner,
+                                  int model1, int hmm, double alpha, double similar, double p0,
+                                  double uniform, double jump_prior, double jump_width,
+                                  double fertility_prior, size_t window, size_t threads,
                                   nb::object on_iteration, nb::object progress) {
   if (bitext->size() == 0)
     throw InputError(
         "no sentence pairs to train on; provide a text with pairs that are not skipped");
   const auto report = [&](const Iteration& it) {
     const nb::gil_scoped_acquire gil;
-    on_iteration(it.hmm ? "hmm" : "model1", it.number, it.log_likelihood[0], it.log_likelihood[1],
-                 it.bound[0], it.bound[1]);
+    on_iteration(it.hmm ? "hmm" : "model1", it.number, it.log_likelihood[0], it.log_likelihood[1]);
   };
   const auto step = progress_callback(std::move(progress));
+  const TrainOptions options = {.kind = kind_of(aligner),
+                                .model1_iterations = model1,
+                                .hmm_iterations = hmm,
+                                .alpha = alpha,
+                                .similar = similar,
+                                .parameters = {p0, uniform},
+                                .jump_prior = jump_prior,
+                                .jump_width = jump_width,
+                                .fertility_prior = fertility_prior,
+                                .window = window,
+                                .threads = threads};
   const nb::gil_scoped_release release;
-  auto model = std::make_shared<AlignModel>(bitext, TrainOptions{model1,
-                                                                 hmm,
-                                                                 alpha,
-                                                                 {p0, uniform},
-                                                                 jump_prior,
-                                                                 jump_width,
-                                                                 window,
-                                                                 {forward, reverse},
-                                                                 threads});
+  auto model = std::make_shared<AlignModel>(bitext, options);
   model->trainer().run(report, step);
   return model;
 }
@@ -148,28 +155,26 @@ std::tuple<double, double, Array<float>, Array<float>> pair_posteriors(const Ali
   if (k >= bitext.size()) throw nb::index_error("sentence pair index out of range");
   double log_likelihood[2];
   std::vector<float> tables[2];
-  size_t I = 0, J = 0;
+  PairEmissions pair;
   model.with_emissions(bitext, [&](const FillPair& fill, uint64_t, uint64_t) {
-    PairEmissions pair;
     Scratch scratch;
-    fill(k, pair);
-    I = pair.I;
-    J = pair.J;
-    std::vector<float> words, empty;
-    for (const int d : {0, 1}) {
-      log_likelihood[d] = posteriors(model.model(), d, pair, scratch, words, empty);
-      const size_t stride = pair.direction(d).stride();
-      tables[d].resize(d == 0 ? (I + 1) * J : I * (J + 1));
-      for (size_t i = 0; i < I; ++i) {
-        for (size_t j = 0; j < J; ++j) {
-          tables[d][d == 0 ? i * J + j : i * (J + 1) + j] =
-              d == 0 ? words[j * stride + i] : words[i * stride + j];
-        }
-        if (d == 1) tables[d][i * (J + 1) + J] = empty[i];
-      }
-      for (size_t j = 0; d == 0 && j < J; ++j) tables[d][I * J + j] = empty[j];
-    }
+    fill(k, scratch, pair);
+    for (const int d : {0, 1}) log_likelihood[d] = model.model().infer(d, scratch, pair, nullptr);
   });
+  const size_t I = pair.I, J = pair.J;
+  for (const int d : {0, 1}) {
+    const Emissions posteriors = pair.direction(d);
+    const size_t stride = posteriors.stride();
+    tables[d].resize(d == 0 ? (I + 1) * J : I * (J + 1));
+    for (size_t i = 0; i < I; ++i) {
+      for (size_t j = 0; j < J; ++j) {
+        tables[d][d == 0 ? i * J + j : i * (J + 1) + j] =
+            posteriors.word[d == 0 ? j * stride + i : i * stride + j];
+      }
+      if (d == 1) tables[d][i * (J + 1) + J] = posteriors.empty[i];
+    }
+    for (size_t j = 0; d == 0 && j < J; ++j) tables[d][I * J + j] = posteriors.empty[j];
+  }
   return {log_likelihood[0], log_likelihood[1], to_array(std::move(tables[0]), {I + 1, J}),
           to_array(std::move(tables[1]), {I, J + 1})};
 }
@@ -182,8 +187,12 @@ std::vector<std::tuple<nb::bytes, float, float>> entries(const AlignModel& handl
   const uint32_t s = model.source.find({word.c_str(), word.size()});
   if (s == WordNumbers::kNone) return result;
   for (uint64_t n = model.rows[s]; n < model.rows[s + 1]; ++n) {
-    result.emplace_back(to_bytes(model.target.word(model.columns[n])), model.weights[n].forward,
-                        model.weights[n].reverse);
+    if (model.counts[n] <= 0) continue;
+    const uint32_t t = model.columns[n];
+    const auto weight = [&](int d) {
+      return static_cast<float>(model.probability(d, s, t, model.counts[n]));
+    };
+    result.emplace_back(to_bytes(model.target.word(t)), weight(0), weight(1));
   }
   return result;
 }
@@ -191,7 +200,8 @@ std::vector<std::tuple<nb::bytes, float, float>> entries(const AlignModel& handl
 float empty_weight(const AlignModel& handle, nb::bytes word, bool reverse) {
   const Model& model = handle.model();
   const uint32_t id = (reverse ? model.source : model.target).find({word.c_str(), word.size()});
-  return id == WordNumbers::kNone ? 0 : model.empty[reverse ? 1 : 0][id];
+  if (id == WordNumbers::kNone) return 0;
+  return static_cast<float>(model.empty_probability(reverse ? 1U : 0U, id));
 }
 
 Points to_points(const std::vector<std::pair<uint32_t, uint32_t>>& pairs) {
@@ -217,11 +227,13 @@ void bind_align(nb::module_& m) {
         for (const SkippedLine& s : b.skipped) result.emplace_back(s.line, name_of(s.reason));
         return result;
       });
-  nb::class_<AlignModel>(m, "AlignModel",
-                         "A word alignment model: lexical weights and jumps of both directions.")
-      .def_static("train", train, "bitext"_a, "model1_iterations"_a, "hmm_iterations"_a, "alpha"_a,
-                  "p0"_a, "uniform"_a, "jump_prior"_a, "jump_width"_a, "window"_a, "forward"_a,
-                  "reverse"_a, "threads"_a, "on_iteration"_a, "progress"_a.none())
+  nb::class_<AlignModel>(
+      m, "AlignModel",
+      "A word alignment model: expected links, jumps and fertilities of both directions.")
+      .def_static("train", train, "bitext"_a, "aligner"_a, "model1_iterations"_a,
+                  "hmm_iterations"_a, "alpha"_a, "similar"_a, "p0"_a, "uniform"_a, "jump_prior"_a,
+                  "jump_width"_a, "fertility_prior"_a, "window"_a, "threads"_a, "on_iteration"_a,
+                  "progress"_a.none())
       .def_static(
           "load",
           [](const FilePath& path) {
@@ -244,14 +256,9 @@ void bind_align(nb::module_& m) {
            "last column for the empty word).")
       .def_prop_ro("source_types", [](const AlignModel& a) { return a.model().source.size(); })
       .def_prop_ro("target_types", [](const AlignModel& a) { return a.model().target.size(); })
-      .def_prop_ro("entries", [](const AlignModel& a) { return a.model().weights.size(); })
-      .def_prop_ro("hmm", [](const AlignModel& a) { return a.model().hmm; })
-      .def_prop_ro("p0", [](const AlignModel& a) { return a.model().parameters.p0; })
-      .def_prop_ro("has_forward", [](const AlignModel& a) { return a.model().trained[0]; })
-      .def_prop_ro("has_reverse", [](const AlignModel& a) { return a.model().trained[1]; })
-      .def(
-          "row", entries, "source_word"_a,
-          "Return the entries of a source word: (target word, t(target|source), t(source|target)).")
+      .def("row", entries, "source_word"_a,
+           "Return the linked words of a source word: (target word, t(target|source), "
+           "t(source|target)).")
       .def("empty", empty_weight, "word"_a, "reverse"_a, "Return t(word | empty word).")
       .def(
           "jumps",

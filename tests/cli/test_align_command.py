@@ -33,13 +33,11 @@ def test_alignment_of_a_bitext(hopefear, folder: Path, threads: str) -> None:
     assert (folder / "out").read_text().startswith("0-0 1-1\n0-0 1-1\n")
     report = json.loads(done.stdout)
     assert report["pairs"] == report["lines"] == 20
-    assert [i["model"] for i in report["iterations"]] == ["model1"] * 5 + ["hmm"] * 5
-    first, last = report["iterations"][5], report["iterations"][-1]
-    for direction in ("forward", "reverse"):
-        assert last["bound"][direction] >= first["bound"][direction]
+    assert [i["model"] for i in report["iterations"]] == ["model1"] * 4 + ["hmm"] * 2
     assert report["unaligned_source"] == 0
     assert "Model 1 1: 100%, 20 pairs" in done.stderr
     assert "log-likelihood per word: forward -" in done.stderr
+    assert "log score per word: forward " in done.stderr
 
 
 def test_report_as_text(hopefear, folder: Path) -> None:
@@ -92,6 +90,48 @@ def test_symmetrisation_of_files(hopefear, folder: Path) -> None:
     assert json.loads(done.stdout)["lines"] == 2
 
 
+def test_score_against_gold(hopefear, folder: Path) -> None:
+    (folder / "gold").write_text("0-0 1p1\n1-1 0p0 0-0\n")
+    (folder / "links").write_text("0-0 1-1 1-0\n0-0\n")
+    words = ("align", "--score", "links", "--gold", "gold")
+    done = hopefear(*words, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    # A & S: 0-0 | 0-0; A & P: 0-0 1-1 | 0-0.
+    report = json.loads(done.stdout)
+    counts = {"links": 4, "sure": 3, "possible": 4}
+    assert {key: report.pop(key) for key in counts} == counts
+    expected = {"precision": 3 / 4, "recall": 2 / 3, "f1": 12 / 17, "aer": 1 - 5 / 7}
+    assert report == pytest.approx(expected)
+    done = hopefear(*words, cwd=folder)
+    assert "aer        28.57%" in done.stdout
+    (folder / "two").write_text("a b\na b\n")
+    done = hopefear("align", "two", "two", *words[1:], "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--score f", "--score is given, --gold is missing"),
+        ("--gold f", "--gold is given, --score is missing"),
+        ("--score f --gold bad", "bad:2: '0:0' is no gold link; give links as 'i-j' (sure)"),
+        ("--score bad --gold f", "bad:2: '0:0' is no alignment point"),
+        ("--score f --gold one", "f has 2 lines, one has 1; give the links of the gold"),
+        ("--score none --gold none", "none: the file is empty; give gold alignments"),
+        ("--score f --gold f -o out", "so --output has no effect; remove it"),
+        ("--score f --gold f --alpha 1", "so --alpha has no effect; remove it"),
+        ("short short --score one --gold one2", "one2:1: 2-0 points to source word 2"),
+        ("a.de a.en", "--output is missing: give a file for the alignment with -o"),
+    ],
+)
+def test_invalid_scores(hopefear, folder: Path, words: str, message: str) -> None:
+    for name, content in {"one": "0-0\n", "one2": "2p0\n", "none": "", "short": "a b\n"}.items():
+        (folder / name).write_text(content)
+    done = hopefear("align", *words.split(), cwd=folder)
+    assert done.returncode == 2
+    assert message in done.stderr.strip().splitlines()[-1]
+
+
 def test_skipped_lines_are_named(hopefear, folder: Path) -> None:
     done = hopefear("align", "a.de", "gap.en", "-o", "out", cwd=folder)
     assert done.returncode == 0
@@ -111,7 +151,10 @@ def test_skipped_lines_are_named(hopefear, folder: Path) -> None:
         ("a.de a.en --p0 0", "--p0: 0.0 is out of range"),
         ("a.de a.en --posterior 2", "--posterior: 2.0 is out of range"),
         ("a.de a.en --alpha nan", "--alpha: nan is not valid"),
-        ("a.de a.en --hmm-iterations 0 --model1-iterations 0", "both 0"),
+        ("a.de a.en --hmm-iterations 0", "--hmm-iterations: 0 is out of range"),
+        ("a.de a.en --aligner model1 --hmm-iterations 5", "--hmm-iterations has no effect"),
+        ("a.de a.en --aligner hmm --fertility-prior 1", "--fertility-prior has no effect"),
+        ("a.de a.en --aligner ibm4", "--aligner: 'ibm4' is not valid; give one of"),
         ("a.de a.en --symmetrize grow", "--symmetrize: 'grow' is not valid; give one of"),
         ("a.de a.en --symmetrize union --direction forward", "needs both directions"),
         ("a.de a.en --model f", "f: not an alignment model, align.toml is missing"),

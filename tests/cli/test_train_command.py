@@ -41,10 +41,10 @@ def test_inspect_describes_a_model_in_a_page(model: Path, hopefear: Run) -> None
 
 def test_inspect_looks_up_a_phrase(model: Path, hopefear: Run) -> None:
     for path in (model, model / "rules.bin"):
-        report = json.loads(hopefear("inspect", path, "--phrase", "huitan", "--json").stdout)
+        report = json.loads(hopefear("inspect", path, "--phrase", "Shalong", "--json").stdout)
         rules = report["rules"] if path == model else report
         assert rules["translations"]
-        assert "talks" in hopefear("inspect", path, "--phrase", "huitan").stdout
+        assert "Sharon" in hopefear("inspect", path, "--phrase", "Shalong").stdout
     assert "no rule for 'blah'" in hopefear("inspect", model, "--phrase", "blah").stdout
 
 

@@ -66,13 +66,12 @@ words = st.text(alphabet="abc", min_size=1, max_size=2)
 sentences = st.lists(words, min_size=1, max_size=12)
 
 
-@given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=20), st.integers(0, 3))
+@given(st.lists(st.tuples(sentences, sentences), min_size=1, max_size=20), st.integers(0, 2))
 @settings(max_examples=30, deadline=None)
 def test_any_text(pairs, mode: int) -> None:
     """Posteriors sum to one, links lie inside, the transposed text gives the transposed result."""
-    options = Settings(
-        model1_iterations=2, hmm_iterations=2 * (mode % 2), alpha=0.02 * (mode // 2), window=4
-    )
+    name = ("model1", "hmm", "fertility")[mode]
+    options = Settings(aligner=name, **({} if mode == 0 else {"window": 4}))
     texts = ["".join(" ".join(p[side]) + "\n" for p in pairs).encode() for side in (0, 1)]
 
     def train(first: bytes, second: bytes) -> tuple[Aligner, _engine.AlignBitext, bytes]:

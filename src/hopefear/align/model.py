@@ -1,11 +1,10 @@
-"""The aligner: IBM Model 1, then an HMM.  [brown1993, vogel1996, och2003, riley2012]
+"""The aligner: Model 1, HMM, fertilities.  [brown1993, vogel1996, liang2006agreement, ostling2016]
 
 Takes two parallel files with words separated by blanks; returns an `Aligner`, and alignments in
 Pharaoh format. Words are compared as bytes, so text need not be UTF-8. The forward direction
-generates target words from source words, the reverse direction source words from target words. With
-alpha > 0, the lexical probabilities have a sparse Dirichlet prior and are learned by variational
-Bayes, which keeps rare words from aligning to everything ("garbage collectors"). With alpha = 0,
-training is plain expectation maximisation.
+generates target words from source words, the reverse direction source words from target words. Both
+are trained together: the links that are counted are those on which they agree, so a rare word
+cannot explain a whole sentence ("garbage collector") whose other words have better partners.
 
 The engine (cpp/align) uses all cores; the number of cores does not change the result.
 """
@@ -13,7 +12,6 @@ The engine (cpp/align) uses all cores; the number of cores does not change the r
 from __future__ import annotations
 
 import io
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -40,15 +38,15 @@ Treatment = Literal["skip", "error"]
 
 @dataclass(frozen=True)
 class Iteration:
-    """Statistics of a training iteration, per trained direction, of the model it started with."""
+    """Statistics of a training iteration, by direction, of the models its sentences met.
+
+    With fertilities, the log-likelihood is that of unnormalised emissions and may be positive.
+    """
 
     model: Literal["model1", "hmm"]
     number: int
     log_likelihood: dict[str, float]
     per_word: dict[str, float]  # log-likelihood per generated word
-    # The objective of training: the variational bound on the log evidence (with alpha > 0) plus
-    # the log prior of the jumps. None before the first M-step with a prior.
-    bound: dict[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,6 @@ class Aligner:
         pairs: Pairs,
         settings: Settings | None = None,
         *,
-        direction: Direction = "both",
         threads: int = 0,
         on_iteration: Callable[[Iteration], None] | None = None,
         progress: Callable[[int], None] | None = None,
@@ -141,48 +138,34 @@ class Aligner:
         processed so far, over all iterations.
         """
         settings = settings if settings is not None else Settings()
-        trained = ("forward", "reverse") if direction == "both" else (direction,)
         words = {"forward": pairs.target_words, "reverse": pairs.source_words}
         iterations: list[Iteration] = []
 
-        def note(model: Any, number: int, *values: float) -> None:
-            likelihood = dict(zip(("forward", "reverse"), values[:2], strict=True))
-            bound = dict(zip(("forward", "reverse"), values[2:], strict=True))
-            iterations.append(
-                Iteration(
-                    model,
-                    number,
-                    {d: likelihood[d] for d in trained},
-                    {d: likelihood[d] / words[d] for d in trained},
-                    {d: None if math.isnan(bound[d]) else bound[d] for d in trained},
-                )
-            )
+        def note(model: Any, number: int, forward: float, reverse: float) -> None:
+            likelihood = {"forward": forward, "reverse": reverse}
+            per_word = {d: value / words[d] for d, value in likelihood.items()}
+            iterations.append(Iteration(model, number, likelihood, per_word))
             if on_iteration is not None:
                 on_iteration(iterations[-1])
 
         engine = _engine.AlignModel.train(
             pairs,
+            settings.aligner,
             settings.model1_iterations,
             settings.hmm_iterations,
             settings.alpha,
+            settings.similar,
             settings.p0,
             settings.uniform,
             settings.jump_prior,
             settings.jump_width,
+            settings.fertility_prior,
             settings.window,
-            "forward" in trained,
-            "reverse" in trained,
             threads or all_cores(),
             note,
             progress,
         )
         return cls(engine, settings, iterations)
-
-    @property
-    def directions(self) -> tuple[str, ...]:
-        """The trained directions."""
-        trained = {"forward": self._engine.has_forward, "reverse": self._engine.has_reverse}
-        return tuple(direction for direction, is_trained in trained.items() if is_trained)
 
     def write(
         self,
@@ -197,9 +180,10 @@ class Aligner:
     ) -> Report:
         """Align sentence pairs, write a line each to `output`, and return a report.
 
-        Skipped lines get an empty line. With `direction` "forward" or "reverse", that model's
-        alignment is written without symmetrisation. Alignments are the best ones (Viterbi); with
-        `posterior`, they consist of all links of at least that probability.
+        Skipped lines get an empty line. With `direction` "forward" or "reverse", that direction's
+        alignment is written without symmetrisation. In each direction, every generated word gets
+        the link of the highest posterior probability, unless the empty word's is higher; with
+        `posterior`, all links of at least that probability.
         """
         with open_output(output) as out:
             return self._write(pairs, out, symmetrise, direction, posterior, threads, progress)
@@ -214,12 +198,6 @@ class Aligner:
         threads: int,
         progress: Callable[[int], None] | None,
     ) -> Report:
-        for needed in ("forward", "reverse") if direction == "both" else (direction,):
-            if needed not in self.directions:
-                raise OptionError(
-                    f"the model has no {needed} direction; use direction={self.directions[0]} or "
-                    "train both"
-                )
         if posterior is not None and not 0 < posterior <= 1:
             raise OptionError(f"posterior: {posterior} is out of range; give above 0 and up to 1")
         report = self._engine.align(
@@ -251,8 +229,6 @@ class Aligner:
 
     def posteriors(self, source: Sequence[str], target: Sequence[str]) -> Posteriors:
         """Take the words of one sentence pair; return the link probabilities in each direction."""
-        if len(self.directions) < 2:
-            raise OptionError("posteriors need a model with both directions; train both")
         if not source or not target:
             raise InputError("posteriors: a sentence is empty; give at least one word per side")
         forward, reverse, p, q = self._engine.posteriors(_one_pair(source, target), 0)
@@ -272,8 +248,7 @@ class Aligner:
         with atomic_directory(directory) as temporary:
             self._engine.save(str(temporary / "align.bin"))
             description = {
-                "format": 1,
-                "directions": list(self.directions),
+                "format": 2,
                 "source_types": self._engine.source_types,
                 "target_types": self._engine.target_types,
                 "training": to_mapping(self.settings),
@@ -295,7 +270,7 @@ class Aligner:
                 )
         description = load_toml(folder / "align.toml")
         place = str(folder / "align.toml")
-        if description.get("format") != 1 or not isinstance(description.get("training"), dict):
+        if description.get("format") != 2 or not isinstance(description.get("training"), dict):
             raise InputError(
                 f"{place}: not the description of an alignment model of this version; recreate it "
                 "with 'hopefear align --save-model'"
@@ -306,7 +281,6 @@ class Aligner:
         if (
             description.get("source_types") != engine.source_types
             or description.get("target_types") != engine.target_types
-            or description.get("directions") != list(aligner.directions)
         ):
             raise InputError(
                 f"{place}: does not describe the align.bin in the same directory; "
@@ -389,7 +363,7 @@ def align_files(
     started, cpu = time.monotonic(), time.process_time()
     pairs = read_pairs(source, target, max_length=max_length, empty=empty, long=long)
     check_trainable(pairs, source, target)
-    aligner = Aligner.train(pairs, settings, direction=direction, threads=threads)
+    aligner = Aligner.train(pairs, settings, threads=threads)
     report = aligner.write(
         pairs,
         output,

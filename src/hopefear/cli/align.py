@@ -1,4 +1,4 @@
-"""`hopefear align`: word alignment of two texts, or symmetrisation of two alignments."""
+"""`hopefear align`: word alignment of two texts, symmetrisation or scores of alignments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hopefear.base.errors import OptionError
 from hopefear.base.files import check_writable
 from hopefear.base.progress import Progress
 from hopefear.base.registry import register
-from hopefear.cli.command import Command
+from hopefear.cli.command import Command, Reporting
 
 if TYPE_CHECKING:
     from hopefear.align.model import Aligner, Iteration, Pairs
@@ -31,11 +31,17 @@ Method = Literal[
 class Align(Settings, Command):
     """Align the words of a parallel text.
 
-    SRC and TGT are tokenised and correspond line by line. Trains IBM Model 1 and an HMM in both
-    directions and writes the symmetrised alignment of each sentence pair as one line of
-    source-target positions, counted from 0: '0-0 1-2'. With --model, a saved model aligns the text
-    and nothing is trained. With --forward and --reverse, two existing alignments (Pharaoh or GIZA++
-    format) are symmetrised; SRC and TGT are then optional and serve to check the positions.
+    SRC and TGT are tokenised and correspond line by line. Trains IBM Model 1, an HMM and
+    fertilities in both directions, which are made to agree, and writes the symmetrised alignment of
+    each sentence pair as one line of source-target positions, counted from 0: '0-0 1-2'. With
+    --model, a saved model aligns the text and nothing is trained. With --forward and --reverse, two
+    existing alignments (Pharaoh or GIZA++ format) are symmetrised; SRC and TGT are then optional
+    and serve to check the positions.
+
+    With --score and --gold, an alignment A is compared with a gold alignment, whose links are sure
+    (S, 'i-j') or possible (P, 'ipj'; sure links are also possible): precision |A & P| / |A|, recall
+    |A & S| / |S|, F1, their harmonic mean, and the alignment error rate, AER = 1 - (|A & S| +
+    |A & P|) / (|A| + |S|), lower is better.
 
     A pair with an empty side is skipped and gets an empty alignment. The text need not be UTF-8:
     words are compared as bytes. With -o -, the report goes to stderr (with --json, to the last line
@@ -48,13 +54,14 @@ class Align(Settings, Command):
         "hopefear align train.fr train.en -o train.align --save-model aligner",
         "hopefear align new.fr new.en -o new.align --model aligner",
         "hopefear align --symmetrize grow-diag --forward f.align --reverse r.align -o both.align",
+        "hopefear align --score both.align --gold both.gold",
     )
 
     source: Path | None = argument(
         None, metavar="SRC", help="source text, tokenised, one sentence per line"
     )
     target: Path | None = argument(None, metavar="TGT", help="target text, likewise")
-    output: Path = option(flags=("-o",), help="file for the alignment")
+    output: Path | None = option(None, flags=("-o",), help="file for the alignment")
     symmetrize: Method | None = option(
         None,
         metavar="NAME",
@@ -71,10 +78,16 @@ class Align(Settings, Command):
         min=1e-9,
         max=1,
         help="in each direction, take all links of at least this posterior probability instead of "
-        "those of the best path",
+        "the best one of each word",
     )
     forward: Path | None = option(None, help="existing alignment to symmetrise, forward direction")
     reverse: Path | None = option(None, help="existing alignment to symmetrise, reverse direction")
+    score: Path | None = option(
+        None, metavar="LINKS", help="alignment to compare with --gold; trains nothing"
+    )
+    gold: Path | None = option(
+        None, metavar="GOLD", help="gold alignment of the same sentences, a line per pair"
+    )
     model: Path | None = option(
         None, metavar="DIR", help="align with this saved model instead of training one"
     )
@@ -96,13 +109,35 @@ class Align(Settings, Command):
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
+        if self.score is not None or self.gold is not None:
+            return self._score()
+        if self.output is None:
+            raise OptionError("--output is missing: give a file for the alignment with -o")
         if self.forward is not None or self.reverse is not None:
-            return self._symmetrise()
-        return self._align(console)
+            return self._symmetrise(self.output)
+        return self._align(console, self.output)
+
+    # -- compare with a gold alignment --
+
+    def _score(self) -> Mapping[str, Any]:
+        from dataclasses import asdict
+
+        from hopefear.align.score import score_files
+
+        if self.score is None or self.gold is None:
+            missing, present = ("--score", "--gold")[:: 1 if self.score is None else -1]
+            raise OptionError(f"{present} is given, {missing} is missing; a score needs both")
+        inputs = {"source", "target", "score", "gold"}
+        own = {f.name for f in fields_of(Align)} - {f.name for f in fields_of(Reporting)}
+        self._refuse_changed("--score only compares alignments", sorted(own - inputs))
+        text = None
+        if self.source is not None or self.target is not None:
+            text = self._text()
+        return asdict(score_files(self.score, self.gold, text=text))
 
     # -- symmetrise existing alignments --
 
-    def _symmetrise(self) -> Mapping[str, Any]:
+    def _symmetrise(self, output: Path) -> Mapping[str, Any]:
         from hopefear.align.symmetrisation import DEFAULT, symmetrise_files
 
         if self.forward is None or self.reverse is None:
@@ -121,7 +156,7 @@ class Align(Settings, Command):
             text = self._text()
         started = time.monotonic()
         method = self.symmetrize or DEFAULT
-        lines = symmetrise_files(self.forward, self.reverse, self.output, method, text=text)
+        lines = symmetrise_files(self.forward, self.reverse, output, method, text=text)
         return {
             "symmetrisation": method,
             "lines": lines,
@@ -130,7 +165,7 @@ class Align(Settings, Command):
 
     # -- train and align --
 
-    def _align(self, console: Console) -> Mapping[str, Any]:
+    def _align(self, console: Console, output: Path) -> Mapping[str, Any]:
         from hopefear.align.model import (
             Aligner,
             Summary,
@@ -155,7 +190,7 @@ class Align(Settings, Command):
         if self.save_model is not None:
             check_writable(self.save_model, directory=True)
             check_model_directory(self.save_model)
-        check_writable(self.output)
+        check_writable(output)
 
         started, cpu = time.monotonic(), time.process_time()
         aligner = Aligner.load(self.model) if self.model is not None else None
@@ -173,7 +208,7 @@ class Align(Settings, Command):
         with console.step("align", total=pairs.pairs, unit="pairs") as step:
             report = aligner.write(
                 pairs,
-                self.output,
+                output,
                 symmetrise=self.symmetrize or DEFAULT,
                 direction=self.direction,
                 posterior=self.posterior,
@@ -198,9 +233,8 @@ class Align(Settings, Command):
         from hopefear.align.model import Aligner
 
         settings = Settings(**part_of(Settings, self))
-        # A saved model can be used for either direction later.
-        direction = "both" if self.save_model is not None else self.direction
-        plan = ["Model 1"] * self.model1_iterations + ["HMM"] * self.hmm_iterations
+        plan = ["Model 1"] * self.model1_iterations
+        plan += ["HMM"] * (settings.passes - self.model1_iterations)
         with ExitStack() as stack:
             current: list[Progress] = []
             done = 0
@@ -214,7 +248,10 @@ class Align(Settings, Command):
             def finish(iteration: Iteration) -> None:
                 nonlocal done
                 values = " ".join(f"{d} {v:.4f}" for d, v in iteration.per_word.items())
-                current[0].say(f"log-likelihood per word: {values}")
+                name = "log-likelihood"
+                if iteration.model == "hmm" and self.aligner == "fertility":
+                    name = "log score"  # ratios of fertilities are no probabilities
+                current[0].say(f"{name} per word: {values}")
                 stack.pop_all().close()
                 done += 1
                 if done < len(plan):
@@ -224,7 +261,6 @@ class Align(Settings, Command):
             return Aligner.train(
                 pairs,
                 settings,
-                direction=direction,
                 threads=self.threads,
                 on_iteration=finish,
                 progress=lambda seen: current[0].update(seen - done * pairs.pairs),
@@ -233,7 +269,10 @@ class Align(Settings, Command):
     def _text(self) -> tuple[Path, Path]:
         if self.source is None or self.target is None:
             missing = "SRC and TGT are" if self.source is None else "TGT is"
-            raise OptionError(f"{missing} missing: give the two texts, or --forward and --reverse")
+            raise OptionError(
+                f"{missing} missing: give the two texts, --forward and --reverse, or --score and "
+                "--gold"
+            )
         return self.source, self.target
 
     def _refuse_changed(self, reason: str, names: list[str]) -> None:
@@ -261,6 +300,8 @@ class Align(Settings, Command):
                 continue
             if key == "skipped":
                 value = sum(value.values())
+            elif key in ("precision", "recall", "f1", "aer"):
+                value = f"{100 * value:.2f}%"
             elif key.startswith("unaligned_") and report[key[10:] + "_words"]:
                 share = value / report[key[10:] + "_words"]
                 value = f"{value:,} ({100 * share:.1f}%)"

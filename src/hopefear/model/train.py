@@ -207,6 +207,8 @@ class _Training:
             "version": 1,
         }
         aligned = {"text": text, "version": 1}
+        if options.align is None:
+            aligned |= {"aligner": options.aligner, "version": 2}
         lm = {"text": text, **own_text, "order": options.order, "version": 1}
         content = options.extract_options().content()
         table = {"alignment": aligned, "options": content, "version": 1}
@@ -293,9 +295,9 @@ class _Training:
 
         source, target = (self.work / f"{side}.txt" for side in SIDES)
         pairs = read_pairs(source, target, max_length=max(1000, self.options.max_words))
-        settings = Settings()
-        passes = settings.model1_iterations + settings.hmm_iterations
-        with self.display.step("learn to align", total=passes * pairs.pairs, unit="pairs") as step:
+        settings = Settings(aligner=self.options.aligner)
+        total = settings.passes * pairs.pairs
+        with self.display.step("learn to align", total=total, unit="pairs") as step:
             aligner = Aligner.train(pairs, settings, threads=self.threads, progress=step.update)
         with self.display.step("align", total=pairs.pairs, unit="pairs") as step:
             report = aligner.write(pairs, output, threads=self.threads, progress=step.update)

@@ -37,6 +37,9 @@ class TrainOptions(CleanRules, SystemExtractOptions):
     align: Path | None = option(
         None, help="existing word alignment of the texts (default: computed)"
     )
+    aligner: Literal["model1", "hmm", "fertility"] = option(
+        "fertility", help="model of the word alignment, as in 'hopefear align'"
+    )
     lm_text: Path | None = option(
         None, help="text to train the language model on (default: the target text)"
     )
@@ -92,6 +95,11 @@ class TrainOptions(CleanRules, SystemExtractOptions):
     def __post_init__(self) -> None:
         CleanRules.__post_init__(self)
         SystemExtractOptions.__post_init__(self)
+        if self.align is not None and self.aligner != "fertility":
+            raise OptionError(
+                f"--aligner {self.aligner}: has no effect on the alignment given with --align; "
+                "remove one of them"
+            )
         if self.folds == 1:
             raise OptionError(
                 "--folds 1: the only fold would leave the whole text out; give 2 or more"
