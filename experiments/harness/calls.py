@@ -131,8 +131,9 @@ def train(
 ) -> None:
     """Train a model on source, target and optionally alignment files."""
     source, target, *align = files
-    options = {"system": system, **_options(TrainOptions, corpus, words), **more}
-    hopefear.train(source, target, model=model, align=align[0] if align else None, **options)
+    options = {"system": system, "align": align[0] if align else None}
+    options |= {**_options(TrainOptions, corpus, words), **more}
+    hopefear.train(source, target, model=model, **options)
 
 
 def tune(

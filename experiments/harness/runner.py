@@ -114,7 +114,8 @@ class Runner(Calls):
                 weights = _beside(run, "weights.tsv")
                 weights.write_text(setting.weights, encoding="utf-8")
             bitext = setting.learn_from and self.part(corpus, setting.learn_from)[:2]
-            model = self.model(corpus, system, setting.train)
+            words = [word.replace("{corpus}", corpus.name) for word in setting.train]
+            model = self.model(corpus, system, words)
             search = setting.searching(corpus, system)
             report = self.call(
                 tune, run, corpus, model, self.part(corpus, setting.dev), setting.tuner,

@@ -27,7 +27,7 @@ class Setting:
     start: Setting | None = None  # the row whose weights are the start weights
     weights: str | None = None  # or the content of a file of start weights
     iterations: int | None = None  # other than the study's
-    train: tuple[str, ...] = ()  # options of `hopefear train`
+    train: tuple[str, ...] = ()  # options of `hopefear train`; {corpus} is the corpus's name
     against: str | None = None  # label of the row to compare with, if not the study's
     learn_from: str | None = (
         None  # a part to learn from ("train"); the dev set selects the iteration
