@@ -72,73 +72,73 @@ double Model::probability(int d, uint32_t s, uint32_t t, double count) const {
   return (alpha + count) / (alpha * outcomes + (d == 0 ? totals[0][s] : totals[1][t]));
 }
 
-double Model::empty_probability(int d, uint32_t word) const {
-  const size_t k = static_cast<size_t>(d);
+double Model::empty_probability(size_t d, uint32_t word) const {
   const double outcomes = static_cast<double>(d == 0 ? target.size() : source.size());
-  return (alpha + empty[k][word]) / (alpha * outcomes + empty_total[k]);
+  return (alpha + empty[d][word]) / (alpha * outcomes + empty_total[d]);
 }
 
 void Model::emissions(std::span<const uint32_t> source_sentence,
                       std::span<const uint32_t> target_sentence, const float* count,
-                      const SentenceLinks& links, PairEmissions& out) const {
+                      const Link* links, PairEmissions& out) const {
   const size_t I = source_sentence.size(), J = target_sentence.size();
   const size_t stride0 = padded(I), stride1 = padded(J);
   out.resize(I, J);
-  auto& [linked0, linked1] = out.linked;
-  linked0.assign(I, 0);
-  linked1.assign(J, 0);
-  if (links.links != nullptr) {
-    for (size_t i = 0; i < I; ++i) {
-      for (size_t j = 0; j < J; ++j) {
-        const float link = to_probability(links.links[i * J + j]);
-        linked0[i] += link;
-        linked1[j] += link;
-      }
-    }
-  }
-
-  const double counted = links.counted ? 1 : 0;
   const std::span<const uint32_t> sentences[2] = {source_sentence, target_sentence};
-  const double outcomes[2] = {static_cast<double>(target.size()),
-                              static_cast<double>(source.size())};
+  const double pseudo[2] = {alpha * static_cast<double>(target.size()),
+                            alpha * static_cast<double>(source.size())};
   for (size_t d = 0; d < 2; ++d) {
     const auto states = sentences[d], observations = sentences[1 - d];
     out.inverse[d].resize(states.size());
     for (size_t k = 0; k < states.size(); ++k) {
-      const double others = totals[d][states[k]] - counted * out.linked[d][k];
-      out.inverse[d][k] = static_cast<float>(1 / (alpha * outcomes[d] + std::max(others, 0.0)));
+      out.inverse[d][k] = static_cast<float>(1 / (pseudo[d] + totals[d][states[k]]));
     }
     for (size_t k = 0; k < observations.size(); ++k) {
-      const double unlinked = counted * std::max(0.0F, 1 - out.linked[1 - d][k]);
-      const double others = std::max(0.0, empty[d][observations[k]] - unlinked);
-      const double all = std::max(0.0, empty_total[d] - unlinked);
-      out.empty[d][k] = static_cast<float>((alpha + others) / (alpha * outcomes[d] + all));
+      out.empty[d][k] = static_cast<float>(empty_probability(d, observations[k]));
     }
   }
 
-  const bool with_fertilities = kind == Kind::fertility && links.links != nullptr;
-  const auto base = static_cast<float>(alpha);
+  const auto prior = static_cast<float>(alpha);
   for (size_t i = 0; i < I; ++i) {
     float* forward = out.word[0].data() + i;
     float* reverse = out.word[1].data() + i * stride1;
     for (size_t j = 0; j < J; ++j) {
-      const float own = links.links == nullptr ? 0 : to_probability(links.links[i * J + j]);
-      const float others =
-          links.counted ? std::max(0.0F, count[i * J + j] - own) : count[i * J + j];
-      float p = (base + others) * out.inverse[0][i];
-      float q = (base + others) * out.inverse[1][j];
-      if (with_fertilities) {
-        p *= fertilities[0].ratio(source_sentence[i], std::max(0.0F, linked0[i] - own));
-        q *= fertilities[1].ratio(target_sentence[j], std::max(0.0F, linked1[j] - own));
-      }
-      forward[j * stride0] = std::max(p, kFloor);
-      reverse[j] = std::max(q, kFloor);
+      const float weight = prior + count[i * J + j];
+      forward[j * stride0] = weight * out.inverse[0][i];
+      reverse[j] = weight * out.inverse[1][j];
     }
     std::fill(reverse + J, reverse + stride1, 0.0F);
   }
   for (size_t j = 0; j < J; ++j) {
     float* row = out.word[0].data() + j * stride0;
     std::fill(row + I, row + stride0, 0.0F);
+  }
+  if (kind == Kind::fertility && links != nullptr) apply_fertilities(sentences, links, out);
+}
+
+void Model::apply_fertilities(const std::span<const uint32_t>* sentences, const Link* links,
+                              PairEmissions& out) const {
+  const size_t I = out.I, J = out.J, stride0 = padded(I), stride1 = padded(J);
+  auto& [linked0, linked1] = out.linked;
+  linked0.assign(I, 0);
+  linked1.assign(J, 0);
+  for (size_t i = 0; i < I; ++i) {
+    for (size_t j = 0; j < J; ++j) {
+      const float link = to_probability(links[i * J + j]);
+      linked0[i] += link;
+      linked1[j] += link;
+    }
+  }
+  for (size_t i = 0; i < I; ++i) {
+    float* forward = out.word[0].data() + i;
+    float* reverse = out.word[1].data() + i * stride1;
+    for (size_t j = 0; j < J; ++j) {
+      const float own = to_probability(links[i * J + j]);
+      float &p = forward[j * stride0], &q = reverse[j];
+      p *= fertilities[0].ratio(sentences[0][i], std::max(0.0F, linked0[i] - own));
+      q *= fertilities[1].ratio(sentences[1][j], std::max(0.0F, linked1[j] - own));
+      p = std::max(p, kFloor);
+      q = std::max(q, kFloor);
+    }
   }
 }
 
@@ -310,13 +310,13 @@ void Lookup::fill(size_t pair, Scratch& scratch, PairEmissions& out) const {
       count[i * J + j] = entry < 0 ? similar[j] : model_.counts[static_cast<size_t>(entry)];
     }
   }
-  model_.emissions(source, target, count.data(), {}, out);
+  model_.emissions(source, target, count.data(), nullptr, out);
   if (model_.kind != Kind::fertility) return;
   // Fertilities need links: those that the HMM expects without.
   std::vector<Link> links(I * J);
   for (const int d : {0, 1}) model_.infer(d, scratch, out, nullptr);
   agree(model_.kind, out, links.data());
-  model_.emissions(source, target, count.data(), {links.data(), false}, out);
+  model_.emissions(source, target, count.data(), links.data(), out);
 }
 
 }  // namespace hopefear::align

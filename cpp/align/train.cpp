@@ -135,7 +135,7 @@ void Trainer::fill(size_t pair, PairEmissions& out) const {
     __builtin_prefetch(&model_.counts[cells[std::min(c + kAhead, end)]]);
     count[c - first] = model_.counts[cells[c]];
   }
-  const SentenceLinks links = {counted_ ? links_.data() + first : nullptr, counted_};
+  const Link* links = counted_ ? links_.data() + first : nullptr;
   model_.emissions(source, target, count.data(), links, out);
 }
 

@@ -201,7 +201,7 @@ float empty_weight(const AlignModel& handle, nb::bytes word, bool reverse) {
   const Model& model = handle.model();
   const uint32_t id = (reverse ? model.source : model.target).find({word.c_str(), word.size()});
   if (id == WordNumbers::kNone) return 0;
-  return static_cast<float>(model.empty_probability(reverse ? 1 : 0, id));
+  return static_cast<float>(model.empty_probability(reverse ? 1U : 0U, id));
 }
 
 Points to_points(const std::vector<std::pair<uint32_t, uint32_t>>& pairs) {

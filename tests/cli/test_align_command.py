@@ -33,10 +33,11 @@ def test_alignment_of_a_bitext(hopefear, folder: Path, threads: str) -> None:
     assert (folder / "out").read_text().startswith("0-0 1-1\n0-0 1-1\n")
     report = json.loads(done.stdout)
     assert report["pairs"] == report["lines"] == 20
-    assert [i["model"] for i in report["iterations"]] == ["model1"] * 2 + ["hmm"] * 2
+    assert [i["model"] for i in report["iterations"]] == ["model1"] * 4 + ["hmm"] * 2
     assert report["unaligned_source"] == 0
     assert "Model 1 1: 100%, 20 pairs" in done.stderr
     assert "log-likelihood per word: forward -" in done.stderr
+    assert "log score per word: forward " in done.stderr
 
 
 def test_report_as_text(hopefear, folder: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from fuzz_reader import Read, consume, reader
 
 from hopefear.align.pharaoh import read_alignments
+from hopefear.align.score import read_gold
 from hopefear.align.symmetrisation import symmetrise_files
 from hopefear.base.config import from_mapping
 from hopefear.base.errors import InputError
@@ -353,6 +354,11 @@ GIZA = (
 def read_links(path: Path) -> None:
     consume(read_alignments(path))
     consume(read_alignments(path, direction="reverse"))
+
+
+@reader("gold alignments", "0-0 1p1\n\n2-1 0p0\n")
+def read_gold_links(path: Path) -> None:
+    consume(read_gold(path))
 
 
 @reader("symmetrise", PHARAOH)

@@ -1,11 +1,10 @@
-"""The aligner: Model 1, the HMM, fertilities.  [brown1993, vogel1996, liang2006agreement, ostling2016]
+"""The aligner: Model 1, HMM, fertilities.  [brown1993, vogel1996, liang2006agreement, ostling2016]
 
 Takes two parallel files with words separated by blanks; returns an `Aligner`, and alignments in
 Pharaoh format. Words are compared as bytes, so text need not be UTF-8. The forward direction
 generates target words from source words, the reverse direction source words from target words. Both
-are trained together: the links that are counted are those on which they agree, and the counts that
-a sentence pair meets are those of all others, so rare words cannot explain whole sentences by links
-of their own making ("garbage collectors").
+are trained together: the links that are counted are those on which they agree, so a rare word
+cannot explain a whole sentence ("garbage collector") whose other words have better partners.
 
 The engine (cpp/align) uses all cores; the number of cores does not change the result.
 """
@@ -39,7 +38,10 @@ Treatment = Literal["skip", "error"]
 
 @dataclass(frozen=True)
 class Iteration:
-    """Statistics of a training iteration, by direction, of the models its sentences met."""
+    """Statistics of a training iteration, by direction, of the models its sentences met.
+
+    With fertilities, the log-likelihood is that of unnormalised emissions and may be positive.
+    """
 
     model: Literal["model1", "hmm"]
     number: int

@@ -21,7 +21,7 @@ class Settings:
         "fertility",
         help="model: Model 1; the HMM after it; the HMM with fertilities, the most accurate one",
     )
-    model1_iterations: int = option(2, min=0, max=1000, help="number of iterations of Model 1")
+    model1_iterations: int = option(4, min=0, max=1000, help="number of iterations of Model 1")
     hmm_iterations: int = option(2, min=1, max=1000, help="number of iterations of the HMM")
     alpha: float = option(
         0.001, min=1e-6, max=100, help="parameter of the lexical Dirichlet priors"

@@ -248,7 +248,10 @@ class Align(Settings, Command):
             def finish(iteration: Iteration) -> None:
                 nonlocal done
                 values = " ".join(f"{d} {v:.4f}" for d, v in iteration.per_word.items())
-                current[0].say(f"log-likelihood per word: {values}")
+                name = "log-likelihood"
+                if iteration.model == "hmm" and self.aligner == "fertility":
+                    name = "log score"  # ratios of fertilities are no probabilities
+                current[0].say(f"{name} per word: {values}")
                 stack.pop_all().close()
                 done += 1
                 if done < len(plan):

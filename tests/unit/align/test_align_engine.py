@@ -163,7 +163,7 @@ class Reference:
             if s == t or re.sub(r"\D", "", s) == re.sub(r"\D", "", t) != ""
         }
 
-    def counts(self, without: int | None):
+    def counts(self):
         """Links of pairs, of the words of each side, and words without a link, per side."""
         pairs, words = defaultdict(float), [defaultdict(float), defaultdict(float)]
         free = [defaultdict(float), defaultdict(float)]
@@ -175,46 +175,33 @@ class Reference:
 
         for (s, t), q in self.pseudo.items():
             add(s, t, q)
-        for k, links in enumerate(self.links or []):
-            if k == without:
-                continue
-            for i, s in enumerate(self.pairs[k][0]):
+        for (source, target), links in zip(self.pairs, self.links or [], strict=False):
+            for i, s in enumerate(source):
                 free[0][s] += max(0.0, 1 - sum(links[i]))
-                for j, t in enumerate(self.pairs[k][1]):
+                for j, t in enumerate(target):
                     add(s, t, links[i][j])
-            for j, t in enumerate(self.pairs[k][1]):
+            for j, t in enumerate(target):
                 free[1][t] += max(0.0, 1 - sum(row[j] for row in links))
         return pairs, words, free
 
     def emissions(self, k: int, d: int, counts, *, fertile: bool):
-        """t[state][observation] of a pair of the text in a direction.
-
-        Only links of the word itself are left out: those of one position, not of the sentence.
-        """
+        """t[state][observation] of a pair of the text in a direction."""
         pairs, words, free = counts
         source, target = self.pairs[k]
         states, observations = (source, target) if d == 0 else (target, source)
-        links = np.zeros((len(source), len(target))) if self.links is None else self.links[k]
-        own = np.array(links) if d == 0 else np.array(links).T
         size = self.alpha * len(self.types[1 - d])
         t = {}
         for i, e in enumerate(states):
-            others = words[d][e] - own[i].sum()
             t[i] = []
             for j, f in enumerate(observations):
-                count = pairs[(e, f) if d == 0 else (f, e)] - own[i, j]
-                p = (self.alpha + max(0.0, count)) / (size + max(0.0, others))
+                count = pairs[(e, f) if d == 0 else (f, e)]
+                p = (self.alpha + count) / (size + words[d][e])
                 if fertile and self.links is not None:
+                    own = np.array(self.links[k]) if d == 0 else np.array(self.links[k]).T
                     p *= self.ratio(d, e, own[i].sum() - own[i, j])
                 t[i].append(p)
-        t[EMPTY] = []
-        everything = sum(free[1 - d].values())
-        for j, f in enumerate(observations):
-            mine = 0.0 if self.links is None else max(0.0, 1 - own[:, j].sum())
-            t[EMPTY].append(
-                (self.alpha + max(0.0, free[1 - d][f] - mine))
-                / (size + max(0.0, everything - mine))
-            )
+        everything = size + sum(free[1 - d].values())
+        t[EMPTY] = [(self.alpha + free[1 - d][f]) / everything for f in observations]
         return t
 
     def ratio(self, d: int, word: str, others: float) -> float:
@@ -234,7 +221,7 @@ class Reference:
     def step(self, *, hmm: bool) -> list[float]:
         """One iteration; the log-likelihoods of both directions."""
         model = self.settings.aligner if hmm else "model1"
-        counts = self.counts(None)
+        counts = self.counts()
         totals, links, jumps = [0.0, 0.0], [], ([], [])
         for k, (source, target) in enumerate(self.pairs):
             posteriors = []
@@ -339,7 +326,7 @@ def test_equals_the_reference(
     for iteration in trained.iterations:
         expected = reference.step(hmm=iteration.model == "hmm")
         assert list(iteration.log_likelihood.values()) == pytest.approx(expected, rel=1e-4)
-    counts = reference.counts(None)
+    counts = reference.counts()
     for n, (source, target) in enumerate(pairs):
         totals = trained._engine.posteriors(bitext, n)
         for d, engine in enumerate((totals[2], totals[3].T)):
@@ -360,7 +347,7 @@ def test_the_weights_equal_the_reference(aligner: str) -> None:
     reference = Reference(pairs, settings)
     for iteration in trained.iterations:
         reference.step(hmm=iteration.model == "hmm")
-    links, words, free = reference.counts(None)
+    links, words, free = reference.counts()
     sizes = [len(types) for types in reference.types]
     for source in reference.types[0]:
         row = trained.translations(source)

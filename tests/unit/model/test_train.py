@@ -143,6 +143,16 @@ def test_threads_and_memory_change_nothing(bitext: Path, trained: Path, tmp_path
     assert contents(tmp_path / "one") == contents(trained)
 
 
+def test_the_aligner_can_be_chosen(bitext: Path, model: Path) -> None:
+    before = (model / "work" / "alignment.txt").read_bytes()
+    report = run(bitext, model, aligner="model1")
+    assert report["steps"]["text"]["reused"]
+    assert not report["steps"]["alignment"]["reused"]
+    assert (model / "work" / "alignment.txt").read_bytes() != before
+    with pytest.raises(OptionError, match="--aligner hmm: has no effect on the alignment given"):
+        options(align=bitext / "train.align", aligner="hmm")
+
+
 def test_a_given_alignment_is_used(bitext: Path, trained: Path, tmp_path: Path) -> None:
     given = tmp_path / "given.align"
     size = len(list(read_lines(bitext / "train.zh")))
