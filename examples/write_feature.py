@@ -67,15 +67,16 @@ for line in translations.nbest:
 # ## Learn the weights
 #
 # First the dozen dense features alone, then all features, starting from the dense weights. Features
-# that are new start at 0. `resume=True` lets you run the cell again.
+# that are new start at 0. The steps (`C`) are small: the weights are good already. `resume=True`
+# lets you run the cell again.
 
 # %%
 tuning = {"dev": SRC["dev"], "refs": REFS["dev"], "resume": True, **OPTIONS}
-dense = hopefear.tune(model, tuner="mert", output=WORK / "dense", iterations=5, **tuning)
+dense = hopefear.tune(model, tuner="mira", output=WORK / "dense", iterations=5, **tuning)
 sparse = hopefear.tune(
     model,
     tuner="mira",
-    tuner_options={"rate": "adagrad", "C": 0.001},
+    tuner_options={"rate": "adagrad", "C": 0.0003},
     templates=["length-change"],
     weights=dense.weights,
     output=WORK / "sparse",

@@ -81,18 +81,23 @@ def hopefear_process() -> Run:
     return run
 
 
+def _heed_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """Start a process that a test will send signals to; what is left of it ends with the test.
 
-    It listens to SIGINT also where the tests themselves were started in the background.
+    It listens to SIGINT and SIGHUP also where the tests themselves were started in the background.
     """
     with ExitStack() as stack:
 
         def run(command: Sequence[str | Path], **options: Any) -> subprocess.Popen[bytes]:
             process = subprocess.Popen(
                 [str(word) for word in command],
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                preexec_fn=_heed_signals,
                 **options,
             )
             stack.enter_context(process)

@@ -68,7 +68,7 @@ def test_a_file_of_feature_combinations(world: Path, tmp_path: Path, hopefear: R
     words = ("--tuner", "maxforce", "--templates", f"word-edges:file={combinations}")
     done = hopefear(*command(world, tmp_path / "run", *words))
     assert done.returncode == 0, done.stderr
-    lines = (tmp_path / "run" / "weights.tsv").read_text().splitlines()
+    lines = (tmp_path / "run" / "iterations" / "02.tsv").read_text().splitlines()
     names = [line.split("\t")[0] for line in lines]
     fired = [name for name in names if name.startswith("word-edges:")]
     assert len(fired) > 10

@@ -17,7 +17,7 @@ from hopefear.decode.remote.stream_wire import (
     request_line,
 )
 
-NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
+NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1)
 VALUES = st.floats(allow_nan=False, allow_infinity=False).filter(bool)
 VECTORS = st.dictionaries(NAMES, VALUES, max_size=6)
 WORDS = st.lists(st.text(st.characters(codec="ascii", categories=["L", "P", "S"]), min_size=1))

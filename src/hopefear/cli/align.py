@@ -26,6 +26,9 @@ Method = Literal[
 ]
 
 
+PERCENT = ("precision", "recall", "f1", "aer")  # values of a score
+
+
 @register("command", "align")
 @dataclass(kw_only=True)
 class Align(Settings, Command):
@@ -41,7 +44,7 @@ class Align(Settings, Command):
     With --score and --gold, an alignment A is compared with a gold alignment, whose links are sure
     (S, 'i-j') or possible (P, 'ipj'; sure links are also possible): precision |A & P| / |A|, recall
     |A & S| / |S|, F1, their harmonic mean, and the alignment error rate, AER = 1 - (|A & S| +
-    |A & P|) / (|A| + |S|), lower is better.
+    |A & P|) / (|A| + |S|), lower is better; all four in per cent.
 
     A pair with an empty side is skipped and gets an empty alignment. The text need not be UTF-8:
     words are compared as bytes. With -o -, the report goes to stderr (with --json, to the last line
@@ -133,7 +136,8 @@ class Align(Settings, Command):
         text = None
         if self.source is not None or self.target is not None:
             text = self._text()
-        return asdict(score_files(self.score, self.gold, text=text))
+        score = asdict(score_files(self.score, self.gold, text=text))
+        return {key: 100 * value if key in PERCENT else value for key, value in score.items()}
 
     # -- symmetrise existing alignments --
 
@@ -300,8 +304,8 @@ class Align(Settings, Command):
                 continue
             if key == "skipped":
                 value = sum(value.values())
-            elif key in ("precision", "recall", "f1", "aer"):
-                value = f"{100 * value:.2f}%"
+            elif key in PERCENT:
+                value = f"{value:.2f}%"
             elif key.startswith("unaligned_") and report[key[10:] + "_words"]:
                 share = value / report[key[10:] + "_words"]
                 value = f"{value:,} ({100 * share:.1f}%)"

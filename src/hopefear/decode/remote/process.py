@@ -17,7 +17,12 @@ from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
 
 WeightsFormat = Literal["tab", "blank"]
-_GUARD = 'read -r end; kill -s KILL -- "-$1"; test -z "$2" || rm -rf -- "$2"'
+# Takes the directory; reads the number of the command's process group, then waits for the end.
+_GUARD = (
+    'if read -r group; then read -r end; kill -s KILL -- "-$group"; fi; '
+    'test -z "$1" || rm -rf -- "$1"'
+)
+_COMMAND = 'read -r start < "/dev/fd/$1" || exit 1; exec /bin/sh -c "$0"'
 _IN_BRACES = re.compile(r"\{([a-z][a-z_-]*|)\}")
 
 
@@ -55,25 +60,40 @@ class DecoderProcess(subprocess.Popen[bytes]):
     """A shell command with all that it starts, in a session of its own.
 
     A guard, a second small process, waits for the end of ours: if that comes before `stop`, even
-    by SIGKILL, the guard kills the command and removes its directory of temporary files.
+    by SIGKILL, the guard kills the command and removes its directory of temporary files. The
+    command waits until the guard knows it, and gives up if our process ends before: a signal may
+    come at any moment, even before Python knows the number of the process that it has started.
     """
 
     def __init__(self, command: str, directory: Path | None = None, **options: Any) -> None:
         self._guard: subprocess.Popen[bytes] | None = None
-        try:  # a signal may come at any moment from here on
-            super().__init__(command, shell=True, start_new_session=True, **options)
+        ready, start = os.pipe()  # a line in it starts the command, its end ends the command
+        try:
             # The other end of the guard's input is held by our process alone.
             self._guard = subprocess.Popen(
-                ["/bin/sh", "-c", _GUARD, "guard", str(self.pid), str(directory or "")],
+                ["/bin/sh", "-c", _GUARD, "guard", str(directory or "")],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
+            super().__init__(
+                ["/bin/sh", "-c", _COMMAND, command, str(ready)],
+                pass_fds=(ready,),
+                start_new_session=True,
+                **options,
+            )
+            assert self._guard.stdin is not None
+            self._guard.stdin.write(b"%d\n" % self.pid)
+            self._guard.stdin.flush()
+            os.write(start, b"\n")
         except BaseException:
             if getattr(self, "pid", None) is not None:
                 self.stop()
             raise
+        finally:
+            os.close(ready)
+            os.close(start)
 
     def stop(self) -> None:
         """Kill the command with its children, if any still runs, and wait for its end."""
