@@ -61,6 +61,8 @@ def test_the_text_steps_of_a_model(hopefear: Run, tmp_path: Path) -> None:
     assert "@@ " in pieces
     back = hopefear("text", "detokenize", "--model", "m", input=pieces, cwd=tmp_path)
     assert back.stdout == "The dog sees winter.\n"
+    shown = hopefear("inspect", "m", "--phrase", "Chien", cwd=tmp_path).stdout
+    assert "no rule for 'Chien'; give its words as 'hopefear text tokenize" in shown
     done = hopefear("export", "m", "--format", "moses", "-o", "moses", cwd=tmp_path)
     assert "hopefear text tokenize --model m" in done.stderr
 

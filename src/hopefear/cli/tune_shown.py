@@ -32,9 +32,10 @@ def show_outcome(report: Mapping[str, Any], console: Console) -> None:
             f"{report['dev_bleu_deviation']:.2f}"
         )
     chosen = name_of({"iteration": report["best_iteration"], "mean_of": report.get("mean_of")})
+    stopped = "" if report["stopped"] == "iterations" else f" (stopped: {report['stopped']})"
     console.print(
         f"{report['run']}/weights.tsv: dev BLEU {report['dev_bleu']:.2f}, {chosen} "
-        f"of {report['iterations']} ({report['stopped']}), "
+        f"of {report['iterations']}{stopped}, "
         f"{duration(report['seconds'])}, of which decoding {duration(report['decode_seconds'])}"
     )
 

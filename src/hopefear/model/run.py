@@ -245,4 +245,8 @@ def iteration_table(
         ["-" if record.get(key) is None else format(record[key], form) for key, _, form in columns]
         for record in records
     ]
+    place = int(several)  # of the iteration
+    for row, record in zip(rows, records, strict=True):
+        if parts := record.get("mean_of"):
+            row[place] = f"mean {parts[0]}-{parts[-1]}"
     return [title for _, title, _ in columns], rows
