@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hopefear.base.console import Console
+from hopefear.base.progress import Display
 from hopefear.cli.tune_shown import show_outcome
 from hopefear.model.run import iteration_table
 
@@ -35,5 +36,5 @@ def test_the_outcome_names_the_reason_of_an_early_stop(
     stopped: str, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = {"run": "r", "dev_bleu": 31.0, "best_iteration": 2, "iterations": 3, "seconds": 5.0}
-    show_outcome({**report, "decode_seconds": 1.0, "stopped": stopped}, Console())
+    show_outcome({**report, "decode_seconds": 1.0, "stopped": stopped}, Console(Display()))
     assert expected in capsys.readouterr().out
