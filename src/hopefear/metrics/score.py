@@ -32,8 +32,8 @@ from hopefear.text.lines import read_parallel
 from hopefear.text.spacing import is_tokenized, tokenization_mismatch
 
 RAW_TEXT = (
-    "the references are raw text, and --tokenize none splits at blanks only: 'house.' is another word "
-    "than 'house'; give --tokenize 13a for the BLEU of sacreBLEU"
+    "the references are raw text, and --tokenize none splits at blanks only: 'house.' is not "
+    "'house'; give --tokenize 13a for the BLEU of sacreBLEU"
 )
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "length": "length"}
 
