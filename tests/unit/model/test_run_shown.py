@@ -38,3 +38,15 @@ def test_the_outcome_names_the_reason_of_an_early_stop(
     report = {"run": "r", "dev_bleu": 31.0, "best_iteration": 2, "iterations": 3, "seconds": 5.0}
     show_outcome({**report, "decode_seconds": 1.0, "stopped": stopped}, Console(Display()))
     assert expected in capsys.readouterr().out
+
+
+def test_repeated_runs_name_their_means(capsys: pytest.CaptureFixture[str]) -> None:
+    run = {"dev_bleu": 31.0, "best_iteration": 6, "mean_of": [3, 4, 5], "iterations": 5}
+    run |= {"seconds": 5.0, "stopped": "iterations", "decode_seconds": 1.0, "run": "r"}
+    both = {"runs": [run, run | {"mean_of": None, "best_iteration": 4}]}
+    show_outcome(
+        {**run, **both, "dev_bleu_mean": 31.0, "dev_bleu_deviation": 0.0}, Console(Display())
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split()[:5] == ["run", "1", "31.00", "mean", "3-5"]
+    assert lines[3].split()[:4] == ["run", "2", "31.00", "4"]
