@@ -251,5 +251,6 @@ def iteration_table(
         for record in records
     ]
     for row, record in zip(rows, records, strict=True):
-        row[int(several)] = short_name(record["iteration"], record.get("mean_of"))
+        if "mean_of" in record:
+            row[int(several)] = short_name(record["iteration"], record["mean_of"])
     return [title for _, title, _ in columns], rows
