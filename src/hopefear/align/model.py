@@ -1,4 +1,4 @@
-"""The aligner: Model 1, the HMM, fertilities.  [brown1993, vogel1996, liang2006agreement, ostling2016]
+"""The aligner: Model 1, HMM, fertilities.  [brown1993, vogel1996, liang2006agreement, ostling2016]
 
 Takes two parallel files with words separated by blanks; returns an `Aligner`, and alignments in
 Pharaoh format. Words are compared as bytes, so text need not be UTF-8. The forward direction
