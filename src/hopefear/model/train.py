@@ -409,7 +409,13 @@ class _Training:
         return [*texts, *(self.work / f"given.{name}" for name in others)]
 
     def _rules(self) -> dict[str, Any]:
-        return self._extract(self._extraction_inputs(), self.directory / TABLE_FILE)
+        report = self._extract(self._extraction_inputs(), self.directory / TABLE_FILE)
+        if not report["rules"]:
+            raise InputError(
+                f"{self.directory / TABLE_FILE}: no rules in {report['sentences']:,} sentence "
+                "pairs; check the alignment, or --min-count and --max-length"
+            )
+        return report
 
     def _extract(self, inputs: list[Path], output: Path) -> dict[str, Any]:
         source, target, alignment, *others = inputs
