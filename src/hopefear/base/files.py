@@ -132,6 +132,11 @@ def check_one_stdin(*paths: PathLike) -> None:
         )
 
 
+def is_same_file(first: PathLike, second: PathLike) -> bool:
+    """Whether two paths name one file, which need not exist; never so for stdin and stdout."""
+    return os.fspath(first) != "-" and os.path.realpath(first) == os.path.realpath(second)
+
+
 @contextlib.contextmanager
 def open_text(path: PathLike) -> Iterator[Iterator[str]]:
     """Open a UTF-8 file as an iterator of lines without newlines; errors name the line."""
