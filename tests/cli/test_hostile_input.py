@@ -390,3 +390,20 @@ def test_little_virtual_memory(trained: Path, tmp_path: Path, megabytes: int) ->
     )
     refused(done, "the limit of virtual memory leaves")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["run/checkpoint/state.json", "m/work/steps.json"])
+def test_a_pipe_in_the_place_of_a_state(
+    hopefear: Run, trained: Path, tmp_path: Path, name: str
+) -> None:
+    """A pipe without another end is opened for ever."""
+    for folder in ("run", "m"):
+        shutil.copytree(trained / folder, tmp_path / folder)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    texts = [str(trained / file) for file in ("dev.zh", "dev.en.0")]
+    words = ["tune", "--model", "m", "--dev", texts[0], "--refs", texts[1], "--tokenized"]
+    words += ["--tuner", "mira", "--iterations", "1", "-o", "run", "--resume"]
+    if name.startswith("m/"):
+        words = ["train", *texts, "--model", "m", "--tokenized"]
+    refused(hopefear(*words, cwd=tmp_path), f"{name}: a device or a pipe, expected a file; remove")

@@ -337,6 +337,13 @@ def check_directory(path: PathLike) -> None:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(existing))
 
 
+def refuse_devices(directory: Path) -> None:
+    """Raise an `InputError` for a pipe or device in a directory: opening it may wait for ever."""
+    for path in sorted(directory.rglob("*")):
+        if is_device(path):
+            raise InputError(f"{path}: a device or a pipe, expected a file; remove it")
+
+
 def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
