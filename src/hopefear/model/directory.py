@@ -165,7 +165,8 @@ class Model:
         path = self.directory / TABLE_FILE
         table = RuleTable.open(path)
         recorded, expected = table.info.get("system"), self.rule_system.extract_options.system
-        if recorded not in (None, expected):
+        hierarchical = table.statistics()["labels"] > 0
+        if hierarchical and recorded not in (None, expected):
             raise InputError(
                 f"{path}: rules of the system {recorded!r}, expected {expected!r} as in "
                 f"{MODEL_FILE}; copy the whole model directory"
