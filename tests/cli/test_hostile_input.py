@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -214,3 +215,195 @@ def test_ctrl_c_while_modules_load_is_quiet(start: Start, seconds: float) -> Non
     error = process.communicate(timeout=60)[1].decode()
     assert process.returncode in (0, 130, -signal.SIGINT), error
     assert error in ("", "interrupted\n")
+
+
+TUNER = """
+from dataclasses import dataclass
+from hopefear.base.registry import register
+from hopefear.learn.tuner import BatchTuner
+
+@register("tuner", "mine")
+@dataclass(kw_only=True)
+class Mine(BatchTuner):
+    '''A tuner.'''
+    def optimize(self, pool, weights, task):
+        {}
+"""
+FEATURE = """
+from hopefear.features.feature import feature
+
+@feature("mine")
+def mine(use):
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TUNER.format("raise ValueError('a\\nb')"), "plugin.py:11: plugin fails with ValueError: "),
+        (TUNER.format("return None"), "tuner mine: optimize returns NoneType, expected Optimized"),
+        (
+            TUNER.replace('"mine"', '"pro"'),
+            "tuner 'pro' is registered twice, by hopefear.learn.batch.pro.Pro and plugin.Mine",
+        ),
+    ],
+)
+def test_a_plugin_whose_tuner_fails(hopefear: Run, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "plugin.py").write_text(text)
+    (tmp_path / "lists").write_text("0 ||| a ||| x= 1 ||| 1\n0 ||| b ||| x= 2 ||| 1\n")
+    (tmp_path / "ref").write_text("a\n")
+    words = ["rerank", "tune", "--nbest", "lists", "--refs", "ref", "--tuner", "mine", "-o", "w"]
+    refused(hopefear(*words, "--plugin", "plugin.py", cwd=tmp_path), message)
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, hopefear: Run) -> Path:
+    """A folder with a world, a phrase model, a hierarchical model and a run."""
+    folder = tmp_path_factory.mktemp("trained")
+    train = ["train", "train.zh", "train.en", "--tokenized", "--order", "2"]
+    tune = ["tune", "--model", "m", "--dev", "dev.zh", "--refs", "dev.en.0", "--tokenized"]
+    for words in (
+        ["world", "-o", ".", "--train", "100", "--dev", "4", "--test", "1"],
+        [*train, "--model", "m"],
+        [*train, "--model", "h", "--system", "hiero"],
+        [*tune, "--tuner", "mira", "--iterations", "1", "-o", "run"],
+    ):
+        done = hopefear(*words, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("raise ValueError('no')", "plugin.py:6: plugin fails with ValueError: no"),
+        ("yield 5", "feature template mine: yields 5, expected a part of the name and a number"),
+        ("yield 'a', 'b'", "feature template mine: yields ('a', 'b'), expected a part of the name"),
+    ],
+)
+def test_a_plugin_whose_feature_fails(
+    hopefear: Run, trained: Path, tmp_path: Path, line: str, message: str
+) -> None:
+    (tmp_path / "plugin.py").write_text(FEATURE.format(line))
+    words = ["inspect", trained / "m", "--features", "a", "--templates", "mine", "--tokenized"]
+    refused(hopefear(*words, "--plugin", "plugin.py", cwd=tmp_path), message)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("world -o", "--output: '' is not valid; give a path"),
+        ("score a --refs", "--refs: '' is not valid; give a path"),
+        ("inspect", "PATH: '' is not valid; give a path"),
+    ],
+)
+def test_an_empty_path(hopefear: Run, tmp_path: Path, words: str, message: str) -> None:
+    """As in -o "$DIR" without the variable; it would name the current directory."""
+    refused(hopefear(*words.split(), "", cwd=tmp_path), message)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rerank tune --nbest b --refs a --tuner mert --output b",
+        "align a b --output ./a",
+        "cluster a b --output b",
+        "lm estimate a --output a",
+        "translate --model m -i a --output a",
+        "forced a b --model m --gold-out b",
+        "text clean a b --output b c",
+        "text clean a b --output c d --log a",
+    ],
+)
+def test_an_output_that_is_an_input(hopefear: Run, tmp_path: Path, words: str) -> None:
+    (tmp_path / "a").write_text("a\n")
+    (tmp_path / "b").symlink_to("a")
+    done = hopefear(*words.split(), cwd=tmp_path)
+    refused(done, "is an input and would be overwritten; give another name")
+    assert (tmp_path / "a").read_text() == "a\n"
+
+
+def test_two_outputs_of_one_name(hopefear: Run, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a\n")
+    done = hopefear("align", "a", "a", "-o", "o", "--save-model", "./o", cwd=tmp_path)
+    refused(done, "-o and --save-model are both o; give different names")
+
+
+def test_a_full_stdout(trained: Path) -> None:
+    for words in (["translate", "--model", "m", "-i", "train.zh"], ["version"]):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "hopefear", *words, "--progress", "off"],
+                cwd=trained,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == "hopefear: <stdout>: No space left on device"
+
+
+def test_training_without_any_rule(hopefear: Run, trained: Path, tmp_path: Path) -> None:
+    (tmp_path / "links").write_text("\n" * 100)
+    words = ["train", trained / "train.zh", trained / "train.en", "--tokenized", "--order", "2"]
+    done = hopefear(*words, "--model", "m", "--align", "links", cwd=tmp_path)
+    refused(done, "m/rules.bin: no rules in 100 sentence pairs; check the alignment, or --min-co")
+    assert not (tmp_path / "m" / "model.toml").exists()
+
+
+def test_rules_of_another_system(hopefear: Run, trained: Path, tmp_path: Path) -> None:
+    shutil.copytree(trained / "m", tmp_path / "m")
+    shutil.copy(trained / "h" / "rules.bin", tmp_path / "m" / "rules.bin")
+    done = hopefear("translate", "--model", "m", input="a\n", cwd=tmp_path)
+    refused(done, "m/rules.bin: rules of the system 'hiero', expected 'phrase' as in model.toml")
+
+
+@pytest.mark.parametrize("change", ["edit", "remove", "cut"])
+def test_damaged_weights_of_an_iteration(
+    hopefear: Run, trained: Path, tmp_path: Path, change: str
+) -> None:
+    shutil.copytree(trained / "run", tmp_path / "runs" / "1")
+    path = tmp_path / "runs" / "1" / "iterations" / "01.tsv"
+    text = path.read_text()
+    assert hopefear("inspect", "runs", "--verify", cwd=tmp_path).returncode == 0
+    path.write_text(text.replace("lm\t", "lm\t1") if change == "edit" else text[:-9])
+    if change == "remove":
+        path.unlink()
+    fault = "no such file" if change == "remove" else "differs from the file that was written in"
+    refused(hopefear("inspect", "runs", "--verify", cwd=tmp_path), f"1/iterations/01.tsv: {fault}")
+
+
+@pytest.mark.parametrize("megabytes", [300, 450, 600])
+def test_little_virtual_memory(trained: Path, tmp_path: Path, megabytes: int) -> None:
+    """OpenBLAS, loaded with too little memory, does not return."""
+    size = megabytes << 20
+    tune = ["tune", "--model", "m", "--dev", "dev.zh", "--refs", "dev.en.0", "--tokenized"]
+    done = subprocess.run(
+        [sys.executable, "-m", "hopefear", *tune, "--tuner", "pro", "-o", tmp_path / "run"],
+        cwd=trained,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)),
+    )
+    refused(done, "the limit of virtual memory leaves")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", ["run/checkpoint/state.json", "m/work/steps.json"])
+def test_a_pipe_in_the_place_of_a_state(
+    hopefear: Run, trained: Path, tmp_path: Path, name: str
+) -> None:
+    """A pipe without another end is opened for ever."""
+    for folder in ("run", "m"):
+        shutil.copytree(trained / folder, tmp_path / folder)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    texts = [str(trained / file) for file in ("dev.zh", "dev.en.0")]
+    words = ["tune", "--model", "m", "--dev", texts[0], "--refs", texts[1], "--tokenized"]
+    words += ["--tuner", "mira", "--iterations", "1", "-o", "run", "--resume"]
+    if name.startswith("m/"):
+        words = ["train", *texts, "--model", "m", "--tokenized"]
+    refused(hopefear(*words, cwd=tmp_path), f"{name}: a device or a pipe, expected a file; remove")

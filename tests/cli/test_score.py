@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
+from hopefear.metrics.score import RAW_TEXT
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 REFERENCE = [
@@ -38,8 +40,21 @@ def files(tmp_path: Path) -> Path:
 
 def report(run: Run, folder: Path, *words: str) -> dict:
     result = run("score", *words, "--json", "--progress", "off", cwd=folder)
-    assert (result.returncode, result.stderr) == (0, "")
+    assert result.returncode == 0
+    assert result.stderr in ("", f"warning: {RAW_TEXT}\n")  # most of these texts are raw
     return json.loads(result.stdout)
+
+
+def test_raw_text_without_tokenisation_is_warned_about(hopefear: Run, files: Path) -> None:
+    assert RAW_TEXT in hopefear("score", "good", "--refs", "ref", cwd=files).stderr
+    for name in ("good", "ref"):
+        path = files / name
+        write(files / f"{name}.tok", path.read_text().replace(".", " .").splitlines())
+    tokenized = hopefear("score", "good.tok", "--refs", "ref.tok", cwd=files)
+    assert RAW_TEXT not in tokenized.stderr
+    for tokenize in ("13a", "char"):
+        words = ("score", "good", "--refs", "ref", "--tokenize", tokenize)
+        assert RAW_TEXT not in hopefear(*words, cwd=files).stderr
 
 
 def test_the_report(hopefear: Run, files: Path) -> None:

@@ -167,7 +167,7 @@ def test_a_full_disk_is_one_line(misbehave: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         result = subprocess.run([*misbehave, "print"], stdout=full, stderr=subprocess.PIPE)
     assert result.returncode == 2
-    assert result.stderr == b"hopefear: No space left on device\n"
+    assert result.stderr == b"hopefear: <stdout>: No space left on device\n"
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,26 @@ def test_truecase_file(hopefear: Run, tmp_path: Path) -> None:
     assert back.stdout == "The dog saw the man in Paris.\n"
 
 
+def test_the_text_steps_of_a_model(hopefear: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.fr").write_text("Le chien voit l'homme.\nLe chien dort.\nIl voit Paris.\n" * 4)
+    (tmp_path / "a.en").write_text("The dog sees the man.\nThe dog sleeps.\nHe sees Paris.\n" * 4)
+    words = ("train", "a.fr", "a.en", "--model", "m", "--subwords", "20", "--order", "2")
+    assert hopefear(*words, cwd=tmp_path).returncode == 0
+    raw = "Le chien voit l'hiver.\n"
+    done = hopefear("text", "tokenize", "--model", "m", input=raw, cwd=tmp_path)
+    assert "@@ " in done.stdout, done.stderr
+    assert done.stdout.replace("@@ ", "") == "Le chien voit l' hiver .\n"
+    words = ("text", "tokenize", "--model", "m", "--side", "target")
+    pieces = hopefear(*words, input="The dog sees winter.\n", cwd=tmp_path).stdout
+    assert "@@ " in pieces
+    back = hopefear("text", "detokenize", "--model", "m", input=pieces, cwd=tmp_path)
+    assert back.stdout == "The dog sees winter.\n"
+    shown = hopefear("inspect", "m", "--phrase", "Chien", cwd=tmp_path).stdout
+    assert "no rule for 'Chien'; give its words as 'hopefear text tokenize" in shown
+    done = hopefear("export", "m", "--format", "moses", "-o", "moses", cwd=tmp_path)
+    assert "hopefear text tokenize --model m" in done.stderr
+
+
 def test_an_unlisted_language_is_noted(hopefear: Run) -> None:
     done = hopefear("text", "tokenize", "--language", "sw", input="Habari, bwana.\n")
     assert done.stdout == "Habari , bwana .\n"
@@ -93,6 +113,11 @@ BAD = [
     (["text", "detokenize", "a.fr", "--casing", "lower"], "--casing-file belong together"),
     (["text", "detokenize", "a.fr", "--casing-file", "a.fr"], "--casing-file belong together"),
     (["text", "detokenize", "--like", "-"], "stdin can be only one of them"),
+    (["text", "tokenize", "a.fr", "--side", "target"], "--side: used only with --model"),
+    (["text", "tokenize", "a.fr", "--model", "m", "--language", "fr"], "--language: the text"),
+    (["text", "tokenize", "a.fr", "--model", "m", "--tokenizer", "char"], "--tokenizer: the text"),
+    (["text", "tokenize", "a.fr", "--model", "m"], "m: is no model directory"),
+    (["text", "detokenize", "a.fr", "--model", "m", "--like", "a.fr"], "--like: the text steps"),
     (["text", "tokenize", "a.fr", "--no-normalize", "--narrow"], "need normalisation"),
     (["text", "clean", "a.fr", "b.en", "-o", "x", "y"], "a.fr has 2 lines, b.en has 1 line;"),
     (["text", "clean", "a.fr", "b.en", "-o", "x"], "2 input files and 1 output file"),

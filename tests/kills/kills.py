@@ -5,9 +5,9 @@
 Each kill starts a command of CASES in a directory of its own and sends SIGINT, SIGTERM or SIGKILL
 after a random part of the time that the command takes undisturbed; every third command is killed
 once more while it resumes. After each kill no process may be left and, unless it was killed by
-SIGKILL, no temporary file; after the resumed command, which must succeed, the output files must
-equal those of the undisturbed run byte by byte, without any temporary file. Prints a table, and a
-line for each fault; the exit code is 1 if there is one.
+SIGKILL, no temporary file of its own; after the resumed command, which must succeed, the output
+files must equal those of the undisturbed run byte by byte, without any temporary file. Prints a
+table, and a line for each fault; the exit code is 1 if there is one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -161,6 +162,7 @@ class Kills:
     def kill_once(self, name: str, text: str, folder: Path, number: int) -> None:
         sent = self.random.choice(SIGNALS)
         after = self.random.uniform(0, self.seconds[name])
+        before = temporary_files(folder)  # of a run that was killed by SIGKILL
         process = self.start(text, folder)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(after)
@@ -188,18 +190,27 @@ class Kills:
         if left:
             self.fault(name, number, f"{sent.name} after {after:.2f} s leaves {left}")
         if code not in (-signal.SIGKILL, -sent):
-            self.check_temporary(name, number, folder)
+            self.check_temporary(name, number, folder, before)
 
-    def check_temporary(self, name: str, number: int, folder: Path) -> None:
-        files = [path for path in folder.rglob("*") if path.suffix == ".tmp"]
-        files += [path for path in (folder / "tmp").iterdir() if path not in files]
-        files += list(folder.glob("model/work/tmp-*"))
+    def check_temporary(
+        self, name: str, number: int, folder: Path, before: Collection[Path] = ()
+    ) -> None:
+        files = [str(path) for path in temporary_files(folder) if path not in before]
         if files:
-            self.fault(name, number, f"temporary files are left: {[str(f) for f in files]}")
+            self.fault(name, number, f"temporary files are left: {files}")
 
     def fault(self, name: str, number: int, text: str) -> None:
         self.faults.append(f"{name}, kill {number}: {text}")
         print(f"fault: {self.faults[-1]}", flush=True)
+
+
+def temporary_files(folder: Path) -> list[Path]:
+    """The temporary files of a run."""
+    if not folder.is_dir():
+        return []
+    files = [path for path in folder.rglob("*") if path.suffix == ".tmp"]
+    files += [path for path in folder.glob("tmp/*") if path not in files]
+    return files + list(folder.glob("model/work/tmp-*"))
 
 
 def processes_left() -> list[str]:

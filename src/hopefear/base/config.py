@@ -207,6 +207,8 @@ def convert_text(field: Field, text: str, place: str) -> Any:
 
 def _convert_item(field: Field, text: str, place: str) -> Any:
     kind = field.item_type
+    if kind is Path and not text:  # Path("") is the current directory
+        raise OptionError(f"{place}: '' is not valid; give a path, '.' for the current directory")
     try:
         if kind is bool:
             value: Any = {"true": True, "false": False}[text.lower()]

@@ -64,6 +64,12 @@ class Terminated(SystemExit):
     """The process is ended by a signal; the code is 128 plus the number of the signal."""
 
 
+def describe(error: BaseException) -> str:
+    """The type and the message of another program's error in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def in_line(error: object, most: int = 200) -> str:
     """The message of another library's error in one line of limited length."""
     text = " ".join(str(error).split())

@@ -132,6 +132,11 @@ def check_one_stdin(*paths: PathLike) -> None:
         )
 
 
+def is_same_file(first: PathLike, second: PathLike) -> bool:
+    """Whether two paths name one file, which need not exist; never so for stdin and stdout."""
+    return os.fspath(first) != "-" and os.path.realpath(first) == os.path.realpath(second)
+
+
 @contextlib.contextmanager
 def open_text(path: PathLike) -> Iterator[Iterator[str]]:
     """Open a UTF-8 file as an iterator of lines without newlines; errors name the line."""
@@ -330,6 +335,13 @@ def check_directory(path: PathLike) -> None:
         raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing))
     if not os.access(existing, os.W_OK | os.X_OK):
         raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(existing))
+
+
+def refuse_devices(directory: Path) -> None:
+    """Raise an `InputError` for a pipe or device in a directory: opening it may wait for ever."""
+    for path in sorted(directory.rglob("*")):
+        if is_device(path):
+            raise InputError(f"{path}: a device or a pipe, expected a file; remove it")
 
 
 def _sync(path: Path) -> None:

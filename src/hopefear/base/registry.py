@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hopefear.base import config
-from hopefear.base.errors import InputError, OptionError, Terminated, suggestion
+from hopefear.base.errors import InputError, OptionError, Terminated, describe, suggestion
 
 C = TypeVar("C", bound=type)
 
@@ -39,7 +39,10 @@ _imported: set[str] = set()
 
 
 def register(kind: str, name: str) -> Callable[[C], C]:
-    """Return a class decorator that registers the class as component `name` of `kind`."""
+    """Return a class decorator that registers the class as component `name` of `kind`.
+
+    A class without the attribute `name` gets it.
+    """
 
     def decorate(cls: C) -> C:
         if kind not in PACKAGES:
@@ -48,8 +51,13 @@ def register(kind: str, name: str) -> Callable[[C], C]:
         known = others.get(name)
         # A plugin may be loaded twice: from the command line and from a config file.
         if known is not None and _identity(known) != _identity(cls):
-            raise ValueError(f"{kind} {name!r} is registered twice: {known} and {cls}")
+            places = " and ".join(sorted([_place(known), _place(cls)]))
+            raise OptionError(
+                f"{kind} {name!r} is registered twice, by {places}; give one another name"
+            )
         others[name] = cls
+        if not hasattr(cls, "name"):
+            cls.name = name  # type: ignore[attr-defined]
         return cls
 
     return decorate
@@ -57,6 +65,10 @@ def register(kind: str, name: str) -> Callable[[C], C]:
 
 def _identity(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__
+
+
+def _place(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}".removeprefix(PLUGIN_MODULE)
 
 
 def get(kind: str, name: str) -> type:
@@ -115,7 +127,7 @@ def load_plugin(path: Path) -> None:
             "write what is run by itself under if __name__ == '__main__'"
         ) from error
     except Exception as error:
-        raise InputError(f"{path}: plugin fails with {type(error).__name__}: {error}") from error
+        raise InputError(f"{path}: plugin fails with {describe(error)}") from error
 
 
 def _import_all(kind: str) -> None:

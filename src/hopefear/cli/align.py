@@ -13,7 +13,7 @@ from hopefear.align.settings import Settings
 from hopefear.base.config import argument, changed, fields_of, option, part_of
 from hopefear.base.console import Console, format_value, table
 from hopefear.base.errors import OptionError
-from hopefear.base.files import check_writable
+from hopefear.base.files import check_writable, is_same_file
 from hopefear.base.progress import Progress
 from hopefear.base.registry import register
 from hopefear.cli.command import Command, Reporting
@@ -118,6 +118,8 @@ class Align(Settings, Command):
             raise OptionError("--output is missing: give a file for the alignment with -o")
         if self.forward is not None or self.reverse is not None:
             return self._symmetrise(self.output)
+        if self.save_model is not None and is_same_file(self.output, self.save_model):
+            raise OptionError(f"-o and --save-model are both {self.output}; give different names")
         return self._align(console, self.output)
 
     # -- compare with a gold alignment --

@@ -38,6 +38,9 @@ from hopefear.base.progress import Mode
 Section = Literal["Start here", "Train", "Learn", "Apply and evaluate"]
 SECTIONS: tuple[Section, ...] = ("Start here", "Train", "Learn", "Apply and evaluate")
 
+#: Fields of commands that name files to write; the other paths are inputs or directories.
+OUTPUTS = ("output", "nbest_out", "gold_out", "stats", "log")
+
 
 @dataclass(kw_only=True)
 class Common:

@@ -326,7 +326,10 @@ def _show_model(report: Mapping[str, Any], console: Console) -> None:
     if rows:
         console.print("\n" + table(rows, ("training", "time", "CPU")))
     if rules is not None:
-        _show_translations(rules, console)
+        steps = report["text"]["source"]
+        raw = any(steps.get(key, "none") != "none" for key in ("tokenizer", "casing"))
+        hint = "; give its words as 'hopefear text tokenize --model DIR' prints them" if raw else ""
+        _show_translations(rules, console, hint)
 
 
 def _limit(rules: Mapping[str, Any]) -> str:
@@ -344,12 +347,12 @@ def _show_rules(report: Mapping[str, Any], console: Console) -> None:
     _show_translations(report, console)
 
 
-def _show_translations(rules: Mapping[str, Any], console: Console) -> None:
+def _show_translations(rules: Mapping[str, Any], console: Console, hint: str = "") -> None:
     if "phrase" not in rules:
         return
     console.print()
     if not rules["translations"]:
-        console.print(f"no rule for '{rules['phrase']}'")
+        console.print(f"no rule for '{rules['phrase']}'{hint}")
         return
     columns = [name for name in rules["columns"] if not name.startswith("reorder")]
     labels = {rule["label"] for rule in rules["translations"]} - {None, "X"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -23,9 +24,17 @@ from typing import Any, NoReturn
 import hopefear
 from hopefear.base import config, registry
 from hopefear.base.console import Console
-from hopefear.base.errors import HopefearError, OptionError, Terminated, escaped, suggestion
+from hopefear.base.errors import (
+    HopefearError,
+    OptionError,
+    Terminated,
+    describe,
+    escaped,
+    suggestion,
+)
+from hopefear.base.files import is_same_file
 from hopefear.base.progress import display
-from hopefear.cli.command import SECTIONS, Command, Common, Reporting
+from hopefear.cli.command import OUTPUTS, SECTIONS, Command, Common, Reporting
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -65,10 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if lacking := _lacking_resource(error):
             _complain(f"hopefear: {lacking}")
             return 2
-        cause = escaped(f"{type(error).__name__}: {error}".replace("\n", " "))
         _complain(
-            f"hopefear: internal error: {cause}; this is a bug, please report it with the output "
-            "of --debug"
+            f"hopefear: internal error: {escaped(describe(error))}; this is a bug, please report "
+            "it with the output of --debug"
         )
         return 1
 
@@ -104,6 +112,8 @@ def _handle_signals() -> list[int]:
 
 def _lacking_resource(error: Exception) -> str:
     """The message for an error that a limit of the system causes; empty for any other error."""
+    if isinstance(error, ImportError) and "failed to map segment" in str(error):
+        return _one_line(MemoryError())
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return (
             "the system refuses to start another thread; give a smaller --threads, or raise the "
@@ -116,7 +126,9 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "out of memory; use less data or a smaller --memory"
     if isinstance(error, OSError) and error.strerror:
-        place = f"{error.filename}: " if error.filename is not None else ""
+        # Only writing to a stream that is open already, such as stdout, fails without a name.
+        unnamed = "<stdout>: " if error.errno == errno.ENOSPC else ""
+        place = unnamed if error.filename is None else f"{error.filename}: "
         return escaped(place + error.strerror)
     return escaped(str(error).replace("\n", " "))
 
@@ -135,6 +147,7 @@ def _run(words: list[str]) -> int:
     common, values, settings = _parse(name, cls, rest)
     command = config.from_mapping(cls, values)
     command.settings = settings
+    _check_overwriting(command)
     as_json = isinstance(common, Reporting) and common.json
     console = Console(display(common.progress), json=as_json)
     with warnings.catch_warnings():
@@ -145,7 +158,17 @@ def _run(words: list[str]) -> int:
         except Terminated:
             raise
         except SystemExit as error:
-            raise HopefearError(_exit_in_plugin(error)) from error
+            place = _place_in_plugin(error) or "a Python module"
+            raise HopefearError(
+                f"{place}: plugin ends the process with sys.exit({error.code!r}); raise an error "
+                "instead"
+            ) from error
+        except (HopefearError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            if place := _place_in_plugin(error):
+                raise HopefearError(f"{place}: plugin fails with {describe(error)}") from error
+            raise
     if report is not None:
         if as_json:
             print(json.dumps(report, ensure_ascii=False))
@@ -154,15 +177,32 @@ def _run(words: list[str]) -> int:
     return 0
 
 
-def _exit_in_plugin(error: SystemExit) -> str:
-    """The message for a plugin that ends the process while a command runs."""
-    frames = [
-        (frame.f_code.co_filename, number)
+def _check_overwriting(command: Command) -> None:
+    """Raise an `OptionError` if an output is a file that is also an input: it would be lost."""
+    fields = [field for field in config.fields_of(type(command)) if field.item_type is Path]
+    paths = {field.name: _as_list(getattr(command, field.attribute)) for field in fields}
+    for output in (name for name in OUTPUTS if name in paths):
+        inputs = [path for name in paths if name not in OUTPUTS for path in paths[name]]
+        for path in paths[output]:
+            if path.is_file() and any(is_same_file(path, other) for other in inputs):
+                flag = "--" + output.replace("_", "-")
+                raise OptionError(
+                    f"{flag} {path}: is an input and would be overwritten; give another name"
+                )
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _place_in_plugin(error: BaseException) -> str:
+    """The file and line of a plugin in which an error was raised; empty if it was elsewhere."""
+    places = [
+        f"{frame.f_code.co_filename}:{number}"
         for frame, number in traceback.walk_tb(error.__traceback__)
         if frame.f_globals.get("__name__", "").startswith(registry.PLUGIN_MODULE)
     ]
-    place = "{}:{}".format(*frames[-1]) if frames else "a Python module"
-    return f"{place}: plugin ends the process with sys.exit({error.code!r}); raise an error instead"
+    return places[-1] if places else ""
 
 
 def _plugins(words: list[str]) -> list[str]:

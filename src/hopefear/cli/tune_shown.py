@@ -13,28 +13,30 @@ from hopefear.base.progress import duration
 def show_outcome(report: Mapping[str, Any], console: Console) -> None:
     """Print the outcome of a run: its weights, score and time, and a table of repeated runs."""
     from hopefear.learn.loop.base import name_of
+    from hopefear.model.run import short_name
 
     if "runs" in report:
         rows = [
             (
                 f"run {number}",
                 f"{run['dev_bleu']:.2f}",
-                str(run["best_iteration"]),
+                short_name(run["best_iteration"], run.get("mean_of")),
                 str(run["iterations"]),
                 duration(run["seconds"]),
             )
             for number, run in enumerate(report["runs"], 1)
         ]
-        header = ("", "dev BLEU", "best iteration", "iterations", "time")
+        header = ("", "dev BLEU", "result", "iterations", "time")
         console.print(table(rows, header) + "\n")
         console.print(
             f"mean {report['dev_bleu_mean']:.2f}, standard deviation "
             f"{report['dev_bleu_deviation']:.2f}"
         )
     chosen = name_of({"iteration": report["best_iteration"], "mean_of": report.get("mean_of")})
+    stopped = "" if report["stopped"] == "iterations" else f" (stopped: {report['stopped']})"
     console.print(
         f"{report['run']}/weights.tsv: dev BLEU {report['dev_bleu']:.2f}, {chosen} "
-        f"of {report['iterations']} ({report['stopped']}), "
+        f"of {report['iterations']}{stopped}, "
         f"{duration(report['seconds'])}, of which decoding {duration(report['decode_seconds'])}"
     )
 

@@ -33,12 +33,13 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from hopefear._engine import FeatureTemplate, engine_template, python_template
 from hopefear.base import config, registry
-from hopefear.base.errors import OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.features.word_lists import WordLists
 from hopefear.rules.table import Counts
 
@@ -137,8 +138,14 @@ def feature(
 
     def decorate(function: FireFunction) -> FireFunction:
         def fire(self: PythonFeature, use: RuleUse) -> Iterator[tuple[str, float]]:
-            for part, value in function(use):
-                yield f"{name}:{part}", value
+            pairs: Iterable[object] = function(use) or ()
+            for pair in pairs:
+                if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Real)):
+                    raise InputError(
+                        f"feature template {name}: yields {pair!r}, expected a part of the name "
+                        "and a number; correct the template"
+                    )
+                yield f"{name}:{pair[0]}", float(pair[1])
 
         members = {
             "__doc__": function.__doc__,

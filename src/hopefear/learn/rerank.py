@@ -20,6 +20,7 @@ from hopefear.base import registry
 from hopefear.base.console import html_table, table
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import PathLike, check_one_stdin, display_name
+from hopefear.base.memory import check_address_space
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
 from hopefear.base.weights import Weights
@@ -142,6 +143,7 @@ def rerank(
     Instead of files, data may be given in memory: the `entries` of the lists, the initial
     `weights`, and `texts` by their names in the options (`text.lines.Texts`).
     """
+    check_address_space()
     display = display or Display()
     metric = _metric(options, metric_options or {})
     weight_files = [options.weights] if options.weights is not None else []

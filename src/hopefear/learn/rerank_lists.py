@@ -22,7 +22,7 @@ from hopefear.forest.io.nbest import Format, NbestList, id_number, read_nbest
 from hopefear.learn.pool.candidate_builder import CandidateBuilder, entries, entry
 from hopefear.learn.pool.candidates import Candidates
 from hopefear.learn.pool.search_aware import check_search_aware
-from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task
+from hopefear.learn.tuner import BatchTuner, Optimized, Pool, Task, optimized
 from hopefear.metrics.bleu import Bleu
 from hopefear.metrics.bleu_plus_one import BleuPlusOne
 from hopefear.metrics.given import GivenScore
@@ -183,9 +183,9 @@ def tune_reranker(
 
     def tuned_on(part: Candidates, number: int) -> Optimized:
         task = Task(random=np.random.default_rng([seed, number]), threads=threads, fixed=fixed)
-        optimized = make_tuner().optimize(Pool(metric=metric, candidates=part), start, task)
+        result = optimized(make_tuner(), Pool(metric=metric, candidates=part), start, task)
         advance(1)
-        return optimized
+        return result
 
     on_all = tuned_on(candidates, 0)
     chosen = candidates.best(candidates.scores(candidates.vector(on_all.weights)))

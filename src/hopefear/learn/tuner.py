@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from hopefear._engine import BestSpans, Derivation, Forest
 from hopefear.base.config import changed, option
-from hopefear.base.errors import OptionError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.base.weights import SparseVector, Weights
 from hopefear.learn.pool.candidates import Candidates
 from hopefear.metrics.bleu import Bleu
@@ -130,6 +130,17 @@ class BatchTuner(Tuner):
     @abstractmethod
     def optimize(self, pool: Pool, weights: Weights, task: Task) -> Optimized:
         """Take the pool and the last weights and return new weights; `weights` do not change."""
+
+
+def optimized(tuner: BatchTuner, pool: Pool, weights: Weights, task: Task) -> Optimized:
+    """Call a batch tuner; raise an `InputError` if its result is not that of the contract."""
+    result = tuner.optimize(pool, weights, task)
+    if not isinstance(result, Optimized):
+        raise InputError(
+            f"tuner {tuner.name}: optimize returns {type(result).__name__}, expected Optimized; "
+            "correct the tuner"
+        )
+    return result
 
 
 def check_space(tuner: BatchTuner, **options: Sequence[str]) -> None:

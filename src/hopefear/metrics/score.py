@@ -29,8 +29,12 @@ from hopefear.metrics.significance import (
 )
 from hopefear.metrics.tokenizing import tokenized
 from hopefear.text.lines import read_parallel
-from hopefear.text.spacing import tokenization_mismatch
+from hopefear.text.spacing import is_tokenized, tokenization_mismatch
 
+RAW_TEXT = (
+    "the references are raw text, and --tokenize none splits at blanks only: 'house.' is not "
+    "'house'; give --tokenize 13a for the BLEU of sacreBLEU"
+)
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "length": "length"}
 
 
@@ -189,6 +193,9 @@ def score(
         for warning in filter(None, mismatches):
             warn(warning)
             break
+        else:
+            if options.tokenize == "none" and is_tokenized(chain(*references)) is False:
+                warn(RAW_TEXT)
     scoring = _Scoring(options, references)
     display = display or Display()
     statistics = []

@@ -162,7 +162,16 @@ class Model:
             raise InputError(
                 f"{self.directory}: has no rule table, each sentence needs its own grammar"
             )
-        return RuleTable.open(self.directory / TABLE_FILE)
+        path = self.directory / TABLE_FILE
+        table = RuleTable.open(path)
+        recorded, expected = table.info.get("system"), self.rule_system.extract_options.system
+        hierarchical = table.statistics()["labels"] > 0
+        if hierarchical and recorded not in (None, expected):
+            raise InputError(
+                f"{path}: rules of the system {recorded!r}, expected {expected!r} as in "
+                f"{MODEL_FILE}; copy the whole model directory"
+            )
+        return table
 
     @cached_property
     def lms(self) -> dict[str, LanguageModel]:

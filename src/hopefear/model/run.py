@@ -222,6 +222,11 @@ class Run:
         return html_table(rows, header, repr(self))
 
 
+def short_name(iteration: int, mean_of: Sequence[int] | None) -> str:
+    """A table's name for the weights of an iteration, or for a mean, such as 'mean 5-8'."""
+    return f"mean {mean_of[0]}-{mean_of[-1]}" if mean_of else str(iteration)
+
+
 def iteration_table(
     config: Mapping[str, Any], records: Sequence[Record]
 ) -> tuple[list[str], list[list[str]]]:
@@ -245,4 +250,7 @@ def iteration_table(
         ["-" if record.get(key) is None else format(record[key], form) for key, _, form in columns]
         for record in records
     ]
+    for row, record in zip(rows, records, strict=True):
+        if "mean_of" in record:
+            row[int(several)] = short_name(record["iteration"], record["mean_of"])
     return [title for _, title, _ in columns], rows

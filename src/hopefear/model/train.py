@@ -27,7 +27,7 @@ from typing import Any
 import hopefear
 from hopefear.base.config import part_of
 from hopefear.base.errors import InputError, OptionError, naming
-from hopefear.base.files import PathLike, digest_of, locked, open_input, write_text
+from hopefear.base.files import PathLike, digest_of, locked, open_input, refuse_devices, write_text
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
 from hopefear.decode.systems.base import get_system
@@ -164,6 +164,7 @@ class _Training:
                 raise OptionError(
                     f"{self.directory}: is not empty and not a model; give a new directory"
                 )
+            refuse_devices(self.directory)
         self.work.mkdir(parents=True, exist_ok=True)
 
     def _remove_leftovers(self) -> None:
@@ -409,7 +410,13 @@ class _Training:
         return [*texts, *(self.work / f"given.{name}" for name in others)]
 
     def _rules(self) -> dict[str, Any]:
-        return self._extract(self._extraction_inputs(), self.directory / TABLE_FILE)
+        report = self._extract(self._extraction_inputs(), self.directory / TABLE_FILE)
+        if not report["rules"]:
+            raise InputError(
+                f"{self.directory / TABLE_FILE}: no rules in {report['sentences']:,} sentence "
+                "pairs; check the alignment, or --min-count and --max-length"
+            )
+        return report
 
     def _extract(self, inputs: list[Path], output: Path) -> dict[str, Any]:
         source, target, alignment, *others = inputs

@@ -13,6 +13,7 @@ from typing import Any
 from hopefear.base import registry
 from hopefear.base.config import part_of, to_mapping
 from hopefear.base.files import digest_of
+from hopefear.base.memory import check_address_space
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
 from hopefear.base.weights import Weights
@@ -45,6 +46,7 @@ def tune(
     the paths that stand for them in the options (`text.lines.Texts`).
     """
     options.check()
+    check_address_space()
     texts = texts or {}
 
     def make_tuner() -> Any:

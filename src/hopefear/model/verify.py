@@ -3,11 +3,12 @@
 Takes a file or a directory (a model, a run, the output of a command) and returns what was checked
 of each file, and its faults. Binary files have checksums of their sections, .npz and .gz files
 those of their formats. model.toml has digests of a model's text files, `work/steps.json` those of
-all outputs of training.
+all outputs of training, `checkpoint/state.json` those of a run's weights of each iteration.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import zipfile
@@ -21,6 +22,9 @@ from hopefear._engine import verify_file
 from hopefear.base.config import load_toml
 from hopefear.base.errors import HopefearError, InputError, escaped, in_line
 from hopefear.base.files import COMPILED, digest_of
+from hopefear.learn.loop.checkpoint import digest_of_part
+from hopefear.learn.loop.run import CHECKPOINT
+from hopefear.learn.loop.run import STATE_FILE as RUN_STATE_FILE
 from hopefear.model.directory import MODEL_FILE, WEIGHTS_FILE, WORK
 from hopefear.model.train import STATE_FILE
 
@@ -41,12 +45,18 @@ def verify(path: Path) -> list[Verified]:
     """Check a file, or all files below a directory; raises no error for a damaged file."""
     if not path.is_dir():
         return [_verified(path, path.name, {})]
-    recorded = _recorded_digests(path)
-    found = [_verified(file, file.relative_to(path).as_posix(), recorded) for file in _files(path)]
+    recorded, of_runs = _recorded_digests(path), _digests_of_runs(path)
+    found = []
+    for file in _files(path):
+        name = file.relative_to(path).as_posix()
+        verified = _verified(file, name, recorded)
+        if name in of_runs and not verified.fault:
+            verified = _compared_with_run(file, verified, of_runs[name])
+        found.append(verified)
     names = {each.file for each in found}
     missing = [
         Verified(name, 0, "digest", "no such file; copy the whole directory")
-        for name in sorted(recorded)
+        for name in sorted({**recorded, **of_runs})
         if name not in names and not name.startswith(f"{WORK}/")
     ]
     return found + missing
@@ -101,6 +111,29 @@ def _verified(path: Path, name: str, recorded: dict[str, str]) -> Verified:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         fault = f"damaged: {in_line(error)}"
     return Verified(name, path.stat().st_size, checked, fault)
+
+
+def _compared_with_run(path: Path, verified: Verified, entry: tuple[int, str]) -> Verified:
+    """The result with a comparison with the size and the digest in the state of a run."""
+    size, digest = entry
+    same = verified.bytes >= size and digest_of_part(path, size) == digest
+    checked = f"{verified.checked}, digest" if verified.checked else "digest"
+    fault = "" if same else "differs from the file that was written in tuning"
+    return Verified(verified.file, verified.bytes, checked, fault)
+
+
+def _digests_of_runs(directory: Path) -> dict[str, tuple[int, str]]:
+    """Sizes and digests in the states of the runs in a directory, by file name."""
+    digests = {}
+    for state in directory.rglob(f"{CHECKPOINT}/{RUN_STATE_FILE}"):
+        with contextlib.suppress(HopefearError):  # the fault of the state itself
+            content = _read_json(state)
+            files = content.get("files") if isinstance(content, dict) else None
+            run = state.parent.parent.relative_to(directory)
+            for name, entry in (files if isinstance(files, dict) else {}).items():
+                if isinstance(entry, list) and list(map(type, entry)) == [int, str]:
+                    digests[(run / name).as_posix()] = (entry[0], entry[1])
+    return digests
 
 
 def _parse(path: Path) -> None:

@@ -45,13 +45,13 @@ def test_bad_plugins(tmp_path: Path, name: str, content: str | None, message: st
 
 
 def test_duplicate_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="registered twice"):
+    with pytest.raises(OptionError, match="registered twice"):
 
         @registry.register("command", "version")
         class Other:
             pass
 
-    with pytest.raises(ValueError, match="registered twice"):  # same class name
+    with pytest.raises(OptionError, match="registered twice"):  # same class name
 
         @registry.register("command", "version")
         class Version:

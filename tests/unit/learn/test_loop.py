@@ -605,14 +605,15 @@ def test_run_starts_from_zero_weights(run: Make) -> None:
 
 def test_run_without_gain_is_reported(run: Make) -> None:
     messages: list[str] = []
-    report, _ = run(
+    report, directory = run(
         tuner=Scripted(answers=[BAD, WORSE]),
         start=Weights(GOOD),
         iterations=2,
         warn=messages.append,
     )
     assert report["best_iteration"] == 0
-    assert any("start weights, which were chosen" in text for text in messages)
+    expected = f"which were chosen; those of all iterations are in {directory}"
+    assert any(expected in text for text in messages)
 
 
 def test_sets_must_be_parallel_and_not_empty() -> None:

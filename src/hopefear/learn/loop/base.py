@@ -37,7 +37,7 @@ from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
 from hopefear.learn.loop.mean import FEWEST_AVERAGED, last_iterations, mean_weights
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.restrict import Restriction, check_held
-from hopefear.learn.loop.run import Record, RunDirectory
+from hopefear.learn.loop.run import ITERATIONS, Record, RunDirectory
 from hopefear.learn.pool.arrays import damaged
 from hopefear.learn.pool.sanity import check_finite, nearly_zero
 from hopefear.learn.pool.store import Added
@@ -391,7 +391,10 @@ class BaseLoop(ABC):
         if not self.options.keep_pool:
             self.directory.drop_pool()
         if outcome.best == 0 and self.iteration > 0:
-            self.warn("no iteration scored better than the start weights, which were chosen")
+            self.warn(
+                "no iteration scored better than the start weights, which were chosen; those of "
+                f"all iterations are in {self.directory.path / ITERATIONS}"
+            )
         return outcome
 
     def _load(self, iteration: int) -> Weights:

@@ -27,7 +27,7 @@ from hopefear.learn.pool.feature_selection import rare_features
 from hopefear.learn.pool.sanity import describe, useless_features
 from hopefear.learn.pool.search_aware import SearchAware, check_search_aware
 from hopefear.learn.pool.store import STORES, Added, BinStore, Store
-from hopefear.learn.tuner import BatchTuner, Pool, Task
+from hopefear.learn.tuner import BatchTuner, Pool, Task, optimized
 
 __all__ = ["Judge", "Loop", "Outcome", "TuningSet", "summary", "without_rise"]
 
@@ -157,16 +157,16 @@ class Loop(BaseLoop):
             begin = seen.copy()
             if self._collapses:
                 begin[SPARSE_SCORE] = 1.0
-            optimized = self.tuner.optimize(pool, begin, task)
-        record: Record = {"objective": float(optimized.objective)}
-        if optimized.notes:
-            record["notes"] = dict(optimized.notes)
+            result = optimized(self.tuner, pool, begin, task)
+        record: Record = {"objective": float(result.objective)}
+        if result.notes:
+            record["notes"] = dict(result.notes)
         if self._collapses:
             new = self.weights.copy()
-            moved = [name for name in self.dense if name in optimized.weights]
-            new.update({name: optimized.weights[name] for name in moved})
+            moved = [name for name in self.dense if name in result.weights]
+            new.update({name: result.weights[name] for name in moved})
             return new, record, held
-        return optimized.weights, record, held
+        return result.weights, record, held
 
     def _hold(self, pool: Pool) -> frozenset[int]:
         """Return the features whose weights must stay: fixed and unlearnable ones.

@@ -33,6 +33,7 @@ from hopefear.base.files import (
     locked,
     open_output,
     open_text,
+    refuse_devices,
     write_text,
 )
 from hopefear.base.weights import FeatureNames, Weights
@@ -223,6 +224,7 @@ def prepare_directory(
         _check_same(settings, load_toml(settings), complete(config))
     elif any(entry.name not in folders and not _temporary(entry) for entry in entries):
         raise OptionError(f"{path}: is neither empty nor a run; give a new directory")
+    refuse_devices(path)
     for folder in (path, *(path / name for name in folders)):
         folder.mkdir(parents=True, exist_ok=True)
     if not settings.is_file():

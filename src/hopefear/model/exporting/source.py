@@ -151,12 +151,13 @@ class ExportSource:
             for side in ("source", "target")
             if sides[side].get("tokenizer", "none") != "none"
             or sides[side].get("casing", "none") != "none"
+            or "subwords" in sides[side]
         ]
         if steps:
             self.notes.append(
-                "the text steps of the model are not exported: input must be tokenised and cased "
-                "like the training text ('hopefear text tokenize', 'text casing'), and output is "
-                "tokenised"
+                "the text steps of the model are not exported: prepare input with 'hopefear text "
+                f"tokenize --model {self.model.directory}', restore output with 'hopefear text "
+                f"detokenize --model {self.model.directory}'"
             )
 
 

@@ -90,6 +90,8 @@ def import_model(
     with atomic_directory(directory) as place:
         if imported.rules is not None:
             report["rules"] = imported.rules(place / TABLE_FILE, display)
+            if not len(RuleTable.open(place / TABLE_FILE)):
+                raise InputError(f"{path}: its rule table has no rules; check the table")
         files = {}
         for number, (name, lm) in enumerate(imported.lms.items()):
             files[name] = LM_FILE if number == 0 else f"lm.{number}.bin"
