@@ -96,9 +96,11 @@ def _handle_signals() -> list[int]:
 
     def interrupt(signum: int, frame: object) -> NoReturn:
         interrupts.append(signum)
+        _expect_leaks()
         raise KeyboardInterrupt
 
     def terminate(signum: int, frame: object) -> NoReturn:
+        _expect_leaks()
         raise Terminated(128 + signum)
 
     with contextlib.suppress(ValueError):  # signals can be set in the main thread only
@@ -108,6 +110,13 @@ def _handle_signals() -> list[int]:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, interrupt)
     return interrupts
+
+
+def _expect_leaks() -> None:
+    """Do not report objects of the engine that a thread still has when the process ends."""
+    if engine := sys.modules.get("hopefear._engine"):
+        with contextlib.suppress(AttributeError):  # it is being loaded
+            engine.set_leak_warnings(False)
 
 
 def _lacking_resource(error: Exception) -> str:
