@@ -169,21 +169,23 @@ def display_name(path: PathLike) -> str:
     return "<stdin>" if name == "-" else os.fsencode(name).decode("utf-8", "replace")
 
 
-def digest_of(path: PathLike) -> str:
-    """Return a hash of a file's content.
+def digest_of(path: PathLike, size: int | None = None) -> str:
+    """Return a hash of a file's content, or of its first `size` bytes.
 
     Of a large compiled file, the header is hashed: it has the checksums of all content, which is
     compared with them when the file is opened.
     """
     digest = hashlib.sha256()
     with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
+        if size is None:
+            size = os.fstat(file.fileno()).st_size
         if size > _SLOW and file.peek(len(COMPILED)).startswith(COMPILED):
             digest.update(f"{size}\n".encode())
             digest.update(file.read(_HEADER))
         else:
-            while block := file.read(2**20):
+            while size and (block := file.read(min(size, 2**20))):
                 digest.update(block)
+                size -= len(block)
     return digest.hexdigest()[:16]
 
 

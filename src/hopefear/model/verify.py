@@ -22,7 +22,6 @@ from hopefear._engine import verify_file
 from hopefear.base.config import load_toml
 from hopefear.base.errors import HopefearError, InputError, escaped, in_line
 from hopefear.base.files import COMPILED, digest_of
-from hopefear.learn.loop.checkpoint import digest_of_part
 from hopefear.learn.loop.run import CHECKPOINT
 from hopefear.learn.loop.run import STATE_FILE as RUN_STATE_FILE
 from hopefear.model.directory import MODEL_FILE, WEIGHTS_FILE, WORK
@@ -116,7 +115,7 @@ def _verified(path: Path, name: str, recorded: dict[str, str]) -> Verified:
 def _compared_with_run(path: Path, verified: Verified, entry: tuple[int, str]) -> Verified:
     """The result with a comparison with the size and the digest in the state of a run."""
     size, digest = entry
-    same = verified.bytes >= size and digest_of_part(path, size) == digest
+    same = verified.bytes >= size and digest_of(path, size) == digest
     checked = f"{verified.checked}, digest" if verified.checked else "digest"
     fault = "" if same else "differs from the file that was written in tuning"
     return Verified(verified.file, verified.bytes, checked, fault)

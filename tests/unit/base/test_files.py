@@ -218,6 +218,14 @@ def test_digests_tell_contents_apart(tmp_path: Path) -> None:
     assert files.digest_of(one) == files.digest_of(two)
 
 
+def test_digests_of_the_beginning_of_a_file_that_grows(tmp_path: Path) -> None:
+    path = tmp_path / "growing"
+    path.write_text("abc")
+    before = files.digest_of(path)
+    path.write_text("abcdef")
+    assert files.digest_of(path, 3) == before != files.digest_of(path)
+
+
 def test_digests_see_a_byte_in_the_middle_of_a_large_file(tmp_path: Path) -> None:
     path = tmp_path / "large"
     with path.open("wb") as file:

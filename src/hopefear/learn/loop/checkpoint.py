@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hopefear.base.errors import InputError
+from hopefear.base.files import digest_of
 
 State = dict[str, Any]
 
@@ -35,9 +36,6 @@ _INTEGERS = ("active_features", "new_candidates", "candidates", "without_transla
 _TEXTS = ("judged",)
 _TABLES = ("notes", "active_by_template")
 _FILE = re.compile(r"(iterations|checkpoint|checkpoint/pool|checkpoint/pool/mapped)/\w[\w.-]*")
-# Larger files are hashed in parts: their size, beginning and end.
-_WHOLE = 2**26
-_PART = 2**20
 
 
 # -- the form --
@@ -205,7 +203,7 @@ class Digests:
                     f"{path}: has {now:,} bytes, expected {size:,} as in {state}: it is "
                     f"damaged; {_REMEDY}"
                 )
-            found = digest_of_part(path, size)
+            found = digest_of(path, size)
             if found != digest:
                 raise InputError(
                     f"{path}: its digest is {found}, expected {digest} as in {state}: it changed "
@@ -218,19 +216,6 @@ class Digests:
         known = self._known.get(path)
         if known is None or known[0] != version:
             size = status.st_size
-            known = (version, [size, digest_of_part(path, size)])
+            known = (version, [size, digest_of(path, size)])
             self._known[path] = known
         return known[1]
-
-
-def digest_of_part(path: Path, size: int) -> str:
-    """Return a hash of the first `size` bytes of a file; of many bytes, of beginning and end."""
-    digest = hashlib.sha256(f"{size}\n".encode())
-    with path.open("rb") as file:
-        ranges = [(0, size)] if size <= _WHOLE else [(0, _PART), (size - _PART, _PART)]
-        for begin, length in ranges:
-            file.seek(begin)
-            while length and (block := file.read(min(length, _PART))):
-                digest.update(block)
-                length -= len(block)
-    return digest.hexdigest()[:16]
