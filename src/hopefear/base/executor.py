@@ -12,11 +12,10 @@ item. An executor opens a job once in each process. Results come in the order of
 depend neither on the number of threads nor on that of machines, because an item's result depends
 on nothing but the job and the item.
 
-An item may also continue what an earlier item left in the process: the next pass of a learner, whose
-state takes longer to send than to keep. Then `place` names the process to prefer, and an item that
-comes to a process without that state raises `StateLost` and is sent again, with its state
-(`refill`). `base/cluster.py` is the executor of a Ray cluster; it is imported only if one is asked
-for.
+An item may also continue what an earlier item left in the process: the next pass of a learner,
+whose state is long to send. Then `place` names the process to prefer, and an item that comes to a
+process without that state raises `StateLost` and is sent again, with its state (`refill`).
+`base/cluster/executor.py` is the executor of a Ray cluster, which is imported only when it is used.
 """
 
 from __future__ import annotations
@@ -26,13 +25,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hopefear.base.threads import all_cores, in_order
 
 A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")
+
+
+class Folder(NamedTuple):
+    """A folder and the files in it that a job reads."""
+
+    root: Path
+    members: tuple[str, ...]  #: relative to the root
 
 
 class StateLost(Exception):  # noqa: N818 (a signal, not a fault)
@@ -82,7 +88,7 @@ class Job(ABC, Generic[A, B]):
     def open(self, resources: Resources) -> Callable[[A], B]:
         """Load what the work needs and return the function of an item. Threads may share it."""
 
-    def files(self) -> Iterable[Path]:
+    def files(self) -> Iterable[Path | Folder]:
         """Return the files and folders that `open` and the function read (`Resources.path`)."""
         return ()
 
@@ -97,6 +103,7 @@ class Executor(ABC):
     threads: int  #: threads of this process, for work that is not a job
     resources: Resources  #: of this process
     remote = False  #: whether jobs run in other processes
+    cpu_seconds = 0.0  #: CPU time that jobs took in other processes
 
     @property
     @abstractmethod
