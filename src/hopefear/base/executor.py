@@ -53,6 +53,7 @@ class Resources:
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Any] = {}
+        self._latest: dict[str, Hashable] = {}  # kind -> key
         self._lock = threading.RLock()
         self.advance: Callable[[int], None] = _ignore  #: counts work done inside an item
 
@@ -64,10 +65,13 @@ class Resources:
             kept: T = self._kept[key]
             return kept
 
-    def drop(self, key: Hashable) -> None:
-        """Forget the object of a key."""
+    def only(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the object of a key as `get` does; forget that of any other key of the kind."""
         with self._lock:
-            self._kept.pop(key, None)
+            if self._latest.get(kind, key) != key:
+                self._kept.pop((kind, self._latest[kind]), None)
+            self._latest[kind] = key
+            return self.get((kind, key), make)
 
     def path(self, path: Path) -> Path:
         """Return where this process finds a file or folder that a job lists in `files`."""
