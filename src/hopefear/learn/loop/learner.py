@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hopefear._engine import Forest, gather_weights
 from hopefear.base.executor import Folder, Job, Resources, StateLost
-from hopefear.base.weights import FeatureNames, NamesToSend, SparseVector, Weights
+from hopefear.base.weights import FeatureNames, NamesToSend, Weights
 from hopefear.decode.contract import Decoder, Request, Sentence, Tokens
 from hopefear.decode.source import DecoderSource
 from hopefear.forest import ForestFile
@@ -83,7 +83,7 @@ class Pass:
     recorded: Sequence[NDArray[np.int64]]
     state: Mapping[str, Any]
     description: str
-    own: SparseVector | None  # all weights of the learner, if learners are mixed only at the end
+    own: Weights | None  # all weights of the learner, if learners are mixed only at the end
     names: bytes  # of the features that it changed, unless they were sent before
 
 
@@ -223,7 +223,7 @@ class Learner:
             recorded=tuner.recorded(),
             state=tuner.state(),
             description=tuner.describe(),
-            own=None if job.weights is not None else weights.vector(),
+            own=None if job.weights is not None else weights,
             names=self._names(ids, resources, names),
         )
 

@@ -209,7 +209,7 @@ class OnlineLoop(BaseLoop):
         known = [self.current, *([] if self.mean is None else [self.mean])]
         return {
             "weights": _arrays(self.current),
-            "mean": None if self.mean is None else _arrays(self.mean),
+            "mean": _arrays(self.mean),
             "counted": self.counted,
             "kept": self.kept,
             "received": self.received,
@@ -307,7 +307,7 @@ class OnlineLoop(BaseLoop):
         recorded: list[Any] = []
         for p in self._passes(learnable):
             self.decoder.names.add_lines(p.names)
-            state = {"tuner": dict(p.state), "weights": _vector_arrays(p.own)}
+            state = {"tuner": dict(p.state), "weights": _arrays(p.own)}
             self.directory.save_learner(self.iteration + 1, p.learner, state)
             mixture.add(p)
             log.add(p)
@@ -454,9 +454,8 @@ def _contains(ascending: Any, values: Any) -> Any:
     return mask
 
 
-def _arrays(weights: Weights) -> Any:
-    return _vector_arrays(weights.vector())
-
-
-def _vector_arrays(vector: SparseVector | None) -> Any:
-    return None if vector is None else {"ids": vector.ids, "values": vector.values}
+def _arrays(weights: Weights | None) -> Any:
+    if weights is None:
+        return None
+    vector = weights.vector()
+    return {"ids": vector.ids, "values": vector.values}
