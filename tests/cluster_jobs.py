@@ -125,19 +125,17 @@ class Passes(Job[Learner, tuple[int, int, bool, int]]):
     """Continues a sum: number of the learner, sum, whether the state was sent, process."""
 
     def open(self, resources: Resources) -> Callable[[Learner], tuple[int, int, bool, int]]:
+        states: dict[int, tuple[int, int]] = resources.only("learners", "test", dict)
+
         def learn(learner: Learner) -> tuple[int, int, bool, int]:
-            key = ("test", learner.number)
             sent = learner.total is not None
-            if sent:
-                resources.drop(key)
-                step, total = learner.step, learner.total
-            else:
-                step, total = resources.get(key, lambda: (-1, 0))
+            if learner.total is not None:
+                states[learner.number] = learner.step, learner.total
+            step, total = states.get(learner.number, (-1, 0))
             if step != learner.step:
                 raise StateLost
-            total = 31 * (total or 0) + learner.number
-            resources.drop(key)
-            resources.get(key, lambda: (step + 1, total))
+            total = 31 * total + learner.number
+            states[learner.number] = step + 1, total
             return learner.number, total, sent, os.getpid()
 
         return learn

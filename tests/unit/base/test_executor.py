@@ -48,7 +48,7 @@ def test_a_lost_state_is_sent_again(threads: int) -> None:
     executor = Threads(threads)
     place = Learner.__hash__  # places mean nothing to threads
     first = list(executor.map(Passes(), [Learner(n, 0, 0) for n in range(4)], place=place))
-    executor.resources.drop(("test", 2))
+    del executor.resources.only("learners", "test", dict)[2]
     totals = {number: total for number, total, *_ in first}
     second = list(
         executor.map(
@@ -79,10 +79,17 @@ def test_resources_are_made_once_and_shared() -> None:
     other.advance(3)
     resources.advance(4)  # counted by nobody
     assert counted == [3]
-    resources.drop("a")
-    other.get("a", make)
-    assert made["model"] == 2
     assert resources.path(Path("x")) == Path("x")
+
+
+def test_only_the_latest_of_a_kind_is_kept() -> None:
+    resources = Resources()
+    first = resources.only("decoder", "a", dict)
+    assert resources.counting(None).only("decoder", "a", dict) is first
+    assert resources.only("gold", "b", dict) is not first
+    assert resources.only("decoder", "a", dict) is first
+    resources.only("decoder", "b", dict)
+    assert resources.only("decoder", "a", dict) is not first
 
 
 def test_other_counters_keep_the_kind_of_resources() -> None:

@@ -234,8 +234,8 @@ class Call:
             self.results[index] = _Raised(answer.error, answer.trace)
         elif rest:
             raise RuntimeError(f"a job gave {len(answer.results)} results of {len(chunk.items)}")
-        else:
-            self._adapt(answer.seconds / len(chunk.items))
+        elif answer.per_item:
+            self._adapt(answer.per_item)
 
     def _adapt(self, seconds: float) -> None:
         """Choose the size of further chunks by the time that items take."""

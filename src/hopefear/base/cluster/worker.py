@@ -27,6 +27,7 @@ from hopefear.base.errors import HopefearError, describe
 from hopefear.base.executor import Resources, StateLost
 from hopefear.base.memory import available_memory
 from hopefear.base.temporary import temporary_directory
+from hopefear.base.threads import all_cores
 
 Packed = tuple[bytes, list[Any]]  # a pickle, and its arrays as buffers
 
@@ -38,6 +39,7 @@ class Host:
     node: str  # Ray's id of the machine
     name: str
     build: str  # digest of the installed package
+    cores: int
     memory: int  # available bytes
     versions: dict[str, str]
 
@@ -65,7 +67,7 @@ class Answer:
     error: BaseException | None = None  # of the next item
     trace: str = ""  # where it was raised
     warnings: list[str] = field(default_factory=list)
-    seconds: float = 0.0  # of the items
+    per_item: float = 0.0  # seconds; 0 if it is not known
     cpu_seconds: float = 0.0
     counted: int = 0  # work that the job counted
 
@@ -108,9 +110,27 @@ class Worker:
             node=ray.get_runtime_context().get_node_id(),
             name=socket.gethostname(),
             build=build_digest(),
+            cores=all_cores(),
             memory=available_memory(),
             versions=versions(),
         )
+
+    def seen(self, folder: str, names: Sequence[str]) -> list[str]:
+        """Return which of these names a folder has on this machine."""
+        return [name for name in names if (Path(folder) / name).exists()]
+
+    def put_mark(self, folder: str, name: str) -> str:
+        """Write an empty file; return what is wrong, if anything."""
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            (Path(folder) / name).touch()
+        except OSError as error:
+            return error.strerror or describe(error)
+        return ""
+
+    def remove_mark(self, folder: str, name: str) -> None:
+        """Remove the file of `put_mark`."""
+        (Path(folder) / name).unlink(missing_ok=True)
 
     def missing(self, files: Sequence[Files]) -> tuple[list[tuple[int, str]], dict[str, str]]:
         """Return which files this machine lacks, as `Copies.missing` does, and where others are."""
@@ -150,16 +170,18 @@ class Worker:
             if self._failure is not None:
                 raise self._failure
             resources = self._resources.counting(self._count)
+            begin, alone = time.monotonic(), 0
             if self._job is None or self._job[0] != job:
                 self._job = None
                 main, buffers = ray.get(packed[0])
-                opened = pickle.loads(main, buffers=buffers)
-                opened.open(resources)  # so that the items' seconds are their own
-                self._job = job, opened
-            begin = time.monotonic()
+                self._job = job, pickle.loads(main, buffers=buffers)
+                alone = 1  # the first item's time has that of opening the job
             for result in self._job[1].run(resources, pickle.loads(items), 1):
                 answer.results.append(pickle.dumps(result, protocol=5))
-            answer.seconds = time.monotonic() - begin
+                if len(answer.results) == alone:
+                    begin = time.monotonic()
+            if len(answer.results) > alone:
+                answer.per_item = (time.monotonic() - begin) / (len(answer.results) - alone)
         except StateLost:
             answer.lost = True
         except BaseException as error:
