@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hopefear._engine import poll_interrupt
-from hopefear.base.cluster.connect import connect, load_ray, undisturbed
+from hopefear.base.cluster.connect import connect, load_ray, running_address, undisturbed
 from hopefear.base.errors import OptionError, in_line
 from hopefear.base.temporary import temporary_file
 from hopefear.base.threads import all_cores
@@ -71,10 +71,14 @@ def check(address: str, shared_folder: Path | None = None) -> Report:
     report = Report(address)
     try:
         ray = load_ray()
+        there = address != "auto" or running_address()
         connection = connect(address, all_cores())
     except OptionError as error:
-        report.faults.append(str(error).removeprefix("--cluster: "))
+        text = str(error).removeprefix("--cluster: ").removeprefix("--cluster ")
+        report.faults.append(text.partition("; check it with")[0])
         return report
+    if not there:
+        report.notes.append("no cluster runs here: a command starts one of this machine's cores")
     with connection:
         _Checker(ray, report, shared_folder).run()
     return report
