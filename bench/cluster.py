@@ -8,10 +8,10 @@ workers a machine to 1M and 10M pairs on up to 1,000 workers.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,31 +19,18 @@ from typing import Any
 import numpy as np
 from hopefear._engine import ColumnSums
 from support import models
+from support.echo import Echo
 from support.figures import Columns, Figure, main
-from support.machine import OUT, first_lines, measured
+from support.machine import FOLDER, OUT, first_lines, measured
 from support.projection import Costs, power, project
 
 from hopefear.base.cluster.executor import ClusterExecutor
-from hopefear.base.executor import Job, Resources
+from hopefear.base.executor import Job
 
 PAIRS = 2_000
 BUDGET = 1.10
 LEARNERS = 2
 TEMPLATES = ("rule-id", "word-pairs")
-
-
-@dataclass
-class Echo(Job[int, Any]):
-    """Returns so many bytes; has so many of its own."""
-
-    size: int = 0
-    own: Any = None
-
-    def open(self, resources: Resources) -> Callable[[int], Any]:
-        return self.answer
-
-    def answer(self, n: int) -> Any:
-        return np.full(self.size, n, np.uint8) if self.size else n
 
 
 @dataclass(frozen=True)
@@ -117,6 +104,7 @@ def compare(pairs: int, repeat: int) -> tuple[Iteration, Iteration]:
 
 def transport() -> dict[str, float]:
     """Seconds of the driver for a chunk, for a byte that it receives, and for one that it sends."""
+    os.environ["PYTHONPATH"] = str(FOLDER / "bench")  # of the workers
     with ClusterExecutor("auto", workers=LEARNERS) as executor:
 
         def seconds(job: Job[int, Any], items: int) -> float:
