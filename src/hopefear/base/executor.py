@@ -8,9 +8,11 @@
 
 A job describes work so that every process can do it: a dataclass of paths, options and numbers,
 whose `open` loads what the work needs (a model, a text) and returns the function to apply to each
-item. An executor opens a job once in each process. Results come in the order of the items and
-depend neither on the number of threads nor on that of machines, because an item's result depends
-on nothing but the job and the item.
+item. An executor opens a job in each process, there perhaps several times: what takes long to make
+is kept in `Resources`. Results come in the order of the items and depend neither on the number of
+threads nor on that of machines, because an item's result depends on nothing but the job and the
+item. Jobs, items and results are sent to other processes as pickles, so their classes and functions
+are those of modules.
 
 An item may also continue what an earlier item left in the process: the next pass of a learner,
 whose state is long to send. Then `place` names the process to prefer, and an item that comes to a
@@ -20,6 +22,7 @@ process without that state raises `StateLost` and is sent again, with its state 
 
 from __future__ import annotations
 
+import copy
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -79,8 +82,7 @@ class Resources:
 
     def counting(self, advance: Callable[[int], None] | None) -> Resources:
         """Return the same resources for another call, which counts its work with `advance`."""
-        other = Resources()
-        other.__dict__.update(self.__dict__)
+        other = copy.copy(self)
         other.advance = advance or _ignore
         return other
 
@@ -127,7 +129,11 @@ class Executor(ABC):
         """Yield the result of every item, in order, as soon as it and those before it are there.
 
         `place`: items of the same number go to the same process where that is possible; `refill`:
-        see the module; `advance`: called with the work that jobs count (`Resources.advance`).
+        see the module; `advance`: called with the work that jobs count (`Resources.advance`), with
+        a negative number if that work is lost with a machine and will be done again.
+
+        Items are read ahead by another thread unless they are a sequence. An executor runs one call
+        at a time; one that is not read to its end is closed with the generator.
         """
 
     def __enter__(self) -> Executor:

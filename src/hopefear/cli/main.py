@@ -183,6 +183,7 @@ def _run(words: list[str]) -> int:
             print(json.dumps(report, ensure_ascii=False))
         else:
             command.show(report, console)
+        return command.exit_code(report)
     return 0
 
 

@@ -1,6 +1,8 @@
 """The connection to a Ray cluster, or a cluster of this machine's cores that ends with the command.
 
-Ray would change the handlers of signals, print to the terminal, and report its use to its makers.
+Ray would change the handlers of signals, print to the terminal, report its use to its makers, wait
+minutes for an address where no cluster is, and write a token for its own connections to the user's
+home. None of this happens here.
 """
 
 from __future__ import annotations
@@ -8,22 +10,41 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import secrets
 import signal
+import socket
+import sys
+import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from hopefear.base.errors import OptionError, in_line
+from hopefear.base.memory import available_memory
 from hopefear.base.temporary import temporary_directory
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PROBE = 3.0  # seconds to wait for an answer from an address
+_LONGEST_PATH = 20  # of the parent of Ray's folder: paths of sockets have 107 characters at most
+_MEMORY = 1 << 30  # bytes of shared memory for objects on the way
+_LEAST_MEMORY = 100 << 20
+_SILENT: dict[str, Any] = {"log_to_driver": False, "logging_level": "critical"}
+_HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_token = ""  # of the clusters that this process starts
 
 
 def load_ray() -> Any:
     """Import Ray; raise an `OptionError` if it is not installed."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    for name, value in (
+        ("RAY_USAGE_STATS_ENABLED", "0"),
+        ("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"),
+        ("RAY_BACKEND_LOG_LEVEL", "fatal"),  # of this process; lines would go to the terminal
+        ("RAY_NUM_REDIS_GET_RETRIES", "3"),  # seconds of trying to connect
+    ):
+        os.environ.setdefault(name, value)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -44,52 +65,167 @@ def connect(address: str, cores: int) -> ExitStack:
     stack = ExitStack()
     if ray.is_initialized():  # by the program that calls the Python API: its cluster
         return stack
+    there = running_address() if address == "auto" else address
+    if there:
+        check_address(there)
+    stack.callback(_leave, ray)
     try:
-        with _quiet():
-            if not (address == "auto" and _try_running(ray)):
-                if address == "auto":
-                    _start(ray, cores, stack)
-                else:
-                    _join(ray, address)
-        stack.callback(_leave, ray)
+        stack.enter_context(_no_reports(ray))
+        with undisturbed(), _quiet() as printed:
+            if there:
+                _join(ray, there, address == "auto", printed)
+            else:
+                _start(ray, cores, stack)
         return stack
     except BaseException:
-        with _quiet():
-            ray.shutdown()
         stack.close()
         raise
 
 
-def _try_running(ray: Any) -> bool:
-    """Connect to the cluster that runs on this machine, or that RAY_ADDRESS names, if any."""
-    given = os.environ.get("RAY_ADDRESS")
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Call the handlers of signals after the block: within Ray, an exit would get another code.
+
+    A second signal is not put off.
+    """
+    came: list[int] = []
+    handlers: dict[int, Any] = {}
+
+    def note(number: int, frame: Any) -> None:
+        came.append(number)
+        if len(came) > 1:
+            handlers[number](number, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    for number in _SIGNALS:
+        if callable(handler := signal.getsignal(number)):
+            handlers[number] = handler
+            signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            handlers[came[0]](came[0], None)
+
+
+@contextmanager
+def _no_reports(ray: Any) -> Iterator[None]:
+    """Drop what Ray prints to stdout of workers that died; there is no option for it."""
+    name = "print_to_stdstream"
+    module = ray._private.worker
+    before = getattr(module, name, None)
+    setattr(module, name, lambda *_, **__: None)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+def running_address() -> str:
+    """The cluster that RAY_ADDRESS names or that 'ray start' started here; empty if none runs."""
+    given = os.environ.get("RAY_ADDRESS", "")
     if given:
-        _join(ray, given)
-        return True
+        return "" if given == "local" else given
+    folder = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"
     try:
-        ray.init(address="auto", **_SILENT)
-    except (ConnectionError, FileNotFoundError):
-        return False
-    return True
+        address = (Path(folder) / "ray" / "ray_current_cluster").read_text("utf-8").strip()
+        check_address(address)
+    except (OSError, ValueError, OptionError):  # that cluster has ended
+        return ""
+    return address
 
 
-def _join(ray: Any, address: str) -> None:
-    try:
-        ray.init(address=address, **_SILENT)
-    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+def check_address(address: str) -> None:
+    """Raise an `OptionError` soon if there is no cluster at an address."""
+    start = f"--cluster {address}: "
+    host, colon, port = address.rpartition(":")
+    if "://" in address or not (colon and host and port.isdecimal() and 0 < int(port) < 65536):
         raise OptionError(
-            f"--cluster {address}: no cluster to connect to ({in_line(error)}); start one with "
-            "'ray start --head', or check it with 'hopefear cluster-check'"
+            f"{start}expected auto, or HOST:PORT as 'ray start --head' prints it; run the command "
+            "on a machine of the cluster"
+        )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _PROBE) as connection:
+            connection.settimeout(_PROBE)
+            connection.sendall(_HTTP2)
+            answer = connection.recv(4)
+    except OSError as error:
+        if not isinstance(error, TimeoutError | ConnectionResetError):
+            raise OptionError(
+                f"{start}nothing answers there ({error.strerror or in_line(error)}); start a "
+                "cluster with 'ray start --head', or correct the address"
+            ) from None
+        answer = b""
+    if answer[3:] != b"\4":  # the type of the frame that every server of gRPC sends first
+        raise OptionError(
+            f"{start}what answers there is not Ray; give the address that 'ray start --head' prints"
+        )
+
+
+def _join(ray: Any, address: str, auto: bool, printed: IO[bytes]) -> None:
+    before = os.environ.get("RAY_ADDRESS")
+    os.environ["RAY_ADDRESS"] = address
+    try:
+        # With auto, Ray uses the token that its user has; it sends none to an address.
+        ray.init(address="auto" if auto else address, **_SILENT)
+    except (ConnectionError, ValueError, RuntimeError, OSError, AssertionError) as error:
+        raise OptionError(
+            f"--cluster {address}: {_reason(error, printed)}; check it with 'hopefear "
+            f"cluster-check {address}'"
         ) from None
+    finally:
+        if before is None:
+            del os.environ["RAY_ADDRESS"]
+        else:
+            os.environ["RAY_ADDRESS"] = before
+
+
+def _reason(error: Exception, printed: IO[bytes]) -> str:
+    """Why Ray does not connect, from its error and what it printed."""
+    printed.seek(0)
+    text = f"{error} {printed.read().decode('utf-8', 'replace')}"
+    if "AuthToken" in text or "authentication" in text.lower():
+        return (
+            "the cluster asks for a token; copy ~/.ray/auth_token from the machine that started "
+            "it, and set RAY_AUTH_MODE=token"
+        )
+    if "Version mismatch" in text or "different version" in text.lower():
+        return f"other versions there ({in_line(error, 300)})"
+    if "This node has an IP address" in text or "raylet" in text.lower():
+        return (
+            "this machine does not belong to the cluster; run the command on one that does, or "
+            "add it with 'ray start --address'"
+        )
+    return f"cannot connect ({in_line(error)})"
 
 
 def _start(ray: Any, cores: int, stack: ExitStack) -> None:
-    folder = stack.enter_context(temporary_directory("hopefear-ray-"))
+    """Start a cluster for this process: only with its token can anybody connect to it."""
+    global _token
+    if "RAY_AUTH_MODE" not in os.environ and "RAY_AUTH_TOKEN" not in os.environ:
+        _token = _token or secrets.token_hex(32)
+        os.environ["RAY_AUTH_TOKEN"] = _token
+        for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_MODE"):  # Ray sets the other
+            stack.callback(os.environ.pop, name, None)
+    parent = Path(tempfile.gettempdir())
+    if len(str(parent)) > _LONGEST_PATH:
+        parent = Path("/tmp")
+    # Left after the connection has ended (`connect`), before the token is forgotten.
+    folder = stack.enter_context(temporary_directory("hopefear-ray-", parent))
+    stack.callback(_leave, ray)
+    memory = max(_LEAST_MEMORY, min(_MEMORY, available_memory() // 5))
     try:
         ray.init(
+            address="local",
             num_cpus=cores,
             num_gpus=0,
             include_dashboard=False,
+            object_store_memory=memory,
+            _node_ip_address="127.0.0.1",
             _temp_dir=str(folder),
             **_SILENT,
         )
@@ -101,26 +237,33 @@ def _start(ray: Any, cores: int, stack: ExitStack) -> None:
 
 
 def _leave(ray: Any) -> None:
-    with _quiet():
+    with undisturbed(), _quiet():
         ray.shutdown()
 
 
-_SILENT: dict[str, Any] = {"log_to_driver": False, "logging_level": "critical"}
-
-
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the handlers of signals, and Ray's messages from the terminal."""
+def _quiet() -> Iterator[IO[bytes]]:
+    """Keep the handlers of signals, and Ray's messages from the terminal: in the file."""
     handlers: dict[int, Any] = {}
     with contextlib.suppress(ValueError):  # not the main thread: Ray sets none either
         for number in _SIGNALS:
             handlers[number] = signal.getsignal(number)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        with contextlib.suppress(ValueError):
-            for signum, handler in handlers.items():
-                if signal.getsignal(signum) is not handler:
-                    signal.signal(signum, handler)
+    with tempfile.TemporaryFile() as printed, ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        for descriptor, stream in ((1, sys.stdout), (2, sys.stderr)):
+            with contextlib.suppress(OSError, ValueError):  # it is closed
+                stream.flush()
+                saved = os.dup(descriptor)
+                stack.callback(os.close, saved)
+                stack.callback(os.dup2, saved, descriptor)
+                os.dup2(printed.fileno(), descriptor)
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        try:
+            yield printed
+        finally:
+            with contextlib.suppress(ValueError):
+                for signum, handler in handlers.items():
+                    if signal.getsignal(signum) is not handler:
+                        signal.signal(signum, handler)
