@@ -1,9 +1,9 @@
 """A cluster against threads: an iteration of MIRA, bytes on the way, and what large ones would do.
 
-Bible zh-en, phrase-based, beam 30, features of rules and word pairs; two learners, on two threads
-and on two workers of a cluster on this machine. Budget: 1.10 times the seconds of threads for an
-iteration on 2,000 pairs. The projection takes what was measured here, a network of 10 Gb/s and 16
-workers a machine to 1M and 10M pairs on up to 1,000 workers.
+Bible zh-en, phrase-based, beam 30, features of rules and word pairs; one learner and two, each on a
+thread and on a worker of a cluster on this machine. Budget: 1.10 times the seconds of a thread for
+an iteration on 2,000 pairs. The projection takes what was measured here, a network of 10 Gb/s and
+16 workers a machine to 1M and 10M pairs on up to 1,000 workers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Iteration:
     changed: int = 0  # features, of each learner in the last pass, on average
 
 
-def iteration(model: Path, train: list[Path], cluster: str | None) -> Iteration:
+def iteration(model: Path, train: list[Path], learners: int, cluster: str | None) -> Iteration:
     """Run two iterations of MIRA; for a process of its own (`measured`)."""
     import hopefear.base.cluster.executor as module
     from hopefear.learn.loop import mixing
@@ -69,16 +69,16 @@ def iteration(model: Path, train: list[Path], cluster: str | None) -> Iteration:
     with tempfile.TemporaryDirectory(dir=OUT) as folder:
         record = models.tune(
             model, dev=text, refs=list(zip(*references, strict=True)), tuner="mira",
-            tuner_options={"learners": LEARNERS}, train=train, output=Path(folder) / "run",
-            tokenized=True, beam=30, pop_limit=60, iterations=2, threads=LEARNERS,
-            templates=list(TEMPLATES), cluster=cluster, workers=LEARNERS if cluster else 0,
+            tuner_options={"learners": learners}, train=train, output=Path(folder) / "run",
+            tokenized=True, beam=30, pop_limit=60, iterations=2, threads=learners,
+            templates=list(TEMPLATES), cluster=cluster, workers=learners if cluster else 0,
         )  # fmt: skip
     traffic = [executor.traffic for executor in seen]
     return Iteration(
         record["optimise_seconds"],
         sum(t.bytes_sent for t in traffic),
         sum(t.bytes_received for t in traffic),
-        int(np.mean(changed[-LEARNERS:])),
+        int(np.mean(changed[-learners:])),
     )
 
 
@@ -91,13 +91,13 @@ def texts(pairs: int) -> list[Path]:
     ]
 
 
-def compare(pairs: int, repeat: int) -> tuple[Iteration, Iteration]:
+def compare(pairs: int, learners: int, repeat: int) -> tuple[Iteration, Iteration]:
     """The fastest iteration on threads, and on the cluster, taken in turns."""
     model = models.bible(pairs=models.QUICK)
     runs: dict[str | None, list[Iteration]] = {None: [], "auto": []}
     for _ in range(repeat):
         for cluster, done in runs.items():
-            done.append(measured(iteration, model, texts(pairs), cluster).result)
+            done.append(measured(iteration, model, texts(pairs), learners, cluster).result)
     first, second = (min(done, key=lambda one: one.seconds) for done in runs.values())
     return first, second
 
@@ -142,7 +142,7 @@ def merging(features: int = 2_000_000) -> tuple[float, float]:
 
 def run(quick: bool) -> list[Figure]:
     pairs = 300 if quick else PAIRS
-    threads, cluster = compare(pairs, 1 if quick else 3)
+    threads, cluster = compare(pairs, 1, 1 if quick else 3)
     cost = transport()
     added, _ = merging(200_000 if quick else 2_000_000)
     ratio = cluster.seconds / threads.seconds
@@ -160,16 +160,17 @@ def full(*, pairs: int = PAIRS, repeat: int = 3) -> None:
     print("seconds of an iteration, the least of some", file=sys.stderr)
     table = Columns(12, "pairs", "threads s", "cluster s", "ratio", "MB sent", "MB back", "changed")
     points = []
-    for count in (pairs // 4, pairs):
-        threads, cluster = compare(count, repeat)
+    for count, learners in ((pairs // 8, 1), (pairs, 1), (pairs, LEARNERS)):
+        threads, cluster = compare(count, learners, repeat)
         table.row(
-            "MIRA", count, threads.seconds, cluster.seconds, cluster.seconds / threads.seconds,
+            f"{learners} learners" if learners > 1 else "1 learner",
+            count, threads.seconds, cluster.seconds, cluster.seconds / threads.seconds,
             cluster.sent / 2e6, cluster.received / 2e6, cluster.changed,
         )  # fmt: skip
-        points.append((count / LEARNERS, cluster))
-    (few, small), (many, large) = points
+        points.append((count / learners, cluster))
+    (few, small), (many, large), _ = points
     cost, (added, mixed) = transport(), merging()
-    changes = large.received / (2 * LEARNERS * large.changed)
+    changes = large.received / (2 * large.changed)
     costs = Costs(
         pair=large.seconds / many,
         chunk=cost["chunk"],

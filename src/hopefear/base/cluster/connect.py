@@ -16,13 +16,14 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from hopefear.base.errors import OptionError, in_line
+from hopefear.base.errors import HopefearError, OptionError, in_line
 from hopefear.base.memory import available_memory
 from hopefear.base.temporary import temporary_directory
 
@@ -164,6 +165,55 @@ def check_address(address: str) -> None:
         raise OptionError(
             f"{start}what answers there is not Ray; give the address that 'ray start --head' prints"
         )
+
+
+class Heartbeat:
+    """Notices the end of the cluster, after which Ray would end the process without a word."""
+
+    _EVERY = 2.0  # seconds
+    _LONGEST = 20.0  # seconds that the head may be away; Ray waits for a minute
+
+    def __init__(self, ray: Any) -> None:
+        node = getattr(ray._private.worker.global_worker, "node", None)
+        self._socket: str | None = getattr(node, "raylet_socket_name", None)
+        self._head = ray.get_runtime_context().gcs_address
+        self._looked = self._heard = time.monotonic()
+
+    def check(self) -> None:
+        """Raise a `HopefearError` if the cluster has ended; cheap, looks at times only."""
+        now = time.monotonic()
+        if now - self._looked < self._EVERY:
+            return
+        self._looked = now
+        gone = ""
+        if self._socket is not None and not _listens(self._socket):
+            gone = "Ray has ended on this machine"
+        elif _listens(self._head):
+            self._heard = now
+        elif now - self._heard > self._LONGEST:
+            gone = "the machine that started it is gone"
+        if gone:
+            raise HopefearError(
+                f"--cluster: the cluster has ended ({gone}); start it again, and the command with "
+                "--resume if it has that option"
+            )
+
+
+def _listens(address: str) -> bool:
+    """Whether a process listens at HOST:PORT, or at the path of a socket."""
+    host, _, port = address.rpartition(":")
+    try:
+        if address.startswith("/"):
+            with socket.socket(socket.AF_UNIX) as local:
+                local.settimeout(_PROBE)
+                local.connect(address)
+        else:
+            socket.create_connection((host.strip("[]"), int(port)), _PROBE).close()
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    except OSError:  # too busy to answer
+        return True
+    return True
 
 
 def _join(ray: Any, address: str, auto: bool, printed: IO[bytes]) -> None:

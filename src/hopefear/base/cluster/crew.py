@@ -18,7 +18,7 @@ import numpy as np
 
 from hopefear._engine import poll_interrupt
 from hopefear.base.cluster import worker
-from hopefear.base.cluster.connect import undisturbed
+from hopefear.base.cluster.connect import Heartbeat, undisturbed
 from hopefear.base.cluster.files import Digests, Files, blocks, describe_files
 from hopefear.base.errors import HopefearError, InputError, OptionError, in_line
 from hopefear.base.executor import Folder
@@ -59,6 +59,7 @@ class Crew:
         self._class = ray.remote(concurrency_groups={"progress": 1})(worker.Worker)
         self._build, self._versions = worker.build_digest(), worker.versions()
         self._digests = Digests()
+        self._heartbeat = Heartbeat(ray)
         self._died = 0  # since something was done
         self._pause_until = 0.0
         self.members: list[Member] = []
@@ -152,6 +153,7 @@ class Crew:
     def wait(self, refs: Sequence[Any], timeout: float = TICK) -> list[Any]:
         """Wait until one of the refs is ready; return those that are."""
         poll_interrupt()
+        self._heartbeat.check()
         refs = [ref for ref in refs if ref is not None]
         if not refs:
             time.sleep(timeout)
