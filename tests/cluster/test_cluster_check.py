@@ -16,7 +16,7 @@ import pytest
 from hopefear.base.cluster import check as checking
 from hopefear.base.cluster import connect
 from hopefear.base.cluster.check import check
-from hopefear.base.errors import OptionError
+from hopefear.base.errors import HopefearError, OptionError
 
 Run = Callable[..., Any]
 
@@ -141,6 +141,21 @@ def test_the_running_cluster(
     assert connect.running_address() == machines.address
     monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
     assert connect.running_address() == "10.0.0.1:6379"
+
+
+def test_the_end_of_a_cluster_is_noticed(machines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = connect.load_ray()
+    heartbeat = connect.Heartbeat(ray)
+    monkeypatch.setattr(heartbeat, "_EVERY", 0.0)
+    heartbeat.check()
+    monkeypatch.setattr(heartbeat, "_head", "127.0.0.1:9")
+    heartbeat.check()  # it may come back
+    monkeypatch.setattr(heartbeat, "_LONGEST", 0.0)
+    with pytest.raises(HopefearError, match="the machine that started it is gone.*--resume"):
+        heartbeat.check()
+    monkeypatch.setattr(heartbeat, "_socket", "/tmp/no-such-socket")
+    with pytest.raises(HopefearError, match="Ray has ended on this machine"):
+        heartbeat.check()
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ _MEMORY = 1 << 30  # bytes of shared memory for objects on the way
 _LEAST_MEMORY = 100 << 20
 _SILENT: dict[str, Any] = {"log_to_driver": False, "logging_level": "critical"}
 _HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_GIVE_UP = "RAY_gcs_rpc_server_reconnect_timeout_s"  # seconds that helpers outlive their cluster
 _token = ""  # of the clusters that this process starts
 
 
@@ -256,6 +257,9 @@ def _reason(error: Exception, printed: IO[bytes]) -> str:
 def _start(ray: Any, cores: int, stack: ExitStack) -> None:
     """Start a cluster for this process: only with its token can anybody connect to it."""
     global _token
+    if _GIVE_UP not in os.environ:
+        os.environ[_GIVE_UP] = "10"
+        stack.callback(os.environ.pop, _GIVE_UP, None)
     if "RAY_AUTH_MODE" not in os.environ and "RAY_AUTH_TOKEN" not in os.environ:
         _token = _token or secrets.token_hex(32)
         os.environ["RAY_AUTH_TOKEN"] = _token
