@@ -151,7 +151,7 @@ def test_the_end_of_a_cluster_is_noticed(machines: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(heartbeat, "_head", "127.0.0.1:9")
     heartbeat.check()  # it may come back
     monkeypatch.setattr(heartbeat, "_LONGEST", 0.0)
-    with pytest.raises(HopefearError, match="the machine that started it is gone.*--resume"):
+    with pytest.raises(HopefearError, match=r"the machine that started it is gone.*--resume"):
         heartbeat.check()
     monkeypatch.setattr(heartbeat, "_socket", "/tmp/no-such-socket")
     with pytest.raises(HopefearError, match="Ray has ended on this machine"):

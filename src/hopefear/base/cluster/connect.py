@@ -108,8 +108,8 @@ def undisturbed() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        for caught, handler in handlers.items():
+            signal.signal(caught, handler)
         if came:
             handlers[came[0]](came[0], None)
 
