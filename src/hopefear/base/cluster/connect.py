@@ -75,7 +75,10 @@ def connect(address: str, cores: int) -> ExitStack:
         stack.enter_context(_no_reports(ray))
         with undisturbed(), _quiet() as printed:
             if there:
-                _join(ray, there, address == "auto", printed)
+                own = address == "auto" and not os.environ.get("RAY_ADDRESS")
+                if own:  # started here by this user, whose token Ray uses then, as `ray.init` does
+                    stack.enter_context(_with_token())
+                _join(ray, there, printed)
             else:
                 _start(ray, cores, stack)
         return stack
@@ -217,29 +220,36 @@ def _listens(address: str) -> bool:
     return True
 
 
-def _join(ray: Any, address: str, auto: bool, printed: IO[bytes]) -> None:
-    before = os.environ.get("RAY_ADDRESS")
-    os.environ["RAY_ADDRESS"] = address
+@contextmanager
+def _with_token() -> Iterator[None]:
+    """Have Ray use the token of its user if there is one; it sends none to an address given."""
+    before = os.environ.get("RAY_AUTH_MODE")
+    with contextlib.suppress(ImportError):  # before Ray 2.52
+        from ray._private.authentication import authentication_token_setup as setup
+
+        setup.maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
     try:
-        # With auto, Ray uses the token that its user has; it sends none to an address.
-        ray.init(address="auto" if auto else address, **_SILENT)
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("RAY_AUTH_MODE", None)
+
+
+def _join(ray: Any, address: str, printed: IO[bytes]) -> None:
+    try:
+        ray.init(address=address, **_SILENT)
     except (ConnectionError, ValueError, RuntimeError, OSError, AssertionError) as error:
         raise OptionError(
             f"--cluster {address}: {_reason(error, printed)}; check it with 'hopefear "
             f"cluster-check {address}'"
         ) from None
-    finally:
-        if before is None:
-            del os.environ["RAY_ADDRESS"]
-        else:
-            os.environ["RAY_ADDRESS"] = before
 
 
 def _reason(error: Exception, printed: IO[bytes]) -> str:
     """Why Ray does not connect, from its error and what it printed."""
     printed.seek(0)
     text = f"{error} {printed.read().decode('utf-8', 'replace')}"
-    if "AuthToken" in text or "authentication" in text.lower():
+    if "InvalidAuthToken" in text or "AuthenticationError" in text:
         return (
             "the cluster asks for a token; copy ~/.ray/auth_token from the machine that started "
             "it, and set RAY_AUTH_MODE=token"
