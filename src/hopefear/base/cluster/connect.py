@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from hopefear.base.errors import HopefearError, OptionError, in_line
+from hopefear.base.errors import HopefearError, OptionError, Terminated, in_line
 from hopefear.base.memory import available_memory
 from hopefear.base.temporary import temporary_directory
 
@@ -34,7 +34,7 @@ _MEMORY = 1 << 30  # bytes of shared memory for objects on the way
 _LEAST_MEMORY = 100 << 20
 _SILENT: dict[str, Any] = {"log_to_driver": False, "logging_level": "critical"}
 _HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-_GIVE_UP = "RAY_gcs_rpc_server_reconnect_timeout_s"  # seconds that helpers outlive their cluster
+_MARK = "HOPEFEAR_CLUSTER"  # variable of all processes of a cluster of ours: its folder
 _token = ""  # of the clusters that this process starts
 
 
@@ -73,7 +73,8 @@ def connect(address: str, cores: int) -> ExitStack:
     stack.callback(_leave, ray)
     try:
         stack.enter_context(_no_reports(ray))
-        with undisturbed(), _quiet() as printed:
+        # A signal is not put off: starting may take long, and what was started ends with us.
+        with _quiet() as printed:
             if there:
                 own = address == "auto" and not os.environ.get("RAY_ADDRESS")
                 if own:  # started here by this user, whose token Ray uses then, as `ray.init` does
@@ -82,8 +83,10 @@ def connect(address: str, cores: int) -> ExitStack:
             else:
                 _start(ray, cores, stack)
         return stack
-    except BaseException:
+    except BaseException as error:
         stack.close()
+        if isinstance(error, SystemExit) and not isinstance(error, Terminated):
+            raise Terminated(128 + signal.SIGTERM) from None  # Ray has changed it
         raise
 
 
@@ -267,9 +270,6 @@ def _reason(error: Exception, printed: IO[bytes]) -> str:
 def _start(ray: Any, cores: int, stack: ExitStack) -> None:
     """Start a cluster for this process: only with its token can anybody connect to it."""
     global _token
-    if _GIVE_UP not in os.environ:
-        os.environ[_GIVE_UP] = "10"
-        stack.callback(os.environ.pop, _GIVE_UP, None)
     if "RAY_AUTH_MODE" not in os.environ and "RAY_AUTH_TOKEN" not in os.environ:
         _token = _token or secrets.token_hex(32)
         os.environ["RAY_AUTH_TOKEN"] = _token
@@ -280,7 +280,9 @@ def _start(ray: Any, cores: int, stack: ExitStack) -> None:
         parent = Path("/tmp")
     # Left after the connection has ended (`connect`), before the token is forgotten.
     folder = stack.enter_context(temporary_directory("hopefear-ray-", parent))
+    stack.callback(_end_helpers, folder)
     stack.callback(_leave, ray)
+    os.environ[_MARK] = str(folder)
     memory = max(_LEAST_MEMORY, min(_MEMORY, available_memory() // 5))
     try:
         ray.init(
@@ -298,6 +300,17 @@ def _start(ray: Any, cores: int, stack: ExitStack) -> None:
             f"--cluster auto: Ray cannot start on this machine ({in_line(error)}); run without "
             "--cluster"
         ) from None
+    finally:
+        del os.environ[_MARK]
+
+
+def _end_helpers(folder: Path) -> None:
+    """Kill what is left of a cluster of ours: some of its processes wait a minute for others."""
+    mark = f"{_MARK}={folder}\0".encode()
+    for entry in Path("/proc").glob("[0-9]*"):  # of Linux; elsewhere they end by themselves
+        with contextlib.suppress(OSError):
+            if mark in (entry / "environ").read_bytes() and int(entry.name) != os.getpid():
+                os.kill(int(entry.name), signal.SIGKILL)
 
 
 def _leave(ray: Any) -> None:
