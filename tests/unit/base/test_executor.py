@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -11,7 +13,8 @@ from pathlib import Path
 import pytest
 from cluster_jobs import Digits, Fails, Learner, Passes, Process, Reads, Square
 
-from hopefear.base.errors import InputError
+from hopefear.base.cluster.options import ClusterOptions
+from hopefear.base.errors import InputError, OptionError
 from hopefear.base.executor import Job, Resources, StateLost, Threads
 from hopefear.base.threads import all_cores
 
@@ -125,3 +128,23 @@ def test_a_job_may_run_all_items_in_its_own_way() -> None:
                 yield total
 
     assert list(Threads(2).map(Sums(), range(5))) == [0, 1, 3, 6, 10]
+
+
+def test_without_cluster_nothing_of_ray_is_loaded() -> None:
+    code = (
+        "import sys, hopefear, hopefear.cli.main\n"
+        "from hopefear.base import registry\n"
+        "from hopefear.base.cluster.options import ClusterOptions\n"
+        "registry.names('command')\n"
+        "ClusterOptions().executor(2).close()\n"
+        "print([name for name in sys.modules if name.split('.')[0] == 'ray'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_options_that_need_a_cluster() -> None:
+    with pytest.raises(OptionError, match=r"--workers: only with --cluster"):
+        ClusterOptions(workers=3).executor(1)
+    with pytest.raises(OptionError, match=r"--shared-folder: only with --cluster"):
+        ClusterOptions(shared_folder=Path("x")).executor(1)
