@@ -277,9 +277,8 @@ void bind_extract(nb::module_& m) {
       .def(
           "encoders",
           [](const RuleExtraction& self) {
-            return nb::borrow<nb::typed<nb::tuple, nb::bytes, nb::bytes>>(
-                nb::make_tuple(to_bytes(self.source_codec().state()),
-                               to_bytes(self.target_codec().state())));
+            return nb::borrow<nb::typed<nb::tuple, nb::bytes, nb::bytes>>(nb::make_tuple(
+                to_bytes(self.source_codec().state()), to_bytes(self.target_codec().state())));
           },
           "Return what a `RunExtractor` needs besides the options.")
       .def("begin_runs", &RuleExtraction::begin_runs,
@@ -323,9 +322,9 @@ void bind_extract(nb::module_& m) {
           "__init__",
           [](RunExtractor* self, const HieroOptions* hiero, uint32_t max_length, uint64_t memory,
              const FilePath& scratch, const nb::bytes& source, const nb::bytes& target) {
-            new (self) RunExtractor(
-                make_options(hiero, max_length, 0, 0, 0, "off", memory, 1, scratch),
-                from_bytes(source), from_bytes(target));
+            new (self)
+                RunExtractor(make_options(hiero, max_length, 0, 0, 0, "off", memory, 1, scratch),
+                             from_bytes(source), from_bytes(target));
           },
           "hiero"_a.none(), "max_length"_a, "memory"_a, "scratch"_a, "source"_a, "target"_a)
       .def(

@@ -1,6 +1,6 @@
-// The occurrences of phrase pairs or hierarchical rules in a block of sentence pairs, as records that
-// sort by (source, target): source, end mark, target, end mark, number of links (2 bytes), links as
-// target and source, orientations (1) or count (8), sentence (4).
+// The occurrences of phrase pairs or hierarchical rules in a block of sentence pairs, as records
+// that sort by (source, target): source, end mark, target, end mark, number of links (2 bytes),
+// links as target and source, orientations (1) or count (8), sentence (4).
 #pragma once
 
 #include <cstdint>

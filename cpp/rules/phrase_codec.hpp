@@ -41,7 +41,8 @@ class PhraseEncoder {
   }
   std::string encoded(uint32_t value) const;
   size_t width_ = 0, words_ = 0;
-  uint32_t end_ = 0;  // the rank of "|||"; the bytes of words after it are one higher than their rank
+  uint32_t end_ =
+      0;  // the rank of "|||"; the bytes of words after it are one higher than their rank
   std::string end_mark_;
   std::vector<std::string> bytes_;  // per word of the collector, then per nonterminal
 };
