@@ -16,7 +16,9 @@ import hopefear
 from hopefear.align import align_files
 from hopefear.text import world
 
-pytest.importorskip("ray", reason="RAY IS ABSENT: no test of clusters; pip install 'hopefear[test]'")
+pytest.importorskip(
+    "ray", reason="RAY IS ABSENT: no test of clusters; pip install 'hopefear[test]'"
+)
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 
 WORKERS = 2
@@ -65,9 +67,7 @@ def trained(texts: Path, model: Path, **more: Any) -> dict[str, bytes]:
     return files_of(model)
 
 
-@pytest.mark.parametrize(
-    ("system", "folds"), [("phrase", 3), ("phrase", 0), ("hiero", 0)], ids=str
-)
+@pytest.mark.parametrize(("system", "folds"), [("phrase", 3), ("phrase", 0), ("hiero", 0)], ids=str)
 def test_the_same_model_as_with_threads(
     texts: Path, tmp_path: Path, system: str, folds: int
 ) -> None:
@@ -113,7 +113,7 @@ def test_a_worker_dies(texts: Path, tmp_path: Path) -> None:
 def _makes_tables(process: Path, place: Path) -> bool:
     """Whether a process of /proc holds a temporary folder of a worker, so that it has a task."""
     try:
-        links = [os.readlink(link) for link in (process / "fd").iterdir()]
+        links = [str(link.readlink()) for link in (process / "fd").iterdir()]
     except OSError:
         return False
     return any(link.startswith(f"{place}/scratch/hopefear-train-") for link in links)

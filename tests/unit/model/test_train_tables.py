@@ -139,9 +139,7 @@ def test_a_failure_is_that_of_the_first_task(folder: Path, tmp_path: Path) -> No
 
 def test_only_missing_folds_are_made(folder: Path, tmp_path: Path) -> None:
     texts = folder / "train.zh", folder / "train.en"
-    options = TrainOptions(
-        tokenized=True, order=2, folds=2, threads=2, align=folder / "links.txt"
-    )
+    options = TrainOptions(tokenized=True, order=2, folds=2, threads=2, align=folder / "links.txt")
     train(*texts, tmp_path / "model", options)
     before = (tmp_path / "model/work/steps.json").read_bytes()
     for name in ("folds/1/rules.bin", "rules.bin"):
