@@ -48,7 +48,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.filterwarnings("ignore:constant within every sentence")
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_study_on_a_cluster(tmp_path: Path, make_runner: Callable[[str], Any]) -> None:
     here, there = make_runner("here"), make_runner("there")
     assert here.run_all()
