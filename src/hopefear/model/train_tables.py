@@ -29,7 +29,7 @@ from hopefear.rules.extract import ExtractOptions
 from hopefear.rules.table import TABLE_FILE
 from hopefear.text.lines import read_lines, read_parallel, write_parallel
 
-LEAST_MEMORY = 64 << 20  # of a language model, and of each table that is made at the same time
+LEAST_MEMORY = 64 << 20  # of a language model, and to sort the rules of a table
 PIECE = 4 << 20  # bytes of a file that a worker sends at once
 _STEPS = 4  # of extraction, which count sentences: read, extract, count, write
 
@@ -52,6 +52,15 @@ class Corpus:
         """The memory for a table or a language model, in bytes."""
         return int(self.options.memory)
 
+    @property
+    def least_memory(self) -> int:
+        """The memory that a table should have while others are made, in bytes.
+
+        The words and the lexicon of a text take less than twice the bytes of its files.
+        """
+        files = (self.folder / name for name in self.names)
+        return LEAST_MEMORY + 2 * sum(path.stat().st_size for path in files)
+
     def with_memory(self, memory: int, threads: int) -> Corpus:
         """Return the same with other limits, which change no result."""
         return replace(self, options=replace(self.options, memory=Size(memory), threads=threads))
@@ -66,11 +75,6 @@ class Task:
     language_model: bool = False
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """The names of the files made."""
-        return (TABLE_FILE, LM_FILE) if self.language_model else (TABLE_FILE,)
-
-    @property
     def steps(self) -> int:
         """The number of steps that go through all sentences."""
         return _STEPS + self.language_model
@@ -81,7 +85,7 @@ class Made(NamedTuple):
 
     report: dict[str, Any]
     notes: list[str]  # for the user
-    sizes: dict[str, int]  # of files
+    sizes: dict[str, int]  # of files; a system may write others beside its table
     seconds: float
     cpu_seconds: float
 
@@ -106,10 +110,10 @@ def make_table(
     """Write the rule table of a text and return a report."""
     source, target, alignment, *others = (corpus.folder / name for name in corpus.names)
     more: dict[str, Any] = {path.suffix[1:]: path for path in others}
+    options = replace(corpus.options, **more)
     report = get_system(corpus.system).extract(
-        source, target, alignment, output, replace(corpus.options, **more),
-        display=display, **({} if executor is None else {"executor": executor}),
-    )  # fmt: skip
+        source, target, alignment, output, options, display=display, executor=executor
+    )
     return {key: report[key] for key in ("sentences", "pairs", "rules", "source_sides")}
 
 
@@ -201,7 +205,7 @@ class MakeTables(Job[Item, "Made | bytes"]):
             display = _Counted(resources.advance, corpus.sentences)
             report = make(corpus, task, folder, display, notes.append)
             seconds, cpu_seconds = time.monotonic() - wall, clock() - cpu
-            sizes = {name: (folder / name).stat().st_size for name in task.files}
+            sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
             return Made(report, notes, sizes, seconds, cpu_seconds)
 
         def work(item: Item) -> Made | bytes:
@@ -241,7 +245,8 @@ def make_side_by_side(
     total = sum(task.steps for task in tasks) * corpus.sentences
     with display.step("rules of text and folds", total=total, unit="sentences") as step:
         if not executor.remote:
-            width = max(1, min(executor.threads, len(tasks), corpus.memory // LEAST_MEMORY))
+            room = corpus.memory // corpus.least_memory
+            width = max(1, min(executor.threads, len(tasks), room))
             job = MakeTables(
                 corpus.with_memory(corpus.memory // width, max(1, executor.threads // width)),
                 scratch,
