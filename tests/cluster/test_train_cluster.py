@@ -1,4 +1,4 @@
-"""Training on a Ray cluster of this machine: the bytes of training with threads."""
+"""Training on a Ray cluster: the bytes of training with threads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +15,7 @@ import hopefear
 from hopefear.align import align_files
 from hopefear.text import world
 
-pytest.importorskip(
-    "ray", reason="RAY IS ABSENT: no test of clusters; pip install 'hopefear[test]'"
-)
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-
-WORKERS = 2
 OPTIONS: dict[str, Any] = {"tokenized": True, "order": 2, "display": "off", "threads": 2}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    """A cluster that `auto` connects to, because this process has."""
-    import ray
-
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(
-        address="local",
-        num_cpus=WORKERS,
-        num_gpus=0,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="critical",
-        object_store_memory=200 << 20,
-    )
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -69,17 +43,19 @@ def trained(texts: Path, model: Path, **more: Any) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(("system", "folds"), [("phrase", 3), ("phrase", 0), ("hiero", 0)], ids=str)
 def test_the_same_model_as_with_threads(
-    texts: Path, tmp_path: Path, system: str, folds: int
+    machines: Any, texts: Path, tmp_path: Path, system: str, folds: int
 ) -> None:
     options = {"system": system, "folds": folds, "limit": 0}
     expected = trained(texts, tmp_path / "threads", **options)
-    for workers in (1, WORKERS):
+    for workers in (1, 3):
         model = tmp_path / f"cluster{workers}"
-        assert trained(texts, model, cluster="auto", workers=workers, **options) == expected
+        assert (
+            trained(texts, model, cluster=machines.address, workers=workers, **options) == expected
+        )
     assert len(expected) > 10
 
 
-def test_a_worker_dies(texts: Path, tmp_path: Path) -> None:
+def test_a_worker_dies(machines: Any, texts: Path, tmp_path: Path) -> None:
     """Each fold takes long enough that one worker is killed while it makes tables."""
     options = {"folds": 4, "limit": 0}
     expected = trained(texts, tmp_path / "threads", **options)
@@ -101,7 +77,7 @@ def test_a_worker_dies(texts: Path, tmp_path: Path) -> None:
         scratch = tmp_path / "scratch"
         scratch.mkdir()
         started = time.monotonic()
-        got = trained(texts, model, cluster="auto", workers=WORKERS, tmp=scratch, **options)
+        got = trained(texts, model, cluster=machines.address, workers=2, tmp=scratch, **options)
         assert time.monotonic() - started < 120
     finally:
         stop.set()

@@ -33,7 +33,7 @@ class Train(TrainOptions, Command):
         "hopefear train train.zh train.en --model zh-en --tokenized --order 3",
         "hopefear train train.zh train.en --model zh-en --system hiero",
         "hopefear train train.fr train.en --model fr-en --align train.align --lm-text news.en.gz",
-        "hopefear train train.fr train.en --model fr-en --folds 10 --cluster 10.0.0.1:6379",
+        "hopefear train train.fr train.en --model fr-en --folds 10 --cluster auto",
     )
 
     source: Path = argument(metavar="SRC", help="source text, one sentence per line")
