@@ -28,7 +28,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,7 @@ from hopefear.model.train_tables import (
     make_language_model,
     make_side_by_side,
     make_table,
+    remove_folders_of_workers,
 )
 from hopefear.rules.table import TABLE_FILE, RuleTable
 from hopefear.text.clean import CleanRules, clean_files
@@ -130,10 +131,11 @@ class _Training:
         self._prepare_directory()
         refusal = f"{self.directory}: another process is training in it; wait for it or stop it"
         options = self.options
-        with (
-            locked(self.work / LOCK_FILE, refusal),
-            options.executor(self.threads, plugins=self.plugins, tell=self.tell) as self.executor,
-        ):
+        with locked(self.work / LOCK_FILE, refusal), ExitStack() as stack:
+            if options.cluster is not None:
+                stack.callback(remove_folders_of_workers, options.tmp)
+            executor = options.executor(self.threads, plugins=self.plugins, tell=self.tell)
+            self.executor = stack.enter_context(executor)
             report = self._run(steps, tagger)
         report["seconds"] = round(time.monotonic() - started, 3)
         return report

@@ -11,6 +11,7 @@ The bytes of the files depend on the text and the options only.
 from __future__ import annotations
 
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -22,7 +23,7 @@ from hopefear.base.config import Size
 from hopefear.base.executor import Executor, Folder, Job, Resources, StateLost, Threads
 from hopefear.base.files import atomic_path, write_text
 from hopefear.base.progress import Display, Progress
-from hopefear.base.temporary import temporary_directory
+from hopefear.base.temporary import remove_leftovers, temporary_directory
 from hopefear.decode.systems.base import get_system
 from hopefear.model.directory import LM_FILE
 from hopefear.rules.extract import ExtractOptions
@@ -31,6 +32,7 @@ from hopefear.text.lines import read_lines, read_parallel, write_parallel
 
 LEAST_MEMORY = 64 << 20  # of a language model, and to sort the rules of a table
 PIECE = 4 << 20  # bytes of a file that a worker sends at once
+_PREFIX = "hopefear-train-"  # of temporary folders of workers
 _STEPS = 4  # of extraction, which count sentences: read, extract, count, write
 
 Tell = Callable[[str], None]
@@ -186,10 +188,8 @@ class MakeTables(Job[Item, "Made | bytes"]):
     def open(self, resources: Resources) -> Callable[[Item], Made | bytes]:
         corpus = self.corpus
         if resources.remote:
-            corpus = replace(corpus, folder=resources.path(corpus.folder))
-            tmp = corpus.options.tmp
-            if tmp is not None and not tmp.is_dir():  # a directory of the first machine
-                corpus = replace(corpus, options=replace(corpus.options, tmp=None))
+            here = resources.path(corpus.folder)
+            corpus = replace(corpus, folder=here, options=corpus.options.found_here())
 
         kept: dict[int, _Kept] = resources.get("tables of training", dict)  # by number of task
 
@@ -289,12 +289,17 @@ def _on_cluster(
         yield made, folder
 
 
+def remove_folders_of_workers(tmp: Path | None) -> None:
+    """Remove the temporary folders on this machine whose worker was killed."""
+    remove_leftovers(tmp or Path(tempfile.gettempdir()), _PREFIX)
+
+
 class _Kept:
     """A temporary folder of a worker."""
 
     def __init__(self, parent: Path | None) -> None:
         self._stack = ExitStack()
-        self.folder = self._stack.enter_context(temporary_directory("hopefear-train-", parent))
+        self.folder = self._stack.enter_context(temporary_directory(_PREFIX, parent))
         self.close = self._stack.close
 
 

@@ -17,7 +17,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
@@ -83,6 +83,11 @@ class ExtractOptions(SharedOptions, ABC):
     @abstractmethod
     def engine_arguments(self) -> dict[str, Any]:
         """Return the arguments of the engine's `RuleExtraction` that this kind of rules sets."""
+
+    def found_here(self) -> ExtractOptions:
+        """Return the options without a `tmp` that another machine has but this one lacks."""
+        lacking = self.tmp is not None and not self.tmp.is_dir()
+        return replace(self, tmp=None) if lacking else self
 
     def engine(self) -> _engine.RuleExtraction:
         """Return the engine's extractor with these options."""

@@ -70,7 +70,7 @@ class ExtractRun(Job[Part, SortedRun]):
     encoders: tuple[bytes, bytes]
 
     def open(self, resources: Resources) -> Callable[[Part], SortedRun]:
-        extractor = self.options.run_extractor(*self.encoders)
+        extractor = self.options.found_here().run_extractor(*self.encoders)
 
         def run(part: Part) -> SortedRun:
             coded, records = extractor(part.first, part.data)
