@@ -8,14 +8,11 @@
 
 #include "base/interrupt.hpp"
 #include "base/threads.hpp"
+#include "rules/occurrences.hpp"
 #include "rules/rule_counts.hpp"
 
 namespace hopefear::rules {
 namespace {
-
-void append_big_endian(std::string& bytes, uint64_t value, size_t width) {
-  for (size_t i = width; i-- > 0;) bytes += static_cast<char>(value >> (8 * i) & 0xff);
-}
 
 uint64_t big_endian(std::string_view bytes, size_t at, size_t width) {
   uint64_t value = 0;
@@ -23,14 +20,6 @@ uint64_t big_endian(std::string_view bytes, size_t at, size_t width) {
     value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
   }
   return value;
-}
-
-void append_links(std::string& bytes, std::span<const Link> links) {
-  append_big_endian(bytes, links.size(), 2);
-  for (const Link& link : links) {
-    bytes += static_cast<char>(link.target);
-    bytes += static_cast<char>(link.source);
-  }
 }
 
 }  // namespace
@@ -88,65 +77,6 @@ uint64_t RuleExtraction::budget() const {
   return std::max(kLeast, options_.memory > held ? options_.memory - held : 0);
 }
 
-// A record: source, end mark, target, end mark, number of links (2 bytes), links as target and
-// source, orientations (1) or count (8), sentence (4).
-void RuleExtraction::add_phrases(RecordSorter::Shard& shard, size_t block) const {
-  PhraseExtractor extractor(options_.max_length);
-  const size_t source_width = source_codec_->width(), target_width = target_codec_->width();
-  std::string source, target, record;
-  corpus_->read(block, [&](uint64_t sentence, const SentencePair& pair) {
-    source_codec_->encode(pair.source, source);
-    target_codec_->encode(pair.target, target);
-    extractor(pair, [&](const PhraseOccurrence& found) {
-      record.assign(source, found.f0 * source_width, (found.f1 - found.f0 + 1) * source_width);
-      record += source_codec_->end_mark();
-      record.append(target, found.e0 * target_width, (found.e1 - found.e0 + 1) * target_width);
-      record += target_codec_->end_mark();
-      append_links(record, found.links);
-      record +=
-          static_cast<char>(3 * static_cast<int>(found.backward) + static_cast<int>(found.forward));
-      append_big_endian(record, sentence, 4);
-      shard.add(record);
-    });
-  });
-}
-
-// A sentence has many equal occurrences of a rule, with different phrases in its holes: merging
-// them into one record more than halves the number of records.
-void RuleExtraction::add_rules(RecordSorter::Shard& shard, size_t block) const {
-  HieroExtractor extractor(options_.hiero);
-  WordNumbers keys;
-  std::vector<double> counts;  // by number of key
-  std::string record;
-  corpus_->read(block, [&](uint64_t sentence, const SentencePair& pair) {
-    keys.clear();
-    counts.clear();
-    const auto add = [&](const HieroOccurrence& found) {
-      source_codec_->encode(found.source, record);
-      record += source_codec_->end_mark();
-      target_codec_->append(found.target, record);
-      record += target_codec_->end_mark();
-      append_links(record, found.links);
-      const Word key = keys.add(record);
-      if (key == counts.size()) counts.push_back(0);
-      counts[key] += 1.0 / found.siblings;
-    };
-    try {
-      extractor(pair, add);
-    } catch (const InputError& error) {
-      throw InputError("sentence pair " + std::to_string(sentence + 1) + ", of " +
-                       std::to_string(pair.source.size()) + " and " +
-                       std::to_string(pair.target.size()) + " words: " + error.what());
-    }
-    for (Word key = 0; key < counts.size(); ++key) {
-      record = keys.word(key);
-      append_big_endian(record, std::bit_cast<uint64_t>(counts[key]), 8);
-      append_big_endian(record, sentence, 4);
-      shard.add(record);
-    }
-  });
-}
-
 void RuleExtraction::extract(const Progress& progress) {
   begin_step(1);
   occurrences_ =
@@ -156,6 +86,7 @@ void RuleExtraction::extract(const Progress& progress) {
   std::vector<size_t> free(options_.threads);
   std::iota(free.begin(), free.end(), size_t{0});
   uint64_t done = 0;
+  const Occurrences occurrences(options_, *source_codec_, *target_codec_);
   parallel_for(corpus_->blocks(), options_.threads, [&](size_t block) {
     size_t shard;
     {
@@ -163,20 +94,27 @@ void RuleExtraction::extract(const Progress& progress) {
       shard = free.back();
       free.pop_back();
     }
-    if (options_.hierarchical) {
-      add_rules(occurrences_->shard(shard), block);
-    } else {
-      add_phrases(occurrences_->shard(shard), block);
-    }
+    occurrences.add(corpus_->first_sentence(block), corpus_->data(block),
+                    occurrences_->shard(shard));
     const std::lock_guard lock(mutex);
     free.push_back(shard);
-    const bool last = block + 1 == corpus_->blocks();
-    done += (last ? corpus_->sentences() : corpus_->first_sentence(block + 1)) -
-            corpus_->first_sentence(block);
+    done += corpus_->first_sentence(block + 1) - corpus_->first_sentence(block);
     progress(done);
   });
   occurrences_->sort(options_.threads);
 }
+
+void RuleExtraction::begin_runs() {
+  begin_step(1);
+  occurrences_ = std::make_unique<RecordSorter>(budget() / 2, 1, options_.scratch_directory);
+}
+
+void RuleExtraction::add_run(std::string_view run, uint64_t records) {
+  if (steps_ != 2 || occurrences_ == nullptr) throw std::logic_error("call begin_runs first");
+  occurrences_->add_run(run, records);
+}
+
+void RuleExtraction::end_runs() { occurrences_->sort(options_.threads); }
 
 void RuleExtraction::count(const Progress& progress) {
   begin_step(2);

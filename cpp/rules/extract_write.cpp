@@ -157,8 +157,8 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
   ranked.flush();
   const std::string_view labels[] = {kHieroLabel};
   table.finish(path,
-               {source_codec_->words(),
-                target_codec_->words(),
+               {source_codec_->texts(),
+                target_codec_->texts(),
                 {labels, static_cast<size_t>(options_.hierarchical)}},
                info);
   progress(done);
