@@ -189,3 +189,17 @@ class Endless(Job[int, int]):
                     poll_interrupt()
 
         return work
+
+
+@dataclass
+class Large(Job[int, bytes]):
+    """Returns many bytes; the first item is late."""
+
+    size: int
+
+    def open(self, resources: Resources) -> Callable[[int], bytes]:
+        def large(n: int) -> bytes:
+            time.sleep(0 if n else 1.0)
+            return bytes([n]) * self.size
+
+        return large

@@ -19,13 +19,14 @@ from cluster_jobs import (
     Digits,
     Fails,
     Kills,
+    Large,
     Learner,
     Passes,
     Process,
     Square,
 )
 
-from hopefear.base.cluster.call import ATTEMPTS
+from hopefear.base.cluster.call import ATTEMPTS, LARGE, Early, Stretch
 from hopefear.base.cluster.executor import ClusterExecutor
 from hopefear.base.errors import HopefearError, InputError
 from hopefear.base.executor import Threads
@@ -52,6 +53,29 @@ def test_results_come_in_order_and_are_those_of_threads(
     assert executor.workers == 3
     assert executor.remote
     assert executor.cpu_seconds > 0
+
+
+def test_large_results_wait_for_their_turn_in_a_file(
+    executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[object] = []
+    keep = Early.keep
+    monkeypatch.setattr(Early, "keep", lambda *args: kept.append(keep(*args)) or kept[-1])
+    results = executor.map(Large(LARGE), range(8), place=lambda n: n)
+    assert all(result == bytes([n]) * LARGE for n, result in enumerate(results))
+    assert sum(isinstance(entry, Stretch) for entry in kept) >= 2
+
+
+def test_results_that_wait_take_no_memory() -> None:
+    early = Early()
+    kept = [early.keep(bytes([n]) * (LARGE + n)) for n in range(5)]
+    assert early.keep(b"small") == b"small"
+    for n in (3, 0, 4, 2, 1):
+        assert early.load(kept[n]) == bytes([n]) * (LARGE + n)
+    again = early.keep(b"x" * LARGE)
+    assert again == Stretch(0, LARGE), "the space is used again"
+    assert early.load(again) == b"x" * LARGE
+    early.close()
 
 
 def test_every_machine_works(executor: ClusterExecutor) -> None:

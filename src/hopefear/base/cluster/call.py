@@ -7,13 +7,15 @@ works on one. Chunks of a worker that dies are sent to others.
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
+import tempfile
 import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +30,7 @@ CHUNKS_PER_SECOND = 500
 MOST_IN_CHUNK = 256
 AHEAD = 8  # chunks per worker that may be finished before the first unfinished one
 ATTEMPTS = 3  # at an item whose worker dies
+LARGE = 1 << 20  # bytes of a result that waits in a file for its turn
 _POLL = (0.01, 0.1)  # seconds between looks for new items, and after a while
 _GRACE = 1.0  # seconds to wait for chunks whose results nobody wants
 _numbers = itertools.count(1)
@@ -94,6 +97,7 @@ class Call:
         self.files = crew.describe(job.files())
         self.packed = self._pack(job)
         self.results: dict[int, Any] = {}
+        self.early = Early()
         self.queue: deque[Chunk] = deque()  # to be sent
         self.next = self.yielded = 0  # of the next item to read, to yield
         self.size, self.per_item = 1, 0.0
@@ -117,6 +121,8 @@ class Call:
                 result = self.results.pop(self.yielded)
                 if isinstance(result, _Raised):
                     raise result.error from result.cause
+                if isinstance(result, bytes | Stretch):
+                    result = pickle.loads(self.early.load(result))
                 self.yielded += 1
                 yield result
             busy = {m.chunks[0][0]: m for m in self.crew.members if m.chunks}
@@ -150,6 +156,7 @@ class Call:
 
     def close(self, gently: bool) -> None:
         """Kill the workers that still work on this call; others start when they are needed."""
+        self.early.close()
         busy = [member for member in self.crew.members if member.chunks]
         if gently and busy:
             refs = [ref for member in busy for ref, _ in member.chunks]
@@ -222,7 +229,7 @@ class Call:
                 warnings.warn(text, stacklevel=2)
         for (index, _), result in zip(chunk.items, answer.results, strict=False):
             self.traffic.bytes_received += len(result)
-            self.results[index] = pickle.loads(result)
+            self.results[index] = result if index == self.yielded else self.early.keep(result)
         rest = chunk.items[len(answer.results) :]
         if answer.lost and self.refill is not None:
             first = (rest[0][0], self.refill(rest[0][1]))
@@ -294,6 +301,52 @@ class Call:
         for member in members:
             if member.chunks and member.asked is None:
                 member.asked = member.actor.counted.remote()
+
+
+class Stretch(NamedTuple):
+    """A stretch of a file."""
+
+    begin: int
+    size: int
+
+
+class Early:
+    """Pickled results that came before it was their turn; large ones are kept in a file.
+
+    So the memory of the driver does not grow with the number of learners, one of which may be late.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._waiting = 0
+
+    def keep(self, result: bytes) -> bytes | Stretch:
+        """Return what `load` takes."""
+        if len(result) < LARGE:
+            return result
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="hopefear-results-")  # noqa: SIM115
+        begin = self._file.seek(0, os.SEEK_END)
+        self._file.write(result)
+        self._waiting += 1
+        return Stretch(begin, len(result))
+
+    def load(self, kept: bytes | Stretch) -> bytes:
+        """Return a result; each is loaded once."""
+        if isinstance(kept, bytes):
+            return kept
+        assert self._file is not None, "`keep` opens it"
+        self._file.seek(kept.begin)
+        result = self._file.read(kept.size)
+        self._waiting -= 1
+        if not self._waiting:
+            self._file.truncate(0)
+        return result
+
+    def close(self) -> None:
+        """Remove the file."""
+        if self._file is not None:
+            self._file.close()
 
 
 class _Raised:
