@@ -105,7 +105,7 @@ speech = st.lists(st.sampled_from(["a", "b", "cd", "é", "猫猫"]), max_size=9)
 @given(st.lists(st.tuples(speech, speech), min_size=1, max_size=5))
 @settings(max_examples=100, deadline=None)
 def test_error_rates_equal_jiwers(corpus: list) -> None:
-    hypotheses, references = ([" ".join(text) for text in column] for column in zip(*corpus))
+    hypotheses, references = ([" ".join(pair[side]) for pair in corpus] for side in (0, 1))
     for name, theirs in (("wer", jiwer.wer), ("cer", jiwer.cer)):
         metric = create(name)
         rows = metric.statistics(hypotheses, [[text] for text in references])
