@@ -115,7 +115,7 @@ class RerankApply(Command):
 
     def _rerank(self, nbest: Path, weights: Weights, console: Console) -> Mapping[str, Any]:
         """Write the best candidate of each list; return the report."""
-        from hopefear.learn.rerank import Choice
+        from hopefear.learn.rerank_choice import Choice
 
         choice = Choice(nbest, weights, self.format, self.ids)
         with console.step("rerank", unit="lists") as step, write_text(self.output) as out:
