@@ -64,7 +64,7 @@ class Choice:
 
     def remarks(self, place: str) -> Iterator[str]:
         """Yield warnings after all lists are read; `place` names the source of the weights."""
-        if self.lists and not self.matched:
+        if self.lists and not self.matched and len(self.weights):
             yield f"no feature of the lists has a weight in {place}; are these its lists?"
         if self.missing:
             yield f"{self.missing:,} sentences without candidates are empty lines"

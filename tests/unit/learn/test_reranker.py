@@ -14,7 +14,9 @@ import pytest
 from hopefear import Reranker
 from hopefear.base.errors import InputError, OptionError
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*(lists are few|may be chance)")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(lists are few|may be chance|overstates it|becomes worse)"
+)
 
 WORDS = "the a red old house dog sees and goes to".split()
 FAST: dict[str, Any] = {"tuner_options": {"restarts": 1, "kicks": 0}, "threads": 1}

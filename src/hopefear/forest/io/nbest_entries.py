@@ -1,0 +1,50 @@
+"""The entries of n-best lists as mappings with the keys of JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hopefear._engine import Derivation
+from hopefear.forest.io.nbest import NbestList, id_number
+
+
+def entries_of_list(
+    list_: NbestList, columns: Mapping[str, Sequence[float]] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a list with the keys of JSON lines, and further features."""
+    names = list_.forest.names
+    for place in range(list_.forest.edges):
+        derivation = Derivation(list_.forest, np.array([place], np.uint32), 0.0)
+        vector = derivation.features
+        pairs = zip(vector.ids.tolist(), vector.values.tolist(), strict=True)
+        features = {
+            (names.name(id) if names is not None else None) or f"id:{id:016x}": _short(value)
+            for id, value in pairs
+        }
+        entry: dict[str, Any] = {
+            "id": list_.id if id_number(list_.id) is None else int(list_.id),
+            "text": derivation.text,
+            "features": features,
+        }
+        for name, values in (columns or {}).items():
+            features[name] = _short(values[place])
+        if np.isfinite(list_.scores[place]):
+            entry["score"] = float(list_.scores[place])
+        named = {
+            name: float(column[place])
+            for name, column in list_.named.items()
+            if np.isfinite(column[place])
+        }
+        if named:
+            entry["scores"] = named
+        if len(list_.utilities) and len(list_.utilities[place]):
+            entry["utilities"] = list_.utilities[place].tolist()
+        yield entry
+
+
+def _short(value: float) -> float:
+    """Return a value with the digits that single precision has."""
+    return float(np.format_float_positional(np.float32(value), unique=True, trim="0"))
