@@ -1,7 +1,7 @@
 """Writers of n-best lists: JSON lines, CSV, TSV, Parquet, or Moses's text, by the file's name.
 
-Takes entries with the keys of JSON lines, one at a time. A table has the columns of the first
-entry; Parquet is written in groups of rows.
+Takes entries with the keys of JSON lines, one at a time. A table has the columns of its first
+10,000 entries, since a feature that is 0 may be left out; Parquet is written in groups of rows.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from hopefear.forest.io.lists.tables import FEATURES, RESERVED, SCORES, load_pya
 Kind = Literal["jsonl", "csv", "tsv", "parquet", "moses"]
 Entries = Iterable[Mapping[str, Any]]
 _GROUP = 50_000  # rows of a group of Parquet
+_HEAD = 10_000  # entries that name the columns of a table
 
 
 def kind_of(path: Path) -> Kind:
@@ -63,55 +65,49 @@ def _moses_lines(entries: Entries) -> Iterator[str]:
 
 
 def _table_lines(entries: Entries, delimiter: str) -> Iterator[str]:
-    columns: list[str] | None = None
-    for number, entry in enumerate(entries, 1):
-        row = _row(entry)
-        out = io.StringIO()
-        writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
-        if columns is None:
-            columns = list(row)
-            writer.writerow(columns)
-        _check_columns(row, columns, number)
+    columns, rows = _rows(entries)
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
         writer.writerow([row.get(name, "") for name in columns])
         yield out.getvalue()
+        out.seek(0)
+        out.truncate()
 
 
 def _write_parquet(path: Path, entries: Entries) -> None:
     pyarrow, parquet = load_pyarrow()
-    writer: Any = None
-    columns: list[str] = []
-    rows: list[dict[str, Any]] = []
+    columns, rows = _rows(entries)
+    kinds = {"id": pyarrow.string(), "text": pyarrow.string()}
+    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.float64())) for name in columns])
+    with atomic_path(path) as temporary, parquet.ParquetWriter(temporary, schema) as writer:
+        while group := list(islice(rows, _GROUP)):
+            data = {
+                name: [str(row[name]) if name == "id" else row.get(name) for row in group]
+                for name in columns
+            }
+            writer.write_table(pyarrow.table(data, schema=schema))
 
-    with atomic_path(path) as temporary:
 
-        def write() -> None:
-            nonlocal writer
-            data = {name: [row.get(name) for row in rows] for name in columns}
-            table = pyarrow.table(data) if writer is None else None
-            if writer is None:
-                writer = parquet.ParquetWriter(temporary, table.schema)
-            writer.write_table(table or pyarrow.table(data, schema=writer.schema))
-            rows.clear()
+def _rows(entries: Entries) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """Return the columns of a table and its rows."""
+    iterator = enumerate(entries, 1)
+    head = [(number, _row(entry)) for number, entry in islice(iterator, _HEAD)]
+    columns = list(dict.fromkeys(["id", "text", *(name for _, row in head for name in row)]))
+    known = set(columns)
 
-        try:
-            for number, entry in enumerate(entries, 1):
-                row = _row(entry)
-                row["id"] = str(row["id"])
-                columns = columns or list(row)
-                _check_columns(row, columns, number)
-                rows.append(
-                    {
-                        name: float(value) if isinstance(value, int) else value
-                        for name, value in row.items()
-                    }
+    def rows() -> Iterator[dict[str, Any]]:
+        for number, row in chain(head, ((number, _row(entry)) for number, entry in iterator)):
+            new = row.keys() - known
+            if new:
+                raise InputError(
+                    f"entry {number}: {min(new)!r} is in none of the first {_HEAD:,} entries, and "
+                    "a table has their columns only; write JSON lines (.jsonl)"
                 )
-                if len(rows) == _GROUP:
-                    write()
-            if rows or writer is None:
-                write()
-        finally:
-            if writer is not None:
-                writer.close()
+            yield row
+
+    return columns, rows()
 
 
 def _row(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,12 +120,3 @@ def _row(entry: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in entry["features"].items():
         row[FEATURES + name if name in row or name in RESERVED else name] = value
     return row
-
-
-def _check_columns(row: Mapping[str, Any], columns: list[str], number: int) -> None:
-    new = row.keys() - set(columns)
-    if new:
-        raise InputError(
-            f"entry {number}: {min(new)!r} is not in the first entry, and a table has its columns "
-            "only; write JSON lines (.jsonl)"
-        )

@@ -1,4 +1,7 @@
-"""The entries of n-best lists as mappings with the keys of JSON lines."""
+"""The entries of n-best lists as mappings with the keys of JSON lines.
+
+Features are sorted by name, and those that are 0 are left out, as everywhere in forests.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,11 @@ def entries_of_list(
         derivation = Derivation(list_.forest, np.array([place], np.uint32), 0.0)
         vector = derivation.features
         pairs = zip(vector.ids.tolist(), vector.values.tolist(), strict=True)
-        features = {
+        named_values = {
             (names.name(id) if names is not None else None) or f"id:{id:016x}": _short(value)
             for id, value in pairs
         }
+        features = dict(sorted(named_values.items()))  # without those that are 0
         entry: dict[str, Any] = {
             "id": list_.id if id_number(list_.id) is None else int(list_.id),
             "text": derivation.text,
