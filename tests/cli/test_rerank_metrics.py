@@ -152,3 +152,21 @@ def test_an_entry_without_the_score(hopefear: Run, tmp_path: Path) -> None:
     result = hopefear(*given, "--metric", "x", "--progress", "off", cwd=tmp_path)
     assert result.returncode == 2
     assert "entry 2 of id '0' has no score 'x'" in result.stderr
+
+
+def test_the_report_as_a_page(hopefear: Run, folder: Path) -> None:
+    tuned(hopefear, folder, "--refs", "refs", "--metric", "wer", "--report", "r.json")
+    (folder / "other.json").write_text("{}")
+    result = hopefear("report", "r.json", "-o", "r.html", "--json", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["systems"][0]["metric"] == "wer"
+    assert "Reranking report" in (folder / "r.html").read_text()
+    for words, message in (
+        (("r.json", "--runs", "2"), "for directories of 'hopefear tune' only"),
+        (("r.json", "--names", "a", "b"), "--names: 2 names for 1 reports"),
+        (("other.json",), "not a report of 'hopefear rerank tune --report'"),
+    ):
+        bad = hopefear("report", *words, "-o", "x.html", cwd=folder)
+        assert bad.returncode == 2
+        assert message in bad.stderr
+        assert not (folder / "x.html").exists()

@@ -30,7 +30,7 @@ class RerankTune(RerankOptions, Command):
     Ids are line numbers of the references, from 0. The metric to optimise may also be the mean of
     scores in the file: "score" with --metric given, or one of "scores" by its name (x; COMET or
     human judgements, say); references are then not needed, and ids may be any words. --metric A=1
-    B=0.5 optimises a weighted sum. All metrics are reported, with the significance of their differences.
+    B=0.5 optimises a weighted sum. All metrics are reported, with significance tests.
 
     The report compares the chosen candidates with the first candidate of each list. By default
     each list is scored with weights tuned on the other four of five folds, because the gain on

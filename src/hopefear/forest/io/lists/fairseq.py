@@ -5,7 +5,8 @@
     D-0     -0.53   hypothesis             after removing pieces and detokenising
     P-0     -0.31 -0.75                    a score in bits for each token
 
-Features: `model` (normalised by length) and `logprob` (the sum of the tokens' scores), both base e, and `tokens`.
+Features: `model` (normalised by length) and `logprob` (the sum of the tokens' scores), both base e,
+and `tokens`.
 """
 
 from __future__ import annotations
