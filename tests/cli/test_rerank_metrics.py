@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Lists where feature `good` follows the error rate, `bad` the score `vain`."""
     folder = tmp_path_factory.mktemp("lists")
     chance = random.Random(1)
-    words = "the a red old house dog sees and goes to".split()
+    words = ["the", "a", "red", "old", "house", "dog", "sees", "and", "goes", "to"]
     with (folder / "dev.jsonl").open("w") as lists, (folder / "refs").open("w") as refs:
         for number in range(LISTS):
             reference = chance.choices(words, k=10)

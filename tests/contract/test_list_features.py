@@ -17,8 +17,8 @@ from hopefear.learn.list_features.base import CandidateList, ListFeature
 from hopefear.learn.rerank_features import make_features, with_features
 from hopefear.lm.estimate import estimate
 
-WORDS = "the a red old house dog sees".split()
-GERMAN = "das ein rot alt haus hund sieht".split()
+WORDS = ["the", "a", "red", "old", "house", "dog", "sees"]
+GERMAN = ["das", "ein", "rot", "alt", "haus", "hund", "sieht"]
 
 
 @pytest.fixture(scope="module")

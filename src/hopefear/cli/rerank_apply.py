@@ -137,7 +137,7 @@ class RerankApply(Command):
                     step.advance()
         if lattices > missing and not known:
             console.warn(
-                f"no feature of the lattices has a weight in {display_name(self.weights)}; "
+                f"no feature of the lattices has a weight in {display_name(self.weights or '')}; "
                 "check that the weights were tuned for them"
             )
         if missing:

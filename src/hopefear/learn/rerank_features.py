@@ -20,7 +20,7 @@ from hopefear.base.config import parse_pairs
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import display_name
 from hopefear.forest.io.nbest import Format, NbestList, id_number, read_nbest
-from hopefear.forest.io.nbest_entries import entries_of_list
+from hopefear.forest.io.nbest_entries import entries_of_list, short
 from hopefear.learn.list_features.base import CandidateList, ListFeature
 
 _BLOCK = 16  # lists per thread that are read at once
@@ -102,5 +102,5 @@ def _extended(
                 )
             if name in columns:
                 raise InputError(f"{place}: {name} is added twice; add each feature once")
-            columns[name] = column.tolist()
+            columns[name] = short(column)
     return list(entries_of_list(list_.nbest, columns))

@@ -52,8 +52,8 @@ def selected(job: RerankJob, sizes: Sequence[int], start: Weights) -> list[dict[
                 }
             )
             step.advance()
-    for row in rows:
-        outcome = compared(metric, statistics[longest], statistics[row["candidates"]])
+    for size, row in zip(wanted, rows, strict=True):
+        outcome = compared(metric, statistics[longest], statistics[size])
         row["difference"], row["p_value"] = outcome["difference"], outcome["p_value"]
     return rows
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(lists are few|may be chance|overstates it|becomes worse)"
 )
 
-WORDS = "the a red old house dog sees and goes to".split()
+WORDS = ["the", "a", "red", "old", "house", "dog", "sees", "and", "goes", "to"]
 FAST: dict[str, Any] = {"tuner_options": {"restarts": 1, "kicks": 0}, "threads": 1}
 
 
@@ -145,7 +145,7 @@ def test_scikit_learn_can_clone_it() -> None:
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no weights yet; call fit"):
         Reranker().rerank(LISTS)
-    with pytest.raises(InputError, match="list 0: .*expected a list of candidates"):
+    with pytest.raises(InputError, match=r"list 0: .*expected a list of candidates"):
         Reranker().fit(["a text"], REFERENCES[:1])
     with pytest.raises(InputError, match="lists: int, expected a file"):
         Reranker().fit(3, REFERENCES)

@@ -178,4 +178,4 @@ def _entry(record: Any, place: str) -> _Entry:
 def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return False
-    return bool(abs(value) <= _LARGEST)  # false for NaN
+    return abs(float(value)) <= _LARGEST  # false for NaN

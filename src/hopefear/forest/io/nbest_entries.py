@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hopefear._engine import Derivation
 from hopefear.forest.io.nbest import NbestList, id_number
@@ -22,9 +23,9 @@ def entries_of_list(
     for place in range(list_.forest.edges):
         derivation = Derivation(list_.forest, np.array([place], np.uint32), 0.0)
         vector = derivation.features
-        pairs = zip(vector.ids.tolist(), vector.values.tolist(), strict=True)
+        pairs = zip(vector.ids.tolist(), short(vector.values), strict=True)
         named_values = {
-            (names.name(id) if names is not None else None) or f"id:{id:016x}": _short(value)
+            (names.name(id) if names is not None else None) or f"id:{id:016x}": value
             for id, value in pairs
         }
         features = dict(sorted(named_values.items()))  # without those that are 0
@@ -34,7 +35,7 @@ def entries_of_list(
             "features": features,
         }
         for name, values in (columns or {}).items():
-            features[name] = _short(values[place])
+            features[name] = values[place]
         if np.isfinite(list_.scores[place]):
             entry["score"] = float(list_.scores[place])
         named = {
@@ -49,6 +50,11 @@ def entries_of_list(
         yield entry
 
 
-def _short(value: float) -> float:
-    """Return a value with the digits that single precision has."""
-    return float(np.format_float_positional(np.float32(value), unique=True, trim="0"))
+def short(values: ArrayLike) -> list[float]:
+    """Return numbers with as few digits as give the same numbers in single precision."""
+    exact = np.asarray(values, np.float32)
+    rounded = [float(f"{value:.7g}") for value in exact.tolist()]
+    wrong = np.flatnonzero(np.array(rounded, np.float32) != exact)
+    for place in wrong.tolist():
+        rounded[place] = float(f"{exact[place]:.9g}")
+    return rounded

@@ -3,7 +3,8 @@
     0 ||| a house ||| F0= -2.1 F1= -3.0 ||| -1.2
 
 The last two fields are the scores of the ensemble's members and the normalised score; fields of
---alignment and --word-scores before them are left out. Features: F0, F1 … and `model`, the normalised score.
+--alignment and --word-scores before them are left out. Features: F0, F1 … and `model`, the
+normalised score.
 """
 
 from __future__ import annotations

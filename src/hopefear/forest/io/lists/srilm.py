@@ -6,8 +6,8 @@
     -95.2 -3.1 3 the cat sat              acoustic and language model score, base 10; words
 
 The id is the name of the file without its suffixes. Features, base e: `model`, or `acoustic`, `lm`
-and `words`; scores of the first two formats are bytelogs, 1024 / 10000.5 of a natural log. In the second
-format, phones inside the time of a word are left out.
+and `words`; scores of the first two formats are bytelogs, 1024 / 10000.5 of a natural log. In the
+second format, phones inside the time of a word are left out.
 """
 
 from __future__ import annotations

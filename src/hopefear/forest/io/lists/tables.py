@@ -1,7 +1,8 @@
 """Tables with a row for each candidate: CSV, TSV and Parquet.
 
 Columns: `id`, `text`, `score`, `scores.NAME`, and features: all other columns whose values are
-numbers; `features.NAME` is the feature NAME, if it is called like another column. Parquet needs pyarrow (the extra `parquet`) and is read in batches of rows.
+numbers; `features.NAME` is the feature NAME, if it is called like another column. Parquet needs
+pyarrow (the extra `parquet`) and is read in batches of rows.
 """
 
 from __future__ import annotations
