@@ -2,8 +2,8 @@
 
 Takes a file of n-best lists (`forest.io.nbest`) and the metrics (`rerank_metrics`), and returns the
 candidates with their features and statistics. The lists are kept, too: their words, for the texts
-of chosen candidates, and their given scores, for reports. Memory: about 200 bytes per candidate of
-20 words with 5 features, and the names and words once.
+of chosen candidates, and their given scores, for reports. Memory: about 1.5 KB per candidate of 15
+words with 5 features while `mert` tunes on two threads.
 """
 
 from __future__ import annotations

@@ -67,17 +67,19 @@ def tune_reranker(
     """
     check_search_aware(make_tuner(), None, metric)  # lists have no bins
     parts = list(split(candidates, folds, seed)) if folds > 1 else []
-    jobs: list[Candidates | None] = [None, *(candidates.part(learned) for learned, _ in parts)]
+    jobs: list[NDArray[np.int64] | None] = [None, *(learned for learned, _ in parts)]
     side_by_side = max(1, min(threads, len(jobs)))
 
-    def tuned_on(job: tuple[int, Candidates | None]) -> Optimized:
-        number, part = job
+    def tuned_on(job: tuple[int, NDArray[np.int64] | None]) -> Optimized:
+        number, groups = job
         task = Task(
             random=np.random.default_rng([seed, number]),
             threads=max(1, threads // side_by_side),
             fixed=fixed,
         )
-        pool = Pool(metric=metric, candidates=candidates if part is None else part)
+        # Copied here, so that only those in work take memory.
+        part = candidates if groups is None else candidates.part(groups)
+        pool = Pool(metric=metric, candidates=part)
         return optimized(make_tuner(), pool, start, task)
 
     results = []
