@@ -265,8 +265,9 @@ def main() -> None:
             "## Beside a grid, boosted trees and minimum Bayes risk\n\n"
             "`python experiments/rerank_baselines.py --write`\n\n"
             "The grid has 41 values for each of two weights, relative to that of `forward`. "
-            "LightGBM has 200 trees of 15 leaves on the features and their differences from the mean "
-            "of the list, and BLEU+1 in 31 steps as relevance. Folds and seed are the same for all. "
+            "LightGBM has 200 trees of 15 leaves on the features and their differences from the "
+            "mean of the list, and BLEU+1 in 31 steps as relevance. Folds and seed are the same "
+            "for all. "
             "Seconds are those of tuning and choosing six times, without the utilities of MBR. "
             "p-values: paired bootstrap on the test set.\n\n"
         )
