@@ -296,7 +296,10 @@ void JsonNbestReader::add(const Entry& entry, JsonNbestList& list) {
     }
     list.named[place][number] = entry.scores[i].value;
   }
-  list.utilities.push_back(entry.utilities);
+  if (!entry.utilities.empty() || !list.utilities.empty()) {
+    list.utilities.resize(number + 1);  // the entries before have none
+    list.utilities[number] = entry.utilities;
+  }
 }
 
 bool JsonNbestReader::next(JsonNbestList& list) {

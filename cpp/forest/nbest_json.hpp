@@ -17,11 +17,12 @@
 namespace hopefear {
 
 struct JsonNbestList {
-  Forest forest;                               // its id is that of the list
-  std::vector<double> scores;                  // "score" per entry; NaN if it has none
-  std::vector<std::string> names;              // of "scores", in order of appearance
-  std::vector<std::vector<double>> named;      // per name the score of each entry, NaN if absent
-  std::vector<std::vector<double>> utilities;  // per entry; empty if it has none
+  Forest forest;                           // its id is that of the list
+  std::vector<double> scores;              // "score" per entry; NaN if it has none
+  std::vector<std::string> names;          // of "scores", in order of appearance
+  std::vector<std::vector<double>> named;  // per name the score of each entry, NaN if absent
+  std::vector<std::vector<double>>
+      utilities;  // per entry, empty if it has none; or no vector at all
 };
 
 // Reads one list at a time: consecutive entries with the same id. Memory: one list.

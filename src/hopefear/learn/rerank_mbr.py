@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopefear.base.errors import InputError, OptionError
+from hopefear.base.errors import InputError
 from hopefear.base.weights import Weights
 from hopefear.forest import edge_scores
 from hopefear.forest.io.nbest import NbestList
@@ -48,8 +48,6 @@ class ExpectedUtility:
         self._metric: Metric | None = None
         if self.utility != GIVEN:
             self._metric = create(self.utility, self.options)
-            if not self._metric.sentence_scores(np.ones((1, len(self._metric.columns)))).size:
-                raise OptionError(f"{self.utility}: has no sentence scores")
 
     def choose(self, list_: NbestList) -> int:
         """Return the candidate with the largest expected utility, the first in a tie."""

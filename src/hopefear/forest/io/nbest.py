@@ -111,7 +111,8 @@ def _lists(parsed: Iterable[_Entry], builder: ForestBuilder) -> Iterator[NbestLi
             name: np.array([values.get(name, math.nan) for values in named], np.float64)
             for name in dict.fromkeys(name for values in named for name in values)
         }
-        yield NbestList(id, forest, np.array(scores, np.float64), columns, utilities)
+        rows = utilities if any(map(len, utilities)) else []
+        yield NbestList(id, forest, np.array(scores, np.float64), columns, rows)
 
 
 def _read_json(path: PathLike, vocabulary: Vocabulary, names: FeatureNames) -> Iterator[NbestList]:
