@@ -44,7 +44,8 @@ class Report(Command):
     )
 
     run_directories: list[Path] = argument(
-        metavar="RUN", help="directories of 'hopefear tune', or files of 'rerank tune --report'"
+        metavar="RUN",
+        help="directories of 'hopefear tune', or files of 'rerank tune|select --report'",
     )
     output: Path = option(Path("report.html"), flags=("-o",), help="HTML file to write")
     test: Path | None = option(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hopefear.base import registry
 from hopefear.base.config import option, parse_pairs, part_of
 from hopefear.base.console import Console, table
+from hopefear.base.files import check_writable, write_text
 from hopefear.base.registry import register
 from hopefear.cli.command import Command
 from hopefear.learn.rerank_options import RerankOptions
@@ -36,6 +39,9 @@ class RerankSelect(RerankOptions, Command):
         [], metavar="N", help="numbers of candidates (default: 1 2 5 10 20 50 …, and all)"
     )
     metric_set: list[str] = option([], metavar="KEY=VALUE", help="options of the metric")
+    report: Path | None = option(
+        None, metavar="FILE.json", help="file for the curve, which 'hopefear report' shows"
+    )
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.errors import OptionError
@@ -44,6 +50,8 @@ class RerankSelect(RerankOptions, Command):
         from hopefear.learn.rerank_metrics import is_text_metric, parse_terms
         from hopefear.learn.rerank_select import enough, selected
 
+        if self.report is not None:
+            check_writable(self.report)
         if self.ablation:
             raise OptionError("--ablation: is for 'rerank tune'; remove it")
         terms = [term.name for term in parse_terms(self.metric) if is_text_metric(term.name)]
@@ -64,12 +72,17 @@ class RerankSelect(RerankOptions, Command):
         rows = selected(job, self.sizes, start)
         metric = job.lists.metric
         lower = metric.lower_is_better or bool(getattr(metric, "lower", False))
-        return {
+        report = {
             "metric": " ".join(self.metric),
+            "tuner": self.tuner,
             "lists": job.lists.candidates.groups,
             "sizes": rows,
             "enough": enough(rows, lower=lower),
         }
+        if self.report is not None:
+            with write_text(self.report) as file:
+                file.write(json.dumps({"kind": "select", "report": report}, indent=1) + "\n")
+        return report
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         rows = [

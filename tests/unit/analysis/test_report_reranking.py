@@ -73,6 +73,31 @@ def test_the_page(tmp_path: Path) -> None:
     assert "Each feature left out" in text
 
 
+def test_the_curve_of_candidates(tmp_path: Path) -> None:
+    rows = [
+        {
+            "candidates": size,
+            "mean_candidates": float(size),
+            "tuned": 40.0 + size,
+            "oracle": 50.0 + size,
+            "difference": size - 20.0,
+            "p_value": 0.01 if size < 20 else 1.0,
+        }
+        for size in (1, 5, 20)
+    ]
+    content = {"kind": "select", "report": {"metric": "wer", "tuner": "mert", "lists": 9}}
+    content["report"] |= {"sizes": rows, "enough": 20}
+    (tmp_path / "s.json").write_text(json.dumps(content))
+    out = tmp_path / "r.html"
+    reports = [read_rerank_report(tmp_path / "s.json")]
+    write_rerank_report(out, reports, ["one"], title="A title", sentences=3)
+    page = Balanced()
+    page.feed(out.read_text())
+    assert page.open == []
+    assert "svg" in page.tags
+    assert "20 candidates are enough" in out.read_text()
+
+
 def test_files_that_are_no_reports(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     for content in ("", "[]", "{}", '{"kind": "tune"}', '{"kind": "rerank", "report": {}}'):

@@ -1,8 +1,8 @@
 """The report of a reranker as one HTML page.
 
-Takes the file that `hopefear rerank tune --report` writes, and returns the page: what is gained in
-every metric, how far the oracle is, what each feature contributes, and the lists where the choice
-matters most.
+Takes files that `hopefear rerank tune --report` and `rerank select --report` write, and returns
+the page: what is gained in every metric, how far the oracle is, what each feature contributes, the
+lists where the choice matters most, and the gain by the number of candidates.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hopefear.analysis.report.charts import Chart, Line, draw
 from hopefear.analysis.report.html import Markup, element
 from hopefear.analysis.report.page import document
 from hopefear.analysis.report.tables import p_text, prose, section, table
@@ -25,9 +26,12 @@ def read_rerank_report(path: Path) -> Report:
     """Return the contents of a report file of `rerank tune`."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["kind"] != "rerank":
+        if content["kind"] == "select":
+            content["report"]["sizes"][0]["tuned"]
+        elif content["kind"] == "rerank":
+            content["report"]["metrics"][0]["metric"]
+        else:
             raise ValueError(f"a report of {content['kind']!r:.20}")
-        content["report"]["metrics"][0]["metric"]
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise InputError(
             f"{display_name(path)}: not a report of 'hopefear rerank tune --report' "
@@ -53,9 +57,9 @@ def write_rerank_report(
     return {
         "report": str(path),
         "megabytes": round(len(text.encode()) / 2**20, 2),
-        "notes": [note for content in reports for note in content["report"]["warnings"]],
+        "notes": [note for content in reports for note in content["report"].get("warnings", [])],
         "systems": [
-            {"name": name, **{key: content["report"][key] for key in _KEYS}}
+            {"name": name, **{key: content["report"].get(key) for key in _KEYS}}
             for content, name in zip(reports, names, strict=True)
         ],
     }
@@ -68,6 +72,11 @@ def _sections(
     content: Report, label: str, suffix: str, sentences: int
 ) -> list[tuple[str, str, Markup]]:
     report = content["report"]
+    if content["kind"] == "select":
+        title = label + "Candidates"
+        return [
+            ("candidates" + suffix, title, section("candidates" + suffix, title, *_curve(report)))
+        ]
     parts = [
         ("gain" + suffix, label + "Gain", _gain(report)),
         ("metrics" + suffix, label + "Metrics", _metrics(report)),
@@ -173,6 +182,36 @@ def _examples(examples: Sequence[Mapping[str, Any]]) -> list[Markup | None]:
             )
         )
     return blocks
+
+
+def _curve(report: Report) -> list[Markup | None]:
+    rows = report["sizes"]
+    lines = [
+        Line(name, colour, [(float(row["candidates"]), row[key]) for row in rows])
+        for colour, (name, key) in enumerate((("reranked", "tuned"), ("oracle", "oracle")))
+    ]
+    chart = Chart("", "candidates", report["metric"], lines, log_x=True, whole_x=True)
+    cells = [
+        [
+            f"{row['candidates']:,}",
+            f"{row['mean_candidates']:.1f}",
+            f"{row['tuned']:.4g}",
+            f"{row['difference']:+.4g}",
+            p_text(row["p_value"]),
+            f"{row['oracle']:.4g}",
+        ]
+        for row in rows
+    ]
+    head = ["candidates", "mean", f"{report['metric']}, reranked", "difference", "p", "oracle"]
+    return [
+        prose(
+            f"{report['tuner']} on the first candidates of {report['lists']:,} lists, "
+            f"cross-validated. {report['enough']:,} candidates are enough: fewer are significantly "
+            "worse than all (p ≤ 0.05)."
+        ),
+        draw(chart),
+        table(head, cells, "candidates"),
+    ]
 
 
 def _number(value: float, row: Mapping[str, Any], sign: str = "") -> str:
