@@ -104,12 +104,13 @@ def _gain(report: Report) -> list[Markup | None]:
         ["reranked, weights of the same lists", _number(report["tuned_on_all"], main)],
         ["oracle: best candidates", _number(report["oracle"], main)],
     ]
+    p = p_text(report["p_value"])
     text = (
         f"{report['tuner']} on {report['lists']:,} lists with {report['candidates']:,} candidates "
         f"and {report['features']:,} features, {how}. The gain is "
         f"{_number(report['gain'], main, '+')} {report['metric']}, 95 % interval "
         f"{_number(report['gain_low'], main, '+')} to {_number(report['gain_high'], main, '+')}, "
-        f"p = {p_text(report['p_value'])}"
+        f"p {'' if p.startswith('<') else '= '}{p}"
     )
     text += f", {100 * share:.0f} % of the oracle's gain." if share is not None else "."
     notes = [prose(f"Note: {note}.") for note in report["warnings"]]
@@ -146,7 +147,7 @@ def _features(content: Report) -> list[Markup | None]:
         rows = [[name, f"{value:.4g}"] for name, value in list(content["weights"].items())[:50]]
         return [
             prose(
-                "Weights depend on the scales of the features; --ablation says what they matter."
+                "Weights depend on the scales of the features; --ablation shows how much each matters."
             ),
             table(["feature", "weight"], rows, "weights"),
         ]
