@@ -147,7 +147,7 @@ def _features(content: Report) -> list[Markup | None]:
         rows = [[name, f"{value:.4g}"] for name, value in list(content["weights"].items())[:50]]
         return [
             prose(
-                "Weights depend on the scales of the features; --ablation shows how much each matters."
+                "Weights depend on the scales of the features; --ablation shows what each gains."
             ),
             table(["feature", "weight"], rows, "weights"),
         ]
