@@ -175,11 +175,15 @@ class Call:
         self.source.ahead = max(16, 2 * self.size * (len(members) + 1))
         for depth in (1, 2):
             for member in members:
-                if len(member.chunks) < depth and (chunk := self._next_chunk(member, members)):
+                if len(member.chunks) >= depth or any(c.attempts for _, c in member.chunks):
+                    continue  # nothing follows a chunk whose worker died: which one it was is clear
+                if chunk := self._next_chunk(member, members):
                     self._submit(member, chunk)
 
     def _next_chunk(self, member: Member, members: list[Member]) -> Chunk | None:
         for at, chunk in enumerate(self.queue):
+            if chunk.attempts and member.chunks:
+                continue
             if chunk.place is None or self.places.choose(chunk.place, members) is member:
                 del self.queue[at]
                 return chunk
