@@ -164,8 +164,8 @@ DerivationSum StringSums::sum(std::span<const int32_t> target, double scale, siz
   poll_interrupt();
   find_edges(target);
   StringScorer scorer(forest_, target, /*others=*/false);
-  const Expanded split = expand(forest_, kept_, scorer,
-                                {/*beam=*/0, limit, /*merge_goal=*/false, /*eager=*/false});
+  const Expanded split =
+      expand(forest_, kept_, scorer, {/*beam=*/0, limit, /*merge_goal=*/false, /*eager=*/false});
   std::vector<uint32_t> roots;
   const StringScorer::Place whole = {0, static_cast<uint32_t>(target.size())};
   for (uint32_t n = 0; n < split.nodes.size(); ++n) {

@@ -29,8 +29,8 @@ class StringSums {
   // Borrows the scores and the roots.
   StringSums(const Forest& forest, Scores scores, Roots roots);
 
-  // `target`: word numbers of the forest's vocabulary, -1 for a word that is not in it. O(E) to find
-  // the edges whose words occur in the target, then the intersection of these with the string.
+  // `target`: word numbers of the forest's vocabulary, -1 for a word that is not in it. O(E) to
+  // find the edges whose words occur in the target, then the intersection of these with the string.
   // ExpandLimit if it has more than `limit` edges.
   DerivationSum sum(std::span<const int32_t> target, double scale, size_t limit);
 

@@ -1,4 +1,4 @@
-"""Sums over the derivations of a string, and strings sampled with their derivations summed out.
+"""Sums over the derivations of a string, and histograms of sampled strings.
 [blunsom2008, eidelman2013]
 
 A string has many derivations. With p(d) = exp(scale * score(d)) / Z over the derivations of a set
@@ -43,7 +43,7 @@ class SampledString(NamedTuple):
     """A sampled string: the best of its sampled derivations, and how often it was drawn."""
 
     derivation: Derivation
-    count: int
+    frequency: int
 
 
 def derivation_sum(

@@ -31,8 +31,8 @@ from hopefear.learn.loop.online import OnlineLoop
 from hopefear.learn.loop.options import LoopOptions
 from hopefear.learn.loop.run import RunDirectory
 from hopefear.learn.loop.runs import tune
-from hopefear.learn.online.latent import Latent, posterior_scale
 from hopefear.learn.online.large_margin import LargeMargin
+from hopefear.learn.online.latent import Latent, posterior_scale
 from hopefear.learn.online.mira import Mira, Rm
 from hopefear.learn.online.selection import Hypotheses
 from hopefear.learn.tuner import Example, Share, Task
@@ -81,7 +81,7 @@ def gradient(hypotheses: Hypotheses) -> dict[int, float]:
 
 
 def list_forest() -> Forest:
-    """Derivations that are single edges, so that gains of edges are exact; some strings are equal."""
+    """Derivations that are single edges, so that gains of edges are exact."""
     builder, random = ForestBuilder(), np.random.default_rng(3)
     node = builder.node(coverage=[0], span=(0, 1))
     for text in ("the cats sleep", "cats sleep", "the cats sleep", "sleep the cats", "cats sleep"):

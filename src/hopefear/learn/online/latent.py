@@ -81,7 +81,7 @@ class Latent(LargeMargin):
     defaults: ClassVar[Mapping[str, tuple[Any, str]]] = {
         **LargeMargin.defaults,
         "space": ("kbest", "choose derivation"),
-        "samples": (200, "choose sampling"),
+        "samples": (1000, "choose sampling"),
         "beam": (20, "space forest, choose sampling or loss lsmm"),
         "posterior_scale": (None, "loss lmm, lsmm or hcrf, or choose sampling"),
     }
@@ -103,7 +103,7 @@ class Latent(LargeMargin):
     samples: int | None = option(
         None,
         min=1,
-        help="derivations drawn for hope and as many for fear; if not given, 200",
+        help="derivations drawn for hope and as many for fear; if not given, 1000",
     )
     posterior_scale: float | None = option(
         None,
