@@ -365,7 +365,7 @@ def test_a_decoder_without_targets_is_refused(tmp_path: Path) -> None:
     class Plain(ToyDecoder):
         can = frozenset()
 
-    with pytest.raises(OptionError, match="constrain=grammar: needs all derivations"):
+    with pytest.raises(OptionError, match="latent: needs all derivations of a given"):
         run(tmp_path / "run", Latent, Plain, constrain="grammar")
 
 
