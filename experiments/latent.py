@@ -56,7 +56,7 @@ TEMPLATES = (
 )
 ADAGRAD = ("rate=adagrad", "adagrad_lambda=0.01")
 SEARCH = ("--beam", "30", "--pop-limit", "60")
-SIZES = Sizes(train=10_000, dev=200)
+SIZES = Sizes(train=10_000, dev=200, test=400)
 #: Label, tuner and options. As in the thesis, hope and fear are those of the whole forest.
 TUNERS = {
     "MIRA": ("mira", ("space=forest",)),
