@@ -129,20 +129,24 @@ def way_of(run: Path, name: str) -> Path:
 
 
 def decoded(runner: Runner, corpus: Corpus, system: str, setting: Setting) -> dict[str, Any]:
-    """Returns the finished runs of a row by decoding; decodes what is missing."""
-    runs = runner.finished(corpus, system, setting)
-    found: dict[str, list[Finished]] = {"derivation": runs, **{name: [] for name in DECODINGS}}
-    for run in runs:
+    """Returns the runs of a row by decoding; decodes what is missing while there is time."""
+    found: dict[str, list[Finished]] = {name: [] for name in ("derivation", *DECODINGS)}
+    for run in runner.finished(corpus, system, setting):
         if not all(way_of(run.path, name).exists() for name in DECODINGS):
-            runner.call(
-                decode_ways,
-                run.path,
-                corpus,
-                runner.model(corpus, system, setting.train),
-                run.path / "weights.tsv",
-                runner.part(corpus, "test")[0],
-                setting.searching(corpus, system),
-            )
+            try:
+                runner.call(
+                    decode_ways,
+                    run.path,
+                    corpus,
+                    runner.model(corpus, system, setting.train),
+                    run.path / "weights.tsv",
+                    runner.part(corpus, "test")[0],
+                    setting.searching(corpus, system),
+                )
+            except OutOfTimeError:
+                print("the time is over; the same command resumes")
+                break
+        found["derivation"].append(run)
         for name in DECODINGS:
             lines = way_of(run.path, name).read_text(encoding="utf-8").splitlines()
             output = list(tokenized(lines, corpus.tokenize))
@@ -182,10 +186,7 @@ def decodings(name: str, runner: Runner, write: bool) -> None:
     """Print the tables of ways of decoding, and write them."""
     tables = {}
     for corpus, system in runner.tasks():
-        try:
-            tables[title_of(corpus, system)] = decoding_table(runner, corpus, system)
-        except OutOfTimeError:
-            print("the time is over; the same command resumes")
+        tables[title_of(corpus, system)] = decoding_table(runner, corpus, system)
     made = {title: text for title, text in tables.items() if text}
     print("", *made.values(), sep="\n")
     if write and made:
