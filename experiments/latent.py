@@ -108,16 +108,17 @@ def decode_ways(
         for name, field in DECODINGS.items()
     }
     first = next(iter(translators.values()))
-    collapsed = first.decoder.collapsed_weights(first.weights)
+    collapses = "collapse" in first.decoder.can
+    used = first.decoder.collapsed_weights(first.weights) if collapses else first.weights
     lines: dict[str, list[str]] = {name: [] for name in translators}
     for number, line in enumerate(read_lines(source)):
         sentence = first.read(line).sentence
         forest = None
         if sentence.words:
-            request = Request(sentence, first.weights, sparse="collapsed")
+            request = Request(sentence, first.weights, sparse="collapsed" if collapses else "full")
             forest = first.decoder.decode(request).forest
         for name, translator in translators.items():
-            best = None if forest is None else translator.choose(forest, number, collapsed)
+            best = None if forest is None else translator.choose(forest, number, used)
             lines[name].append("" if best is None else translator.restore(best.words))
     for name, column in lines.items():
         way_of(output, name).write_text("".join(f"{text}\n" for text in column), encoding="utf-8")
