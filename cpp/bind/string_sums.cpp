@@ -42,7 +42,8 @@ std::vector<Sum> string_sums(const Forest& forest, InArray<double> scores, InArr
   std::vector<std::vector<int32_t>> strings;
   for (const std::vector<nb::str>& target : targets) {
     std::vector<int32_t>& words = strings.emplace_back();
-    for (const nb::str& word : target) words.push_back(forest.vocabulary()->find(from_python(word)));
+    for (const nb::str& word : target)
+      words.push_back(forest.vocabulary()->find(from_python(word)));
   }
   const nb::gil_scoped_release release;
   check_scores(forest, span_of(scores));
