@@ -75,6 +75,7 @@ void bind_forest(nb::module_& m);
 void bind_inference(nb::module_& m);
 void bind_forest_files(nb::module_& m);
 void bind_expand(nb::module_& m);
+void bind_string_sums(nb::module_& m);
 void bind_features(nb::module_& m);
 void bind_phrase(nb::module_& m);
 void bind_tune(nb::module_& m);

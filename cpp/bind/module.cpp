@@ -12,6 +12,7 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_inference(m);
   hopefear::bind::bind_forest_files(m);
   hopefear::bind::bind_expand(m);
+  hopefear::bind::bind_string_sums(m);
   hopefear::bind::bind_extract(m);
   hopefear::bind::bind_rules(m);
   hopefear::bind::bind_features(m);

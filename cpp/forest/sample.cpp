@@ -1,6 +1,7 @@
 #include "forest/sample.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/interrupt.hpp"
 
@@ -61,6 +62,24 @@ std::vector<Derivation> sample(const Forest& forest, Scores scores, Roots roots,
     samples.push_back({forest, std::move(edges), score});
   }
   return samples;
+}
+
+std::vector<SampledString> sample_strings(const Forest& forest, Scores scores, Roots roots,
+                                          size_t count, uint64_t seed) {
+  std::map<std::vector<int32_t>, size_t> places;
+  std::vector<SampledString> strings;
+  for (Derivation& derivation : sample(forest, scores, roots, count, seed)) {
+    const auto [at, is_new] = places.try_emplace(words_of(derivation), strings.size());
+    if (is_new) strings.push_back({derivation, 0});
+    SampledString& string = strings[at->second];
+    ++string.count;
+    if (derivation.score > string.best.score) string.best = std::move(derivation);
+  }
+  std::stable_sort(strings.begin(), strings.end(),
+                   [](const SampledString& a, const SampledString& b) {
+                     return a.count != b.count ? a.count > b.count : a.best.score > b.best.score;
+                   });
+  return strings;
 }
 
 }  // namespace hopefear

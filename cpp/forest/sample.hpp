@@ -14,4 +14,13 @@ namespace hopefear {
 std::vector<Derivation> sample(const Forest& forest, Scores scores, Roots roots, size_t count,
                                uint64_t seed);
 
+struct SampledString {
+  Derivation best;  // the best of its sampled derivations
+  uint32_t count = 0;
+};
+// The histogram of the strings of such a sample: the most frequent first, ties by the score of
+// `best`, then by the first occurrence.
+std::vector<SampledString> sample_strings(const Forest& forest, Scores scores, Roots roots,
+                                          size_t count, uint64_t seed);
+
 }  // namespace hopefear

@@ -27,7 +27,7 @@ def _files(folder: str, source: str, *references: str) -> dict[str, tuple[str, .
         part: tuple(f"{folder}/{part}.{side}" for side in (source, *references))
         for part in ("dev", "test")
     }
-    sides = (name.partition(".")[0] for name in (source, references[0]))
+    sides = (name.removesuffix(".0") for name in (source, references[0]))
     return files | {"train": tuple(f"{folder}/train.{side}.gz" for side in sides)}
 
 
@@ -43,6 +43,9 @@ CORPORA = {
         Corpus("zh-en", "Bible zh-en", _files(_ZH, "zh", *FOUR), f"{_ZH}/train.gdfa.gz"),
         Corpus("de-en", "Multi30k de-en", _files("data/multi30k/de-en", "de", "en"), **_RAW),
         Corpus("es-en", "Bible es-en", _files("data/bible-es-en", "es", *FOUR), **_RAW),
+        Corpus(
+            "bible-ar-en", "Bible ar-en", _files("data/bible-ar-en", "nodiac.ar", *FOUR), **_RAW
+        ),
         Corpus("cs-en", "Multi30k cs-en", _files("data/multi30k/cs-en", "cs", "en"), **_RAW),
         Corpus(
             "ar-en", "Tatoeba ar-en", _files("data/tatoeba-ar-en", "ar", "en"), drawn=True, **_RAW

@@ -38,7 +38,7 @@ from hopefear.decode.precomputed import GivenForests
 from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
 from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
 from hopefear.features.sparse.rule_id import RuleId
-from hopefear.forest import Forest, kbest, viterbi
+from hopefear.forest import Forest, derivation_sum, kbest, string_sums, viterbi
 
 pytestmark = pytest.mark.engine
 
@@ -268,6 +268,15 @@ def test_a_request_with_a_target_returns_its_derivations_only(case: Case) -> Non
     assert best.score == pytest.approx(max(scores), abs=1e-4)
     unreachable = decoder.decode(Request(case.sentences[0], case.weights, "unreachable words"))
     assert viterbi(unreachable.forest, case.weights) is None
+
+
+def test_the_derivations_of_a_target_include_those_of_the_search(case: Case) -> None:
+    decoder = decoder_with(case, "target")
+    searched = decoder.forest(case.sentences[0], case.weights)
+    (found,) = string_sums(searched, [case.target], case.weights)
+    every = derivation_sum(decoder.decode(request_for("target", case)).forest, case.weights)
+    assert 1 <= found.derivations <= every.derivations
+    assert found.log_sum <= every.log_sum + 1e-4
 
 
 def test_gold_pairs(case: Case) -> None:

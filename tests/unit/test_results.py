@@ -43,6 +43,7 @@ def write(script: str, pages: Path, out: Path, *words: str) -> None:
     [
         ("batch_tuners.py", ()),
         ("forest_mert.py", ("mert",)),
+        ("latent.py", ()),
         ("lattice_svm.py", ()),
         ("maxforce.py", ()),
         ("mira_tables.py", ()),

@@ -9,6 +9,7 @@ of phrase search (all nodes that cover i source words) or any other set of nodes
 
 from __future__ import annotations
 
+from hopefear.forest.augment import augment, gain_scorer
 from hopefear.forest.envelope import Segment, best_on_lines, envelope
 from hopefear.forest.expand import Expanded, LanguageModelScorer, Scorer, expand
 from hopefear.forest.forest import Derivation, Forest, ForestBuilder, Vocabulary, bin_nodes
@@ -54,11 +55,19 @@ from hopefear.forest.oracle import (
 from hopefear.forest.prune import max_marginals, prune, select, trim
 from hopefear.forest.score import edge_scores
 from hopefear.forest.semiring import Semiring, count, fold
+from hopefear.forest.strings import (
+    DerivationSum,
+    SampledString,
+    derivation_sum,
+    sample_strings,
+    string_sums,
+)
 
 __all__ = [
     "Choice",
     "Consensus",
     "Derivation",
+    "DerivationSum",
     "Expanded",
     "Expectation",
     "Forest",
@@ -68,12 +77,14 @@ __all__ = [
     "LanguageModelScorer",
     "Marginals",
     "Objective",
+    "SampledString",
     "Scorer",
     "Search",
     "Segment",
     "Semiring",
     "Translation",
     "Vocabulary",
+    "augment",
     "best_on_lines",
     "best_other",
     "best_scores",
@@ -81,6 +92,7 @@ __all__ = [
     "choose",
     "consensus",
     "count",
+    "derivation_sum",
     "edge_scores",
     "entropy",
     "envelope",
@@ -93,6 +105,7 @@ __all__ = [
     "fold",
     "forest_from_bytes",
     "forest_to_bytes",
+    "gain_scorer",
     "hope",
     "hope_fear",
     "inside",
@@ -107,8 +120,10 @@ __all__ = [
     "outside",
     "prune",
     "sample",
+    "sample_strings",
     "save_pool",
     "select",
+    "string_sums",
     "trim",
     "viterbi",
     "viterbi_each",

@@ -115,12 +115,15 @@ def max_translation(
     """
     values = scores_of(forest, weights, scores)
     nodes = roots_of(forest, roots)
-    if exact:
-        drawn = _engine.kbest(forest, values, nodes, limit + 1, False, 2**63)[0]
-        if len(drawn) > limit:
-            raise ValueError(f"more than {limit} derivations; set exact=False or raise limit")
-    else:
-        drawn = _engine.sample(forest, values, nodes, samples, seed % 2**64)
+    if not exact:
+        strings = _engine.sample_strings(forest, values, nodes, samples, seed % 2**64)
+        if not strings:
+            return None
+        derivation, frequency = strings[0]
+        return Translation(derivation.text, frequency / samples, derivation)
+    drawn = _engine.kbest(forest, values, nodes, limit + 1, False, 2**63)[0]
+    if len(drawn) > limit:
+        raise ValueError(f"more than {limit} derivations; set exact=False or raise limit")
     if not drawn:
         return None
     best: dict[bytes, Derivation] = {}
@@ -128,7 +131,7 @@ def max_translation(
     highest = max(derivation.score for derivation in drawn)
     for derivation in drawn:
         key = derivation.tokens.tobytes()
-        terms.setdefault(key, []).append(math.exp(derivation.score - highest) if exact else 1.0)
+        terms.setdefault(key, []).append(math.exp(derivation.score - highest))
         if key not in best or derivation.score > best[key].score:
             best[key] = derivation
     mass = {key: math.fsum(parts) for key, parts in terms.items()}

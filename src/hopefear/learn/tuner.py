@@ -179,6 +179,11 @@ class Example:
     complete: bool = True  #: False for a prefix of a sentence pair
     #: Best translations of spans under the same weights, if the tuner `needs_spans`.
     spans: BestSpans | None = None
+    #: Returns all derivations that the grammar has of a translation, under the same weights; given
+    #: if the tuner `needs_target`.
+    derive: Callable[[Sequence[str]], Forest] | None = None
+    #: Weight of the language models per natural log (`Decoder.language_weight`); 0 without models.
+    language_weight: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -267,6 +272,11 @@ class OnlineTuner(Tuner):
     @property
     def names_later(self) -> bool:
         """Whether updates list all derivations of their steps, so that features get names later."""
+        return False
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether the tuner asks for all derivations of translations (`Example.derive`)."""
         return False
 
     def begin(self, share: Share) -> None:

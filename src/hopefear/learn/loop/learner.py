@@ -257,6 +257,7 @@ class Learner:
             for number in batch
         )
         answers = self.decoder.decode_all(requests, threads=min(threads, len(batch)))
+        language_weight = self.decoder.language_weight(weights)
         return [
             Example(
                 number,
@@ -265,9 +266,16 @@ class Learner:
                 None if gold is None else gold[number],
                 gold is None or data.complete[self._places[number]],
                 decoded.spans,
+                self._derive(number, weights) if tuner.needs_target else None,
+                language_weight,
             )
             for number, decoded in zip(batch, answers, strict=True)
         ]
+
+    def _derive(self, number: int, weights: Weights) -> Callable[[Sequence[str]], Forest]:
+        """Return the function that decodes a sentence into a given translation."""
+        decoder, sentence = self.decoder, self._sentence(number)
+        return lambda target: decoder.decode(Request(sentence, weights, target)).forest
 
     def _statistics(self, texts: Mapping[int, str]) -> NDArray[np.int64]:
         """Return the summed statistics of strings by sentence; missing ones count as empty."""

@@ -129,6 +129,8 @@ class OnlineLoop(BaseLoop):
         else:
             remedy = "use a phrase-based model or another tuner"
             self.decoder.require("gold", first.name, remedy)
+        if first.needs_target:
+            self.decoder.require("target", first.name, "change its options or the decoder")
         self.current = self._known(self.start)  # the mixed weights
         self.mean: Weights | None = None
         self.counted = 0.0  # total weight of the vectors in the mean

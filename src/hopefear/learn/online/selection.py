@@ -23,8 +23,8 @@ Differs: errata eq. 3.3: gamma and beta only select; the loss is the hinge (`ste
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -73,6 +73,9 @@ class Hypotheses:
     gains: FloatArray  # minus the cost
     listed: NDArray[np.bool_]  # whether it is in the k-best list
     features: Rows | None = None
+    pair: tuple[int, int] | None = None  # the indices of y+ and y-, if they are chosen already
+    model_best: int | None = None  # index of the decoder's output, if not the largest score
+    measures: Mapping[str, float] = field(default_factory=dict)  # numbers to log
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -91,7 +94,7 @@ class Hypotheses:
     @property
     def best(self) -> int:
         """The index of the model's best."""
-        return int(np.argmax(self.scores))
+        return int(np.argmax(self.scores)) if self.model_best is None else self.model_best
 
 
 @dataclass(frozen=True)
