@@ -21,4 +21,5 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_chart(m);
   hopefear::bind::bind_violations(m);
   hopefear::bind::bind_clusters(m);
+  hopefear::bind::bind_syntax(m);
 }
