@@ -68,6 +68,11 @@ class ExtractOptions(SharedOptions, ABC):
     system: ClassVar[str]  # the kind of rules, as recorded in the table
 
     @property
+    def tree_file(self) -> Path | None:
+        """The file with target trees that the rules are extracted from, if any."""
+        return None
+
+    @property
     def reordering_scores(self) -> int:
         """The number of columns with orientation scores."""
         return 0
@@ -87,6 +92,9 @@ class ExtractOptions(SharedOptions, ABC):
         return _engine.RuleExtraction(
             **{
                 "hiero": None,
+                "ghkm": None,
+                "labels": False,
+                "binarise": "none",
                 "max_length": 1,
                 "significance": "off",
                 **self.engine_arguments(),
@@ -128,7 +136,8 @@ def extract(
     """
     export = export or TextExport()
     display = display or Display()
-    check_one_stdin(source, target, alignment)
+    trees = options.tree_file
+    check_one_stdin(source, target, alignment, *(() if trees is None else (trees,)))
     if export.reordering_table is not None and not options.reordering_scores:
         raise OptionError(
             "reordering_table: no orientation scores to export; set "
@@ -152,6 +161,8 @@ def extract(
                 display_name(target),
                 inputs.enter_context(open_input(alignment)),
                 display_name(alignment),
+                None if trees is None else inputs.enter_context(open_input(trees)),
+                "" if trees is None else display_name(trees),
                 step.update,
             )
         with display.step("extract", total=engine.sentences, unit="sentences") as step:
