@@ -123,7 +123,14 @@ class Reader {
   size_t at_ = 0;
 };
 
-void append_escaped(std::string_view word, std::string& text) {
+}  // namespace
+
+void read_tree(std::string_view line, const std::string& place, WordNumbers& labels,
+               WordNumbers& words, Tree& tree) {
+  Reader(line, place, labels, words, tree).run();
+}
+
+void append_word(std::string_view word, std::string& text) {
   for (const char c : word) {
     if (c == '(') {
       text += "-LRB-";
@@ -133,13 +140,6 @@ void append_escaped(std::string_view word, std::string& text) {
       text += c;
     }
   }
-}
-
-}  // namespace
-
-void read_tree(std::string_view line, const std::string& place, WordNumbers& labels,
-               WordNumbers& words, Tree& tree) {
-  Reader(line, place, labels, words, tree).run();
 }
 
 void write_tree(const Tree& tree, const WordNumbers& labels, const WordNumbers& words,
@@ -157,10 +157,10 @@ void write_tree(const Tree& tree, const WordNumbers& labels, const WordNumbers& 
     }
     if (node > 0) text += ' ';
     text += '(';
-    append_escaped(labels.word(tree.nodes[node].label), text);
+    append_word(labels.word(tree.nodes[node].label), text);
     if (tree.preterminal(node)) {
       text += ' ';
-      append_escaped(words.word(tree.words[tree.nodes[node].begin]), text);
+      append_word(words.word(tree.words[tree.nodes[node].begin]), text);
     }
     ends.push_back(tree.nodes[node].next);
   }

@@ -23,6 +23,9 @@ void read_tree(std::string_view line, const std::string& place, WordNumbers& lab
 void write_tree(const Tree& tree, const WordNumbers& labels, const WordNumbers& words,
                 std::string& text);
 
+// Appends a word or label, with round brackets as -LRB-, -RRB-.
+void append_word(std::string_view word, std::string& text);
+
 // The word that an escape stands for: -LRB- ... -RSB- (brackets), \/ and \* (Penn), &amp; and other
 // entities of Moses's tokeniser, `` and '' (quotation marks).
 std::string plain_word(std::string_view word);
