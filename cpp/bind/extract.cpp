@@ -79,8 +79,8 @@ std::string fragment_text(std::span<const uint16_t> fragment, const Label& label
 }
 
 // The tree rules of one sentence pair: (source, target, links, label, fragment, count) for each
-// occurrence. Nonterminals are labels in a tuple on the source side, numbers on the target side. For
-// tests and inspection.
+// occurrence. Nonterminals are labels in a tuple on the source side, numbers on the target side.
+// For tests and inspection.
 nb::list ghkm_rules(const GhkmOptions& options, const std::string& binarise, const Texts& source,
                     const std::string& line, const Points& points) {
   WordNumbers labels, words;
@@ -248,8 +248,7 @@ Numbers write_table(RuleExtraction& extraction, const FilePath& path, const std:
     std::unique_ptr<CdecWriter> lines;
     if (phrase_sink != nullptr) {
       text = std::make_unique<MosesWriter>(*phrase_sink, reordering_sink.get(),
-                                           phrase_columns(0).size(), source, target,
-                                           label);
+                                           phrase_columns(0).size(), source, target, label);
     } else if (grammar_sink != nullptr) {
       lines = std::make_unique<CdecWriter>(
           *grammar_sink, extraction.columns(),
@@ -358,14 +357,16 @@ void bind_extract(nb::module_& m) {
       .def(
           "__init__",
           [](RuleExtraction* self, const HieroOptions* hiero, const GhkmOptions* ghkm, bool labels,
-             const std::string& binarise, uint32_t max_length, uint32_t reordering, uint32_t limit, double min_count, const std::string& significance,
-             uint64_t memory, size_t threads, const FilePath& scratch) {
-            new (self) RuleExtraction(make_options(hiero, ghkm, labels, binarise, max_length, reordering,
-                                                   limit, min_count, significance, memory, threads,
-                                                   scratch));
+             const std::string& binarise, uint32_t max_length, uint32_t reordering, uint32_t limit,
+             double min_count, const std::string& significance, uint64_t memory, size_t threads,
+             const FilePath& scratch) {
+            new (self) RuleExtraction(make_options(hiero, ghkm, labels, binarise, max_length,
+                                                   reordering, limit, min_count, significance,
+                                                   memory, threads, scratch));
           },
-          "hiero"_a.none(), "ghkm"_a.none(), "labels"_a, "binarise"_a, "max_length"_a, "reordering"_a, "limit"_a, "min_count"_a,
-          "significance"_a, "memory"_a, "threads"_a, "scratch"_a)
+          "hiero"_a.none(), "ghkm"_a.none(), "labels"_a, "binarise"_a, "max_length"_a,
+          "reordering"_a, "limit"_a, "min_count"_a, "significance"_a, "memory"_a, "threads"_a,
+          "scratch"_a)
       .def(
           "read",
           [](RuleExtraction& self, nb::object source, const std::string& source_name,

@@ -3,7 +3,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,8 +19,9 @@ using namespace syntax;
 using Counts = nb::typed<nb::dict, nb::str, nb::int_>;
 
 Binarisation direction_of(const std::string& name) {
-  return name == "left" ? Binarisation::left : name == "head" ? Binarisation::head
-                                                             : Binarisation::right;
+  return name == "left"   ? Binarisation::left
+         : name == "head" ? Binarisation::head
+                          : Binarisation::right;
 }
 
 uint64_t read_trees(LatentTraining& training, nb::object file, const std::string& name,
@@ -100,9 +100,9 @@ void bind_parser(nb::module_& m) {
   nb::class_<LatentTraining>(m, "ParserTraining", "The training of a parser from trees.")
       .def(
           "__init__",
-          [](LatentTraining* self, double merge_share, double rule_smoothing,
-             double word_smoothing, uint64_t seed, size_t threads, const std::string& binarise,
-             bool lowercase, uint32_t rare, double prior) {
+          [](LatentTraining* self, double merge_share, double rule_smoothing, double word_smoothing,
+             uint64_t seed, size_t threads, const std::string& binarise, bool lowercase,
+             uint32_t rare, double prior) {
             new (self) LatentTraining({merge_share, rule_smoothing, word_smoothing, seed, threads,
                                        direction_of(binarise), lowercase, rare, prior});
           },
@@ -144,8 +144,8 @@ void bind_parser(nb::module_& m) {
           "open",
           [](const FilePath& path, double threshold, double beam, size_t most_words) {
             const nb::gil_scoped_release release;
-            return std::make_unique<LatentParser>(
-                LatentGrammar::open(path.name), ParseSettings{threshold, beam, most_words});
+            return new LatentParser(LatentGrammar::open(path.name),
+                                    ParseSettings{threshold, beam, most_words});
           },
           "path"_a, "threshold"_a, "beam"_a, "most_words"_a)
       .def(

@@ -15,8 +15,8 @@ namespace {
 using namespace syntax;
 
 nb::str str_of(std::string_view text) {
-  PyObject* const object = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()),
-                                                "surrogateescape");
+  PyObject* const object =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
   if (object == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(object);
 }

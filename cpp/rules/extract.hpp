@@ -1,5 +1,6 @@
-// Extracts phrase pairs, hierarchical rules or tree rules with their scores from a word-aligned bitext, in
-// bounded memory. Below, a pair is a source and a target side, with or without nonterminals.
+// Extracts phrase pairs, hierarchical rules or tree rules with their scores from a word-aligned
+// bitext, in bounded memory. Below, a pair is a source and a target side, with or without
+// nonterminals.
 //
 //   read      three texts -> numbers in a scratch file, words, lexicon; trees, if there are any
 //   extract   every occurrence of a pair -> a record, sorted by (source, target)
@@ -8,9 +9,9 @@
 //             target side -> a record, sorted back into the order of the pairs
 //   write     both together -> scores -> filters -> the table, and text if wanted
 //
-// Rules with labels carry those of nonterminals on the source side and that of the left-hand side as
-// a last symbol of the target side. Their p(f|e) is relative to rules with the same target side and
-// labels, whatever the order of the source side.
+// Rules with labels carry those of nonterminals on the source side and that of the left-hand side
+// as a last symbol of the target side. Their p(f|e) is relative to rules with the same target side
+// and labels, whatever the order of the source side.
 //
 // The result depends on the texts and the options, not on `memory` and `threads`. [koehn2003,
 // chiang2007]
@@ -43,13 +44,13 @@ struct RuleCounts;  // rules/rule_counts.hpp
 struct ExtractOptions {
   // samt: hierarchical rules with labels from trees; tree: string-to-tree rules.
   enum class Kind { phrase, hiero, samt, tree } kind;
-  HieroOptions hiero;  // of hiero and samt
-  GhkmOptions ghkm;    // of tree
+  HieroOptions hiero;                 // of hiero and samt
+  GhkmOptions ghkm;                   // of tree
   syntax::Binarisation binarisation;  // of trees
   // Of phrase: `max_length`, `reordering` and `significance`.
   uint32_t max_length;  // longest side, in words; at most 100
   uint32_t reordering;  // 0, 3 (backward) or 6 (backward and forward) scores
-  uint32_t limit;  // options per source side in the table; 0: all
+  uint32_t limit;       // options per source side in the table; 0: all
   double min_count;     // minimum number of occurrences of a kept pair
   // The minimum -ln p of Fisher's exact test of a kept pair, and how it is specified.
   enum class Significance { off, value, alpha_plus, alpha_minus } significance;
@@ -66,9 +67,9 @@ struct ExtractReport {
   uint64_t sentences = 0, occurrences = 0, pairs = 0;
   uint64_t below_min_count = 0, not_significant = 0, over_limit = 0;
   uint64_t rules = 0, source_sides = 0, one_sentence = 0;
-  uint64_t spilled = 0;     // bytes written to scratch files
-  uint64_t trees = 0;       // sentence pairs with a tree
-  uint64_t truncated = 0;   // nodes of trees with too many rules to compose all
+  uint64_t spilled = 0;    // bytes written to scratch files
+  uint64_t trees = 0;      // sentence pairs with a tree
+  uint64_t truncated = 0;  // nodes of trees with too many rules to compose all
   uint64_t labels = 0;
   double significance = 0;  // the threshold used, -ln p
 };
@@ -133,10 +134,10 @@ class RuleExtraction {
   int steps_ = 0;  // number of finished steps
   uint64_t pairs_ = 0;
   std::atomic<uint64_t> truncated_ = 0;
-  std::vector<bool> label_used_;             // by number during extraction
-  std::vector<uint32_t> label_numbers_;      // of the table, by number during extraction
-  std::vector<std::string> label_names_;     // by number of the table
-  std::vector<double> root_counts_;          // of all rules, by label during extraction
+  std::vector<bool> label_used_;              // by number during extraction
+  std::vector<uint32_t> label_numbers_;       // of the table, by number during extraction
+  std::vector<std::string> label_names_;      // by number of the table
+  std::vector<double> root_counts_;           // of all rules, by label during extraction
   std::map<uint64_t, uint64_t> count_types_;  // rules by count
 };
 

@@ -157,9 +157,8 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
         label = static_cast<uint16_t>(label_numbers_[pair.label]);
         table_source.clear();
         for (const Symbol symbol : pair.source) {
-          table_source.push_back(is_nonterminal(symbol)
-                                     ? kNonterminal | label_numbers_[nonterminal(symbol)]
-                                     : symbol);
+          table_source.push_back(
+              is_nonterminal(symbol) ? kNonterminal | label_numbers_[nonterminal(symbol)] : symbol);
         }
         sides = table_source;
         for (uint16_t& token : pair.fragment) {
@@ -189,11 +188,7 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
   }
   ranked.flush();
   const std::vector<std::string_view> labels(label_names_.begin(), label_names_.end());
-  table.finish(path,
-               {source_codec_->words(),
-                target_codec_->words(),
-                labels},
-               info);
+  table.finish(path, {source_codec_->words(), target_codec_->words(), labels}, info);
   progress(done);
   report.over_limit = ranked.dropped();
   report.rules = table.rules();

@@ -309,8 +309,8 @@ bool GhkmExtractor::fill(uint32_t number, const Rule& rule) {
     const Item& hole = items_[holes[i].second];
     words -= hole.end - hole.begin;
     const bool adjacent = i > 0 && items_[holes[i - 1].second].end == hole.begin;
-    scope += (adjacent ? 1 : 0) + (hole.begin == here.begin ? 1 : 0) +
-             (hole.end == here.end ? 1 : 0);
+    scope +=
+        (adjacent ? 1 : 0) + (hole.begin == here.begin ? 1 : 0) + (hole.end == here.end ? 1 : 0);
   }
   if (scope > options_.max_scope || words + holes.size() > options_.max_symbols) return false;
   occurrence_.source.clear();

@@ -29,11 +29,11 @@ struct GhkmOptions {
   uint32_t max_nodes, max_size, max_depth;
   // Of all rules: nonterminals at the ends of the source side and adjacent ones. [hopkins2010]
   uint32_t max_scope;
-  uint32_t max_symbols;  // on each side of a rule, at most 100
-  bool unary;            // also rules whose source side is a single nonterminal
-  bool all;              // attach unaligned source words in all ways
-  uint32_t max_attached; // if all: unaligned words that a node takes at either end
-  bool fractional;       // if all: the ways of a piece of tree share a count of 1
+  uint32_t max_symbols;   // on each side of a rule, at most 100
+  bool unary;             // also rules whose source side is a single nonterminal
+  bool all;               // attach unaligned source words in all ways
+  uint32_t max_attached;  // if all: unaligned words that a node takes at either end
+  bool fractional;        // if all: the ways of a piece of tree share a count of 1
 };
 
 struct GhkmOccurrence {
@@ -85,22 +85,22 @@ class GhkmExtractor {
   const SentencePair* pair_ = nullptr;
   const syntax::Tree* tree_ = nullptr;
   uint64_t truncated_ = 0;
-  std::vector<bool> aligned_;              // by source word
-  std::vector<uint32_t> low_, high_;       // by source word: its first and last target word
-  std::vector<uint32_t> target_begin_;     // into by_target_
-  std::vector<Point> by_target_;           // ordered by target, then source
-  std::vector<uint32_t> place_;            // by source word: the node it is attached to
-  std::vector<bool> attached_;             // by node: some source word is attached to it
-  std::vector<uint64_t> spans_;            // by node: bits of source words
-  std::vector<uint32_t> first_, last_;     // by node: source span [first, last)
-  std::vector<bool> frontier_;             // by node
-  std::vector<Piece> pieces_;              // by node
+  std::vector<bool> aligned_;           // by source word
+  std::vector<uint32_t> low_, high_;    // by source word: its first and last target word
+  std::vector<uint32_t> target_begin_;  // into by_target_
+  std::vector<Point> by_target_;        // ordered by target, then source
+  std::vector<uint32_t> place_;         // by source word: the node it is attached to
+  std::vector<bool> attached_;          // by node: some source word is attached to it
+  std::vector<uint64_t> spans_;         // by node: bits of source words
+  std::vector<uint32_t> first_, last_;  // by node: source span [first, last)
+  std::vector<bool> frontier_;          // by node
+  std::vector<Piece> pieces_;           // by node
   std::vector<Item> items_;
   std::map<std::vector<uint32_t>, uint32_t> item_numbers_;
   std::vector<Rule> rules_;
-  std::vector<uint32_t> order_;            // items, parents before the items below them
-  std::vector<uint32_t> open_;             // by node: 1 + nonterminal of the current rule, or 0
-  std::vector<uint32_t> source_place_;     // by source word of the current rule
+  std::vector<uint32_t> order_;         // items, parents before the items below them
+  std::vector<uint32_t> open_;          // by node: 1 + nonterminal of the current rule, or 0
+  std::vector<uint32_t> source_place_;  // by source word of the current rule
   GhkmOccurrence occurrence_;
 };
 

@@ -43,8 +43,8 @@ GoodTuring::GoodTuring(const std::map<uint64_t, uint64_t>& counts) : counts_(cou
     }
     const double by_line = (r[i] + 1) * smoothed(count + 1) / smoothed(count);
     const double by_counts = (r[i] + 1) * n[i + 1] / n[i];
-    const double deviation = std::sqrt((r[i] + 1) * (r[i] + 1) * (n[i + 1] / (n[i] * n[i])) *
-                                       (1 + n[i + 1] / n[i]));
+    const double deviation =
+        std::sqrt((r[i] + 1) * (r[i] + 1) * (n[i + 1] / (n[i] * n[i])) * (1 + n[i + 1] / n[i]));
     if (std::abs(by_counts - by_line) <= 1.96 * deviation) {
       switch_at_ = count;
       break;

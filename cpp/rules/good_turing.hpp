@@ -13,7 +13,8 @@ class GoodTuring {
   // a step where it does not differ from a line through the logs of smoothed counts; that line
   // beyond. Estimates of seen types are normalised to leave n1 / N for the unseen.
   explicit GoodTuring(const std::map<uint64_t, uint64_t>& counts);
-  // The discounted count of a type seen r times; at most r. Without enough different counts it is r.
+  // The discounted count of a type seen r times; at most r. Without enough different counts it is
+  // r.
   double operator()(uint64_t r) const;
 
  private:

@@ -13,7 +13,8 @@ void RankedSink::add(const RuleView& rule) {
   double sum = 0;
   for (size_t i = 0; i < translation_; ++i) sum += rule.scores[i];
   const float key = rule.scores.empty() ? 0 : rule.scores[column_];
-  held_.push_back({rule, targets_.size(), links_.size(), scores_.size(), fragments_.size(), key, sum});
+  held_.push_back(
+      {rule, targets_.size(), links_.size(), scores_.size(), fragments_.size(), key, sum});
   targets_.insert(targets_.end(), rule.target.begin(), rule.target.end());
   links_.insert(links_.end(), rule.links.begin(), rule.links.end());
   scores_.insert(scores_.end(), rule.scores.begin(), rule.scores.end());

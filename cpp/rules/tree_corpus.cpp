@@ -44,8 +44,8 @@ TreeCorpus::TreeCorpus(ByteSource& trees, const AlignedCorpus& corpus,
     data.clear();
     corpus.read(block, [&](uint64_t sentence, const SentencePair& pair) {
       if (!reader.next_text(line)) {
-        throw InputError(reader.name() + " has " + std::to_string(sentence) +
-                         " lines, the text " + std::to_string(corpus.sentences()) +
+        throw InputError(reader.name() + " has " + std::to_string(sentence) + " lines, the text " +
+                         std::to_string(corpus.sentences()) +
                          "; give one tree, or (), for each sentence pair");
       }
       words.clear();

@@ -107,7 +107,8 @@ class Reader {
     }
     if (at_ == line_.size()) fail("the tree ends early");
     if (line_[at_] != ')') {
-      fail("word " + shown(line_.substr(at_, 20)) + " beside brackets, but every word needs a "
+      fail("word " + shown(line_.substr(at_, 20)) +
+           " beside brackets, but every word needs a "
            "label of its own");
     }
     ++at_;

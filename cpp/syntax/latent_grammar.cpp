@@ -267,8 +267,8 @@ LatentGrammar LatentGrammar::open(const std::string& path) {
   grammar.prior = in.floats(1)[0];
   for (uint32_t rules = in.number(), r = 0; r < rules; ++r) {
     const uint32_t parent = in.below(count), left = in.below(count), right = in.below(count);
-    const size_t size = size_t{grammar.substates[parent]} * grammar.substates[left] *
-                        grammar.substates[right];
+    const size_t size =
+        size_t{grammar.substates[parent]} * grammar.substates[left] * grammar.substates[right];
     grammar.binary.push_back({parent, left, right, in.floats(size)});
   }
   for (uint32_t rules = in.number(), r = 0; r < rules; ++r) {

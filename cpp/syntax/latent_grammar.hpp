@@ -1,12 +1,12 @@
 // A context-free grammar over binarised trees whose symbols are split into substates. [petrov2006]
 //
-// Rules are binary, unary or lexical (a tag and a word). A node of a tree is either the bottom of its
-// span, made by a binary or lexical rule, or the top, made by one unary rule from a bottom; longer
-// unary chains are one rule, whose most frequent inner labels are kept. The root is a top with the
-// symbol TOP, which has one substate.
+// Rules are binary, unary or lexical (a tag and a word). A node of a tree is either the bottom of
+// its span, made by a binary or lexical rule, or the top, made by one unary rule from a bottom;
+// longer unary chains are one rule, whose most frequent inner labels are kept. The root is a top
+// with the symbol TOP, which has one substate.
 //
-// Words are scored by p(substate | word) / p(substate): the counts of a word, mixed with those of its
-// signature (its shape: capitals, digits, suffix) if it is rare.
+// Words are scored by p(substate | word) / p(substate): the counts of a word, mixed with those of
+// its signature (its shape: capitals, digits, suffix) if it is rare.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct LatentGrammar {
   };
 
   WordNumbers symbols;
-  std::vector<uint8_t> tag;        // by symbol: it is a tag (symbols of tags and phrases differ)
+  std::vector<uint8_t> tag;         // by symbol: it is a tag (symbols of tags and phrases differ)
   std::vector<uint32_t> substates;  // by symbol
   std::vector<Binary> binary;
   std::vector<Unary> unary;
@@ -58,8 +58,8 @@ struct LatentGrammar {
   std::vector<std::vector<double>> tag_counts;  // by symbol: expected counts by substate
   uint32_t root = 0;
   bool lowercase = false;
-  uint32_t rare = 5;         // words seen at most so often give the counts of signatures
-  double prior = 1;          // weight of the signature in the counts of a word
+  uint32_t rare = 5;  // words seen at most so often give the counts of signatures
+  double prior = 1;   // weight of the signature in the counts of a word
 
   // Scores of the tags that a word may have; tags are those of the word, and if it is rare or
   // unknown those of its signature.

@@ -27,7 +27,7 @@ class LatentParser::Chart {
  public:
   struct Entry {  // a symbol over a span
     uint32_t symbol, size;
-    size_t at;      // of its scores in in_ and out_
+    size_t at;  // of its scores in in_ and out_
     double posterior = 0;
   };
   struct Cell {
@@ -35,11 +35,11 @@ class LatentParser::Chart {
     double scale = 0;  // log of the factor taken out of inside scores
     bool alive = false;
   };
-  struct Use {  // of a rule in a tree: its posterior
-    uint32_t head;          // entry among the bottoms (binary) or tops (unary) of the span
-    uint32_t left, right;   // entries of the children; unary: a bottom
+  struct Use {             // of a rule in a tree: its posterior
+    uint32_t head;         // entry among the bottoms (binary) or tops (unary) of the span
+    uint32_t left, right;  // entries of the children; unary: a bottom
     uint32_t middle;
-    uint32_t rule;          // kAbsent: the top is the bottom
+    uint32_t rule;  // kAbsent: the top is the bottom
     float posterior;
   };
 
@@ -91,7 +91,8 @@ class LatentParser::Chart {
     }
     if (keep_uses) uses_.resize(cells_.size());
     for (size_t width = words_; width > 0; --width) {
-      for (size_t begin = 0; begin + width <= words_; ++begin) spread(begin, begin + width, keep_uses);
+      for (size_t begin = 0; begin + width <= words_; ++begin)
+        spread(begin, begin + width, keep_uses);
       poll_interrupt();
     }
   }
@@ -411,8 +412,8 @@ class LatentParser::Chart {
     }
     for (const Use& use : uses_[number]) {
       if (use.middle != 0) continue;
-      take(top[use.head],
-           bottom[use.left].score + std::log(static_cast<double>(use.posterior)), use);
+      take(top[use.head], bottom[use.left].score + std::log(static_cast<double>(use.posterior)),
+           use);
     }
   }
 

@@ -4,8 +4,8 @@
 // grammar with substates is used for those that pass a threshold only. Of the result, the tree is
 // taken whose product of posteriors of rules, without substates, is largest (max-rule-product).
 //
-// Why not the chart decoder: it is made for rules of words and few labels with language-model states;
-// a span of it would be an edge list per substate. See bench/trees.py.
+// Why not the chart decoder: it is made for rules of words and few labels with language-model
+// states; a span of it would be an edge list per substate. See bench/trees.py.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,8 @@ class LatentParser {
   LatentParser(LatentGrammar grammar, const ParseSettings& settings);
   ~LatentParser();
   enum class Outcome { parsed, flat, none };
-  // Writes the tree of a sentence in brackets, with the given words. `flat`: the grammar has no tree
-  // for it, all words are below one FRAG. `none`: it is empty or too long, the text is `()`.
+  // Writes the tree of a sentence in brackets, with the given words. `flat`: the grammar has no
+  // tree for it, all words are below one FRAG. `none`: it is empty or too long, the text is `()`.
   // Thread-safe.
   Outcome parse(std::span<const std::string_view> words, std::string& text) const;
   // The log-probability of a sentence under the grammar with substates, without pruning, up to a
@@ -45,8 +45,8 @@ class LatentParser {
   };
   LatentGrammar grammar_;
   ParseSettings settings_;
-  std::vector<Pair> pairs_;          // by left * symbols + right
-  std::vector<uint32_t> by_pair_;    // binary rules
+  std::vector<Pair> pairs_;        // by left * symbols + right
+  std::vector<uint32_t> by_pair_;  // binary rules
   std::vector<float> coarse_binary_, coarse_unary_;
 };
 

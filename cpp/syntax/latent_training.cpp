@@ -17,7 +17,8 @@ namespace {
 // number of threads.
 constexpr size_t kParts = 4;
 constexpr double kNoise = 0.01;
-// Smaller probabilities are 0: EM drives many to the smallest numbers, with which arithmetic is slow.
+// Smaller probabilities are 0: EM drives many to the smallest numbers, with which arithmetic is
+// slow.
 constexpr double kLeast = 1e-30;
 constexpr float kLeastSaved = 1e-12F;
 
@@ -48,7 +49,7 @@ struct LatentTraining::State {
   std::vector<std::map<std::vector<uint32_t>, uint64_t>> chains;  // by unary rule
   std::vector<std::pair<uint32_t, uint32_t>> emissions;           // tag, word
   std::vector<double> first_counts;                               // by word, at the begin of trees
-  uint32_t depth = 0;  // number of splits
+  uint32_t depth = 0;                                             // number of splits
   // Parameters of binary and unary rules and of emissions: where each begins, and the values.
   std::vector<size_t> binary_at, unary_at, emission_at;
   std::vector<double> values;
@@ -88,8 +89,8 @@ struct LatentTraining::State {
   uint32_t build(const Tree& tree, uint32_t node, const WordNumbers& labels,
                  const WordNumbers& tree_words, std::vector<uint32_t> above);
   void place_values();
-  void take_values();
-  void maximise(const std::vector<double>& counts);
+  std::vector<std::vector<double>> normalise();
+  void maximise(std::vector<double> counts);
   size_t trees() const { return begin.size() - 1; }
   void lexicon();
 };
@@ -101,8 +102,7 @@ uint32_t LatentTraining::State::build(const Tree& tree, uint32_t node, const Wor
   uint32_t made = 0, symbol = 0;
   if (tree.preterminal(node)) {
     symbol = grammar.tag_symbol(label);
-    const std::string word =
-        grammar.spelling(tree_words.word(tree.words[tree.nodes[node].begin]));
+    const std::string word = grammar.spelling(tree_words.word(tree.words[tree.nodes[node].begin]));
     const uint32_t number = grammar.words.add(word);
     if (number == grammar.word_counts.size()) {
       grammar.word_counts.push_back(0);
@@ -152,10 +152,9 @@ void LatentTraining::State::place_values() {
   values.assign(total, 0);
 }
 
-// Counts -> probabilities: a rule given the substate of its parent.
-void LatentTraining::State::maximise(const std::vector<double>& counts) {
-  auto& totals = grammar.tag_counts;
-  totals.assign(grammar.symbols.size(), {});
+// Divides values by their sums for each substate of a parent, which are returned by symbol.
+std::vector<std::vector<double>> LatentTraining::State::normalise() {
+  std::vector<std::vector<double>> totals(grammar.symbols.size());
   for (uint32_t s = 0; s < totals.size(); ++s) totals[s].assign(size(s), 0);
   const auto each = [&](const auto& visit) {
     for (size_t r = 0; r < grammar.binary.size(); ++r) {
@@ -168,15 +167,22 @@ void LatentTraining::State::maximise(const std::vector<double>& counts) {
     for (size_t e = 0; e < emissions.size(); ++e) visit(emissions[e].first, emission_at[e], 1);
   };
   each([&](uint32_t parent, size_t at, size_t rows) {
-    for (size_t i = 0, k = size(parent); i < rows * k; ++i) totals[parent][i % k] += counts[at + i];
+    for (size_t i = 0, k = size(parent); i < rows * k; ++i) totals[parent][i % k] += values[at + i];
   });
   each([&](uint32_t parent, size_t at, size_t rows) {
     for (size_t i = 0, k = size(parent); i < rows * k; ++i) {
       const double total = totals[parent][i % k];
-      const double p = total > 0 ? counts[at + i] / total : 0;
+      const double p = total > 0 ? values[at + i] / total : 0;
       values[at + i] = p < kLeast ? 0 : p;
     }
   });
+  return totals;
+}
+
+// Counts -> probabilities: a rule given the substate of its parent.
+void LatentTraining::State::maximise(std::vector<double> counts) {
+  values = std::move(counts);
+  grammar.tag_counts = normalise();
 }
 
 namespace {
@@ -296,8 +302,7 @@ class TreeScores {
 
 }  // namespace
 
-LatentTraining::LatentTraining(const TrainingOptions& options)
-    : state_(std::make_unique<State>()) {
+LatentTraining::LatentTraining(const TrainingOptions& options) : state_(std::make_unique<State>()) {
   state_->options = options;
   state_->grammar.lowercase = options.lowercase;
   state_->grammar.rare = options.rare;
@@ -343,7 +348,7 @@ void LatentTraining::begin() {
                                                 : s.binary_at;
     counts[at[node.rule]] += 1;
   }
-  s.maximise(counts);
+  s.maximise(std::move(counts));
 }
 
 double LatentTraining::iterate() {
@@ -365,7 +370,7 @@ double LatentTraining::iterate() {
   for (size_t part = 1; part < kParts; ++part) {
     for (size_t i = 0; i < counts[0].size(); ++i) counts[0][i] += counts[part][i];
   }
-  s.maximise(counts[0]);
+  s.maximise(std::move(counts[0]));
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
@@ -401,8 +406,7 @@ void LatentTraining::split() {
     const size_t a = halves(rule.parent), b = halves(rule.child), k = s.size(rule.parent);
     for (size_t i = 0; i < k * s.size(rule.child); ++i) {
       const double p = before[unary_at[r] + i / k / b * (k / a) + i % k / a];
-      s.values[s.unary_at[r] + i] =
-          p / static_cast<double>(b) * (1 + kNoise * noise(seed, ~r, i));
+      s.values[s.unary_at[r] + i] = p / static_cast<double>(b) * (1 + kNoise * noise(seed, ~r, i));
     }
   }
   for (size_t e = 0; e < s.emissions.size(); ++e) {
@@ -412,6 +416,7 @@ void LatentTraining::split() {
           before[emission_at[e] + x / a] * (1 + kNoise * noise(seed + 1, e, x));
     }
   }
+  s.normalise();
 }
 
 size_t LatentTraining::merge() {
@@ -439,8 +444,8 @@ size_t LatentTraining::merge() {
         double all = 0;
         for (size_t x = 0; x < k; ++x) all += in[x] * out[x];
         for (size_t x = 0; x < k; x += 2) {
-          const double merged = (share(symbol, x) * in[x] + share(symbol, x + 1) * in[x + 1]) *
-                                (out[x] + out[x + 1]);
+          const double merged =
+              (share(symbol, x) * in[x] + share(symbol, x + 1) * in[x + 1]) * (out[x] + out[x + 1]);
           const double rest = all - in[x] * out[x] - in[x + 1] * out[x + 1] + merged;
           losses[part][symbol * half + x / 2] += std::log(all / std::max(rest, 1e-12 * all));
         }
@@ -461,7 +466,8 @@ size_t LatentTraining::merge() {
     }
   }
   std::ranges::stable_sort(pairs, {}, &Pair::loss);
-  const auto merged = static_cast<size_t>(s.options.merge_share * static_cast<double>(pairs.size()));
+  const auto merged =
+      static_cast<size_t>(s.options.merge_share * static_cast<double>(pairs.size()));
   std::vector<std::vector<bool>> joined(s.grammar.symbols.size(), std::vector<bool>(half, false));
   for (size_t i = 0; i < merged; ++i) joined[pairs[i].symbol][pairs[i].pair] = true;
 
@@ -492,9 +498,10 @@ size_t LatentTraining::merge() {
     const size_t k = old[rule.parent], right = old[rule.right];
     for (size_t i = 0; i < k * old[rule.left] * right; ++i) {
       const size_t x = i % k, z = i / k % right, y = i / k / right;
-      const size_t to = (number[rule.left][y] * size_t{s.size(rule.right)} + number[rule.right][z]) *
-                            s.size(rule.parent) +
-                        number[rule.parent][x];
+      const size_t to =
+          (number[rule.left][y] * size_t{s.size(rule.right)} + number[rule.right][z]) *
+              s.size(rule.parent) +
+          number[rule.parent][x];
       s.values[s.binary_at[r] + to] += weight[rule.parent][x] * before[binary_at[r] + i];
     }
   }
@@ -502,8 +509,8 @@ size_t LatentTraining::merge() {
     const auto& rule = s.grammar.unary[r];
     const size_t k = old[rule.parent];
     for (size_t i = 0; i < k * old[rule.child]; ++i) {
-      const size_t to = number[rule.child][i / k] * size_t{s.size(rule.parent)} +
-                        number[rule.parent][i % k];
+      const size_t to =
+          number[rule.child][i / k] * size_t{s.size(rule.parent)} + number[rule.parent][i % k];
       s.values[s.unary_at[r] + to] += weight[rule.parent][i % k] * before[unary_at[r] + i];
     }
   }
@@ -601,8 +608,8 @@ const LatentGrammar& LatentTraining::grammar() const {
   for (size_t r = 0; r < s.grammar.unary.size(); ++r) {
     auto& rule = s.grammar.unary[r];
     const auto from = s.values.begin() + static_cast<ptrdiff_t>(s.unary_at[r]);
-    rule.p.assign(
-        from, from + static_cast<ptrdiff_t>(size_t{s.size(rule.parent)} * s.size(rule.child)));
+    rule.p.assign(from,
+                  from + static_cast<ptrdiff_t>(size_t{s.size(rule.parent)} * s.size(rule.child)));
   }
   s.lexicon();
   return s.grammar;

@@ -46,8 +46,7 @@ struct HeadRule {
 
 // Magerman's rules as in Collins 1999, appendix A, shortened to the labels of the treebanks.
 constexpr std::array<HeadRule, 26> kHeadRules = {{
-    {"ADJP", true,
-     "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"},
+    {"ADJP", true, "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"},
     {"ADVP", false, "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"},
     {"CONJP", false, "CC RB IN"},
     {"FRAG", false, ""},
@@ -151,8 +150,8 @@ Tree binarised(const Tree& tree, Binarisation direction, WordNumbers& labels) {
           for (size_t i = first; i < last; ++i) copy(children[i]);
           return;
         }
-        const bool from_left = direction == Binarisation::right ||
-                               (direction == Binarisation::head && head > first);
+        const bool from_left =
+            direction == Binarisation::right || (direction == Binarisation::head && head > first);
         if (from_left) {
           copy(children[first]);
           builder.open(label);

@@ -90,9 +90,7 @@ def test_rules_equal_those_of_moses(corpus: str, mode: str, shared: Path) -> Non
     sources = (folder / "source").read_text().splitlines()
     alignments = (folder / "alignment").read_text().splitlines()
     trees = read_trees(folder / "trees.penn")
-    for number, (words, tree, points) in enumerate(
-        zip(sources, trees, alignments, strict=True), 1
-    ):
+    for number, (words, tree, points) in enumerate(zip(sources, trees, alignments, strict=True), 1):
         if tree is None:
             continue
         pairs = [tuple(map(int, point.split("-"))) for point in points.split()]
@@ -111,9 +109,7 @@ def plain(line: str) -> str:
 
 @pytest.mark.parametrize("mode", ["minimal.scope3", "composed"])
 @pytest.mark.parametrize("corpus", ["captions", "bible"])
-def test_scores_equal_those_of_moses(
-    corpus: str, mode: str, shared: Path, tmp_path: Path
-) -> None:
+def test_scores_equal_those_of_moses(corpus: str, mode: str, shared: Path, tmp_path: Path) -> None:
     folder = shared / "golden/ghkm" / corpus
     options = GhkmExtractOptions(limit=0, trees=folder / "trees.penn", threads=2, **MODES[mode])
     extract(
@@ -139,7 +135,9 @@ def test_scores_equal_those_of_moses(
 def nonterminals(source: str, alignment: str) -> tuple[str, ...]:
     """The links between nonterminals."""
     words = source.split()
-    links = (link for link in alignment.split() if words[int(link.split("-")[0])].startswith("[X]["))
+    links = (
+        link for link in alignment.split() if words[int(link.split("-")[0])].startswith("[X][")
+    )
     return tuple(sorted(links))
 
 

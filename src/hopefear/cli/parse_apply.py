@@ -35,7 +35,10 @@ class ParseApply(ParseOptions, Command):
     input: Path = option(Path("-"), flags=("-i",), help="tokenised text, one sentence per line")
     output: Path = option(Path("-"), flags=("-o",), help="file for the trees")
     threads: int | None = option(
-        None, min=1, max=256, help="number of threads (default: all cores); does not change the result"
+        None,
+        min=1,
+        max=256,
+        help="number of threads (default: all cores); does not change the result",
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
@@ -55,4 +58,5 @@ class ParseApply(ParseOptions, Command):
         if report["none"]:
             line += f", {report['none']:,} are empty or too long"
         rate = report["sentences"] / max(report["seconds"], 1e-3)
-        console.print(f"{line}; {rate:,.0f} per second")
+        tell = console.note if str(self.output) == "-" else console.print
+        tell(f"{line}; {rate:,.0f} per second")

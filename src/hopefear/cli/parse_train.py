@@ -48,6 +48,6 @@ class ParseTrain(ParserOptions, Command):
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         console.print(f"wrote {report['directory']}")
         console.print(
-            f"{report['trees']:,} trees, {report['words']:,} words; {report['symbols']:,} labels in "
-            f"{report['substates']:,} parts, {report['rules']:,} rules"
+            f"{report['trees']:,} trees, {report['words']:,} words; {report['symbols']:,} labels "
+            f"in {report['substates']:,} parts, {report['rules']:,} rules"
         )

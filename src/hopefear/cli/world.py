@@ -22,8 +22,9 @@ class WriteWorld(Command):
 
     Writes {train,dev,test}.zh, train.en, {dev,test}.en.0 to .en.3 (four references) and
     {train,dev,test}.doc (the document name of each line, which ends in the topic) into a directory;
-    with --trees also train.en.trees and {dev,test}.en.0.trees to .en.3.trees, a tree in brackets per
-    line of English. The same seed gives the same bytes; dev and test do not depend on the size of train.
+    with --trees also train.en.trees and {dev,test}.en.0.trees to .en.3.trees, a tree in brackets
+    for each line of English. The same seed gives the same bytes; dev and test do not depend on the
+    size of train.
     """
 
     section = "Start here"

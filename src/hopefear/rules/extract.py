@@ -72,6 +72,9 @@ class ExtractOptions(SharedOptions, ABC):
         """The file with target trees that the rules are extracted from, if any."""
         return None
 
+    def check_inputs(self) -> None:
+        """Raise an `OptionError` if a file that the rules are extracted from is not given."""
+
     @property
     def reordering_scores(self) -> int:
         """The number of columns with orientation scores."""

@@ -1,21 +1,21 @@
 """Extraction of string-to-tree rules from aligned sentence pairs with target trees.  [galley2004]
 
-Takes sentence pairs with word alignments and trees of the target sentences and returns rules such as
-`NP -> [NN,1] de [NN,2], [NN,2] of [NN,1]`, whose target side is a piece of tree. The tree is cut at
-its frontier nodes: those whose source words (from the first to the last) are not aligned to words
-outside. Each piece is a minimal rule; composed rules join pieces, within limits on the nodes, the
-expanded phrases and the depth of the result. [galley2006]
+Takes sentence pairs with word alignments and trees of the target sentences and returns rules such
+as `NP -> [NN,1] de [NN,2], [NN,2] of [NN,1]`, whose target side is a piece of tree. The tree is cut
+at its frontier nodes: those whose source words (from the first to the last) are not aligned to
+words outside. Each piece is a minimal rule; composed rules join pieces, within limits on the nodes,
+the expanded phrases and the depth of the result. [galley2006]
 
 A source word without alignment belongs to the rule of the lowest node that covers the next aligned
-words on both sides, at the ends of the sentence of the root (`unaligned="peer"`, as in Moses); or to
-any frontier node between these words, in all ways (`unaligned="all"`): then the rules with the same
-piece of tree share a count of 1.
+words on both sides, at the ends of the sentence of the root (`unaligned="peer"`, as in Moses); or
+to any frontier node between these words, in all ways (`unaligned="all"`): then the rules with the
+same piece of tree share a count of 1.
 
-The scores are those of hierarchical rules and `p(r|root)`, the probability of the rule given the label
-of its root, from Good-Turing discounted counts. [chiang2009, gale1995] p(f|e) is relative to all
-rules with the same target side and the same labels, p(e|f) to all with the same source side. Rules
-that differ in the inner nodes of their piece of tree only are one rule; the table keeps the most
-frequent piece.
+The scores are those of hierarchical rules and `p(r|root)`, the probability of the rule given the
+label of its root, from Good-Turing discounted counts. [chiang2009, gale1995] p(f|e) is relative to
+all rules with the same target side and the same labels, p(e|f) to all with the same source side.
+Rules that differ in the inner nodes of their piece of tree only are one rule; the table keeps the
+most frequent piece.
 """
 
 from __future__ import annotations
@@ -61,6 +61,9 @@ class TreeOptions(ExtractOptions):
     def tree_file(self) -> Path:
         return required_trees(self.trees, self.system)
 
+    def check_inputs(self) -> None:
+        required_trees(self.trees, self.system)
+
     def content(self) -> dict[str, Any]:
         common = {field.name for field in fields_of(SharedOptions)}
         own = part_of(type(self), self, without=common | {"trees"})
@@ -103,7 +106,8 @@ class GhkmExtractOptions(TreeOptions):
         4,
         min=0,
         max=100,
-        help="largest number of unaligned words that a node takes at either end, with unaligned=all",
+        help="largest number of unaligned words that a node takes at either end, with "
+        "unaligned=all",
     )
     attachments: Literal["fractional", "whole"] = option(
         "fractional",

@@ -1,10 +1,11 @@
-"""Extraction of hierarchical rules with syntactic labels.  [zollmann2006]
+r"""Extraction of hierarchical rules with syntactic labels.  [zollmann2006]
 
 Takes sentence pairs with word alignments and trees of the target sentences and returns the rules of
-`rules.hiero` with labels in place of X: of a target phrase that is a constituent, the constituent's;
-else `NP+VP` if it is two adjacent constituents, `NP/NN` if it is an NP that lacks an NN at its end,
-`NP\\NN` if it lacks one at its beginning. X remains for other phrases, and for sentences without
-a tree. Of a chain of constituents over the same words, the topmost gives the label.
+`rules.hiero` with labels in place of X: of a target phrase that is a constituent, the
+constituent's; else `NP+VP` if it is two adjacent constituents, `NP/NN` if it is an NP that lacks an
+NN at its end, `NP\NN` if it lacks one at its beginning. X remains for other phrases, and for
+sentences without a tree. Of a chain of constituents over the same words, the topmost gives the
+label.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ class SamtExtractOptions(HieroExtractOptions):
     @property
     def tree_file(self) -> Path:
         return required_trees(self.trees, self.system)
+
+    def check_inputs(self) -> None:
+        required_trees(self.trees, self.system)
 
     def content(self) -> dict[str, Any]:
         return {k: v for k, v in super().content().items() if k != "trees"}

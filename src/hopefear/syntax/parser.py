@@ -1,15 +1,15 @@
 """A parser that learns from trees: latent annotations by splitting and merging.  [petrov2006]
 
-Takes files of trees in brackets and writes a directory with a grammar; a `Parser` reads it and returns
-the trees of tokenised sentences.
+Takes files of trees in brackets and writes a directory with a grammar; a `Parser` reads it and
+returns the trees of tokenised sentences.
 
     train(["wsj.mrg"], "parser", ParserOptions())
     Parser.load("parser").parse("the dog barked .".split())
 
-Trees are normalised (function tags and traces removed) and binarised. Each cycle splits the labels in
-two, learns the halves by EM, undoes the splits that gain least, and smooths the rules of the parts of
-a label towards their mean. Parsing is coarse to fine and returns the tree with the largest product of
-posterior rule probabilities. [petrov2007]
+Trees are normalised (function tags and traces removed) and binarised. Each cycle splits the labels
+in two, learns the halves by EM, undoes the splits that gain least, and smooths the rules of the
+parts of a label towards their mean. Parsing is coarse to fine and returns the tree with the largest
+product of posterior rule probabilities. [petrov2007]
 
 Differs: words are scored by p(tag | word) / p(tag), where the counts of a word are mixed with those
 of its signature (capitals, digits, suffix), and only in parsing; training is plain EM.
@@ -74,7 +74,10 @@ class ParserOptions:
     )
     seed: int = option(1, min=0, help="random seed of the noise that makes split labels differ")
     threads: int | None = option(
-        None, min=1, max=256, help="number of threads (default: all cores); does not change the result"
+        None,
+        min=1,
+        max=256,
+        help="number of threads (default: all cores); does not change the result",
     )
 
 
@@ -148,13 +151,13 @@ class ParseOptions:
     """The options of parsing."""
 
     threshold: float = option(
-        1e-4,
+        2e-3,
         min=0,
         max=1,
         help="posterior probability in the coarse pass below which a label over a span is left out",
     )
     beam: float = option(
-        1e-6,
+        1e-4,
         min=0,
         max=1,
         help="share of a span's best score in the coarse pass below which a label is left out",

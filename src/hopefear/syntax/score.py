@@ -2,10 +2,10 @@
 
 Takes trees and gold trees of the same sentences and returns precision, recall and F1 of labelled
 spans, the share of exact matches, and tagging accuracy. The brackets are those of phrases: of all
-nodes except preterminals and a root called TOP, ROOT or S1. Punctuation (words whose gold tag is one
-of , : . `` '' -LRB- -RRB- LRB RRB) does not count: spans are in other words only, and a phrase of
-nothing else is left out. PRT is the same label as ADVP. A tree that is missing where there is a gold
-tree has no brackets; a sentence without gold tree is left out.
+nodes except preterminals and a root called TOP, ROOT or S1. Punctuation (words whose gold tag is
+one of , : . `` '' -LRB- -RRB- LRB RRB) does not count: spans are in other words only, and a phrase
+of nothing else is left out. PRT is the same label as ADVP. A tree that is missing where there is a
+gold tree has no brackets; a sentence without gold tree is left out.
 """
 
 from __future__ import annotations

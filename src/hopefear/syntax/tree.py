@@ -80,7 +80,7 @@ def read_trees(path: PathLike) -> Iterator[Tree | None]:
 
 
 def plain_word(word: str) -> str:
-    """Return the word that an escape stands for: `(` for -LRB-, `&` for &amp;, `/` for \\/."""
+    r"""Return the word that an escape stands for: `(` for -LRB-, `&` for &amp;, `/` for \/."""
     from hopefear import _engine
 
     return _engine.plain_word(word)

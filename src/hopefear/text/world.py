@@ -118,8 +118,8 @@ def generate(
 ) -> World:
     """Take the sizes of the parts in sentences and a seed; return the generated world.
 
-    The same seed gives the same world, with `trees` or without. `progress` is called for each document, with its number of
-    sentences.
+    The same seed gives the same world, with `trees` or without. `progress` is called for each
+    document, with its number of sentences.
     """
     for name, size in (("train", train), ("dev", dev), ("test", test)):
         if size < 0:

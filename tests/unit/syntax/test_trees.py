@@ -161,7 +161,7 @@ def test_other_words_are_an_error(tmp_path: Path) -> None:
         score_trees([tree_of("(NN a)")], [tree_of(GOLD)])
     for name, lines in (("a", 1), ("b", 2)):
         (tmp_path / name).write_text(f"{GOLD}\n" * lines)
-    with pytest.raises(InputError, match="has 1 lines, .* has 2"):
+    with pytest.raises(InputError, match=r"has 1 lines, .* has 2"):
         score_files(tmp_path / "a", tmp_path / "b")
     (tmp_path / "c").write_text("()\n")
     with pytest.raises(InputError, match="no gold trees"):

@@ -44,7 +44,23 @@ def test_labels_are_those_of_the_treebank(world: World) -> None:
         leaves = set(tree.preterminals)
         for node, label in enumerate(tree.labels):
             (tags if node in leaves else phrases)[label] += 1
-    known = "TOP S SQ SBAR SBARQ NP VP PP ADVP ADJP PRT QP INTJ WHNP WHADVP".split()
+    known = [
+        "TOP",
+        "S",
+        "SQ",
+        "SBAR",
+        "SBARQ",
+        "NP",
+        "VP",
+        "PP",
+        "ADVP",
+        "ADJP",
+        "PRT",
+        "QP",
+        "INTJ",
+        "WHNP",
+        "WHADVP",
+    ]
     assert set(phrases) <= set(known)
     known_tags = ", . : CC CD DT EX IN JJ JJR MD NN NNP NNS POS PRP PRP$ RB RBR RP TO UH VB VBD VBG"
     assert set(tags) <= {*known_tags.split(), "VBN", "VBP", "VBZ", "WDT", "WP", "WRB"}

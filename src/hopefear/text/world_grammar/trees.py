@@ -1,12 +1,12 @@
 """Gold phrase-structure trees of the built-in world's English sentences.
 
-Takes the derivation of a sentence and a random generator and returns the English text with its tree,
-`(TOP (S (NP (PRP he)) (VP (VBD slept)) (. .)))`: labels and shapes are those of the Penn Treebank,
-without function tags and traces. `TreeSpeaker` makes the same random choices as `Speaker`, so the
-text is the same as without trees.
+Takes the derivation of a sentence and a random generator and returns the English text with its
+tree, `(TOP (S (NP (PRP he)) (VP (VBD slept)) (. .)))`: labels and shapes are those of the Penn
+Treebank, without function tags and traces. `TreeSpeaker` makes the same random choices as
+`Speaker`, so the text is the same as without trees.
 
-While the sentence is made, texts are `Piece`s: strings that know their label and parts. Parts that a
-construction puts side by side are grouped here: prepositions with what follows them, verb groups
+While the sentence is made, texts are `Piece`s: strings that know their label and parts. Parts that
+a construction puts side by side are grouped here: prepositions with what follows them, verb groups
 into nested verb phrases, postmodifiers of noun phrases.
 """
 
@@ -27,8 +27,7 @@ _TAGS = {
     "before without until",
     "TO": "to",
     "CC": "and but so or ;",
-    "CD": "one two three four five six seven eight nine ten eleven twelve hundred thousand "
-    "million",
+    "CD": "one two three four five six seven eight nine ten eleven twelve hundred thousand million",
     "RB": "not too much far very really extremely rather fairly quite already yet still never "
     "previously often frequently always occasionally sometimes also ago here there meanwhile "
     "away daily early soon today tomorrow yesterday tonight now well long",
@@ -55,7 +54,9 @@ _TAGS = {
 TAGS = {word: tag for tag, words in _TAGS.items() for word in words.split()}
 VERBS = frozenset(("MD", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ"))
 NOUNS = frozenset(("NN", "NNS", "NNP", "CD"))
-SUBORDINATORS = frozenset(("because", "since", "although", "though", "after", "while", "if", "that"))
+SUBORDINATORS = frozenset(
+    ("because", "since", "although", "though", "after", "while", "if", "that")
+)
 _FORMS = {"do": "VB", "does": "VBZ", "did": "VBD", "done": "VBN", "doing": "VBG"}
 
 
