@@ -3,8 +3,9 @@
 Takes sentence pairs with word alignments and trees of the target sentences and returns rules such
 as `NP -> [NN,1] de [NN,2], [NN,2] of [NN,1]`, whose target side is a piece of tree. The tree is cut
 at its frontier nodes: those whose source words (from the first to the last) are not aligned to
-words outside. Each piece is a minimal rule; composed rules join pieces, within limits on the nodes,
-the expanded phrases and the depth of the result. [galley2006]
+words outside. Of a chain of nodes with the same source words, only the topmost is one, unless unary
+rules are extracted. Each piece is a minimal rule; composed rules join pieces, within limits on the
+nodes, the expanded phrases and the depth of the result. [galley2006]
 
 A source word without alignment belongs to the rule of the lowest node that covers the next aligned
 words on both sides, at the ends of the sentence of the root (`unaligned="peer"`, as in Moses); or
