@@ -21,16 +21,22 @@ uint64_t prefix_at(std::string_view record, size_t depth) {
 
 }  // namespace
 
-// A run while it is merged: entries in memory or a part of a scratch file.
+// A run while it is merged: entries in memory or a part of a scratch file, front-coded or not.
 class RecordSorter::Stream {
  public:
   explicit Stream(const std::vector<Shard::Entry>& entries) : entries_(&entries) {}
   explicit Stream(RunReader<SizedRecords> reader) : reader_(std::move(reader)) {}
+  explicit Stream(FrontDecoder decoder) : decoder_(std::move(decoder)) {}
 
   bool next() {
     if (entries_ != nullptr) {
       if (at_ == entries_->size()) return false;
       record_ = record_at((*entries_)[at_++].data);
+      return true;
+    }
+    if (decoder_.has_value()) {
+      if (!decoder_->next()) return false;
+      record_ = decoder_->record();
       return true;
     }
     if (!reader_->next()) return false;
@@ -44,6 +50,7 @@ class RecordSorter::Stream {
   const std::vector<Shard::Entry>* entries_ = nullptr;
   size_t at_ = 0;
   std::optional<RunReader<SizedRecords>> reader_;
+  std::optional<FrontDecoder> decoder_;
   std::string_view record_;
 };
 
@@ -152,7 +159,7 @@ void RecordSorter::Shard::spill() {
 }
 
 RecordSorter::RecordSorter(uint64_t memory, size_t shards, const std::string& scratch_directory)
-    : memory_(memory) {
+    : memory_(memory), scratch_directory_(scratch_directory) {
   shards = std::max<size_t>(shards, 1);
   for (size_t i = 0; i < shards; ++i) {
     shards_.push_back(std::make_unique<Shard>(
@@ -162,8 +169,16 @@ RecordSorter::RecordSorter(uint64_t memory, size_t shards, const std::string& sc
 
 RecordSorter::~RecordSorter() = default;
 
+void RecordSorter::add_run(std::string_view coded, uint64_t records) {
+  if (received_ == nullptr) received_ = std::make_unique<ScratchFile>(scratch_directory_);
+  const uint64_t begin = received_->size();
+  received_->append(coded.data(), coded.size());
+  received_runs_.push_back({begin, received_->size()});
+  received_records_ += records;
+}
+
 void RecordSorter::sort(size_t threads) {
-  size_t runs = 0;
+  size_t runs = received_runs_.size();
   for (const auto& shard : shards_) runs += shard->runs_.size();
   parallel_for(shards_.size(), threads, [&](size_t i) {
     Shard& shard = *shards_[i];
@@ -176,7 +191,7 @@ void RecordSorter::sort(size_t threads) {
     shard.free_blocks_.clear();
     if (shard.entries_.empty()) shard.entries_.shrink_to_fit();
   });
-  runs = 0;
+  runs = received_runs_.size();
   for (const auto& shard : shards_) runs += shard->runs_.size();
   const size_t buffer = static_cast<size_t>(
       std::clamp<uint64_t>(memory_ / std::max<size_t>(runs, 1), size_t{1} << 14, size_t{1} << 20));
@@ -186,6 +201,9 @@ void RecordSorter::sort(size_t threads) {
       std::vector<char>& space = buffers_.emplace_back(buffer);
       streams_.emplace_back(RunReader<SizedRecords>(*shard->scratch_, run, space));
     }
+  }
+  for (const Run& run : received_runs_) {
+    streams_.emplace_back(FrontDecoder(*received_, run.begin, run.end, buffer));
   }
   heap_.start(streams_);
 }
@@ -206,16 +224,19 @@ void RecordSorter::clear() {
   streams_.clear();
   buffers_ = {};
   shards_.clear();
+  received_runs_.clear();
+  received_.reset();
+  received_records_ = 0;
 }
 
 uint64_t RecordSorter::records() const {
-  uint64_t sum = cleared_records_;
+  uint64_t sum = cleared_records_ + received_records_;
   for (const auto& shard : shards_) sum += shard->records_;
   return sum;
 }
 
 uint64_t RecordSorter::spilled() const {
-  uint64_t sum = cleared_spilled_;
+  uint64_t sum = cleared_spilled_ + (received_ == nullptr ? 0 : received_->size());
   for (const auto& shard : shards_) {
     if (shard->scratch_ != nullptr) sum += shard->scratch_->size();
   }

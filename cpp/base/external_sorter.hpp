@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/front_coding.hpp"
 #include "base/interrupt.hpp"
 #include "base/io.hpp"
 #include "base/threads.hpp"
@@ -364,6 +365,10 @@ class RecordSorter {
   size_t shards() const { return shards_.size(); }
   Shard& shard(size_t i) { return *shards_[i]; }
 
+  // Adds `records` records that are sorted already, as FrontCoder writes them. They go to a scratch
+  // file. For one thread at a time.
+  void add_run(std::string_view coded, uint64_t records);
+
   void sort(size_t threads);            // after the last add, before the first next
   bool next(std::string_view& record);  // in order; valid until the next call
   void clear();                         // frees all memory and disk space; keeps the counts
@@ -374,7 +379,11 @@ class RecordSorter {
  private:
   class Stream;
   uint64_t memory_;
+  std::string scratch_directory_;
   std::vector<std::unique_ptr<Shard>> shards_;
+  std::unique_ptr<ScratchFile> received_;  // the runs of add_run()
+  std::vector<Run> received_runs_;
+  uint64_t received_records_ = 0;
   // Of the streams; small ones reuse memory that the shards freed.
   std::vector<std::vector<char>> buffers_;
   std::vector<Stream> streams_;

@@ -5,14 +5,17 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 
 #include "bind/bind.hpp"
 #include "rules/cdec_grammar.hpp"
 #include "rules/extract.hpp"
 #include "rules/good_turing.hpp"
 #include "rules/moses_table.hpp"
+#include "rules/occurrences.hpp"
 #include "rules/word_lists.hpp"
 #include "syntax/brackets.hpp"
 
@@ -241,8 +244,8 @@ Numbers write_table(RuleExtraction& extraction, const FilePath& path, const std:
   ExtractReport report;
   {
     const nb::gil_scoped_release release;
-    const auto source = [&](Word word) { return extraction.source_codec().words()[word]; };
-    const auto target = [&](Word word) { return extraction.target_codec().words()[word]; };
+    const auto source = [&](Word word) { return extraction.source_codec().texts()[word]; };
+    const auto target = [&](Word word) { return extraction.target_codec().texts()[word]; };
     const auto label = [&](Word number) { return extraction.label(number); };
     std::unique_ptr<MosesWriter> text;
     std::unique_ptr<CdecWriter> lines;
@@ -289,6 +292,31 @@ std::map<std::string, CountedWords> word_lists(nb::object source, const std::str
           {"target", to_tuples(lists.target)},
           {"inserted", to_tuples(lists.inserted)},
           {"deleted", to_tuples(lists.deleted)}};
+}
+
+// Numbers as bytes, to be sent to another process, and back.
+nb::bytes to_bytes(std::span<const uint32_t> numbers) {
+  return nb::bytes(numbers.data(), numbers.size_bytes());
+}
+std::vector<uint32_t> from_bytes(const nb::bytes& bytes) {
+  if (bytes.size() % sizeof(uint32_t) != 0) throw nb::value_error("expected 4-byte numbers");
+  std::vector<uint32_t> numbers(bytes.size() / sizeof(uint32_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.c_str(), bytes.size());
+  return numbers;
+}
+
+// The number of the first sentence of some blocks, and their data.
+nb::typed<nb::tuple, uint64_t, nb::bytes> blocks_of(const RuleExtraction& self, size_t begin,
+                                                    size_t end) {
+  const AlignedCorpus& corpus = self.corpus();
+  if (begin > end || end > corpus.blocks()) throw nb::index_error("no such block");
+  std::vector<uint32_t> numbers;
+  for (size_t block = begin; block < end; ++block) {
+    const std::vector<uint32_t> more = corpus.data(block);
+    numbers.insert(numbers.end(), more.begin(), more.end());
+  }
+  return nb::borrow<nb::typed<nb::tuple, uint64_t, nb::bytes>>(
+      nb::make_tuple(corpus.first_sentence(begin), to_bytes(numbers)));
 }
 
 }  // namespace
@@ -394,6 +422,27 @@ void bind_extract(nb::module_& m) {
             self.extract(report_progress);
           },
           "progress"_a.none())
+      .def_prop_ro("blocks", [](const RuleExtraction& self) { return self.corpus().blocks(); })
+      .def("block_data", blocks_of, "begin"_a, "end"_a,
+           "Return the number of the first sentence of some blocks of the text, and their data.")
+      .def(
+          "encoders",
+          [](const RuleExtraction& self) {
+            return nb::borrow<nb::typed<nb::tuple, nb::bytes, nb::bytes>>(nb::make_tuple(
+                to_bytes(self.source_codec().state()), to_bytes(self.target_codec().state())));
+          },
+          "Return what a `RunExtractor` needs besides the options.")
+      .def("begin_runs", &RuleExtraction::begin_runs,
+           "In place of `extract`, with `add_run` for every part of the text and `end_runs`.")
+      .def(
+          "add_run",
+          [](RuleExtraction& self, const nb::bytes& run, uint64_t records) {
+            const std::string_view bytes(run.c_str(), run.size());
+            const nb::gil_scoped_release release;
+            self.add_run(bytes, records);
+          },
+          "run"_a, "records"_a)
+      .def("end_runs", &RuleExtraction::end_runs, nb::call_guard<nb::gil_scoped_release>())
       .def(
           "count",
           [](RuleExtraction& self, nb::object progress) {
@@ -416,6 +465,32 @@ void bind_extract(nb::module_& m) {
           "file"_a, "predict_target"_a)
       .def_prop_ro("sentences", &RuleExtraction::sentences)
       .def_prop_ro("pairs", &RuleExtraction::pairs);
+
+  nb::class_<RunExtractor>(m, "RunExtractor",
+                           "Extraction from parts of the text of a `RuleExtraction`, in any "
+                           "process.")
+      .def(
+          "__init__",
+          [](RunExtractor* self, const HieroOptions* hiero, uint32_t max_length, uint64_t memory,
+             const FilePath& scratch, const nb::bytes& source, const nb::bytes& target) {
+            new (self) RunExtractor(make_options(hiero, nullptr, false, "none", max_length, 0, 0, 0,
+                                                 "off", memory, 1, scratch),
+                                    from_bytes(source), from_bytes(target));
+          },
+          "hiero"_a.none(), "max_length"_a, "memory"_a, "scratch"_a, "source"_a, "target"_a)
+      .def(
+          "__call__",
+          [](const RunExtractor& self, uint64_t first, const nb::bytes& data) {
+            const std::vector<uint32_t> block = from_bytes(data);
+            RunExtractor::SortedRun run;
+            {
+              const nb::gil_scoped_release release;
+              run = self(first, block);
+            }
+            return nb::borrow<nb::typed<nb::tuple, nb::bytes, uint64_t>>(
+                nb::make_tuple(nb::bytes(run.coded.data(), run.coded.size()), run.records));
+          },
+          "first"_a, "data"_a, "Return the sorted records of a part, and their number.");
 }
 
 }  // namespace hopefear::bind

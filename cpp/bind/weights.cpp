@@ -10,10 +10,13 @@
 #include <map>
 #include <set>
 
+#include "base/column_sums.hpp"
 #include "bind/forest_arrays.hpp"
 
 namespace hopefear::bind {
 namespace {
+
+using InMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 FeatureId check_id(FeatureId id) {
   if (id == 0) throw nb::value_error("0 is not a valid feature id");
@@ -66,6 +69,29 @@ void bind_weights(nb::module_& m) {
           "id"_a, nb::sig("def name(self, id: int) -> str | None"),
           "Return the name of a feature id, None if unknown.")
       .def("add", &FeatureNames::add, "others"_a, "Store all names of another FeatureNames.")
+      .def(
+          "lines",
+          [](const FeatureNames& names, InArray<FeatureId> ids) {
+            std::string lines;
+            for (const FeatureId id : span_of(ids)) {
+              if (const std::string_view name = names.name(id); !name.empty()) {
+                lines.append(name) += '\n';
+              }
+            }
+            return nb::bytes(lines.data(), lines.size());
+          },
+          "ids"_a.noconvert(), "Return the known names of features, each followed by a line end.")
+      .def(
+          "add_lines",
+          [](FeatureNames& names, const nb::bytes& lines) {
+            std::string_view rest(lines.c_str(), lines.size());
+            while (!rest.empty()) {
+              const size_t end = rest.find('\n');
+              names.intern(rest.substr(0, end));
+              rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+            }
+          },
+          "lines"_a, "Store the names that `lines` returned.")
       .def("__len__", &FeatureNames::size)
       .def_prop_ro("bytes", &FeatureNames::bytes, "Memory use in bytes.");
 
@@ -133,6 +159,35 @@ void bind_weights(nb::module_& m) {
         return weighted_sum(vectors, factors);
       },
       "vectors"_a, "factors"_a, "Return the sum of factor * vector.");
+
+  nb::class_<ColumnSums>(m, "ColumnSums", "Sums of rows by feature id, in double precision.")
+      .def(nb::init<size_t>(), "columns"_a)
+      .def("__len__", &ColumnSums::size)
+      .def(
+          "add",
+          [](ColumnSums& sums, InArray<FeatureId> ids, InMatrix rows) {
+            if (rows.shape(0) != ids.size() || rows.shape(1) != sums.columns()) {
+              throw nb::value_error("expected a row of values for each id");
+            }
+            for (const FeatureId id : span_of(ids)) check_id(id);
+            const nb::gil_scoped_release release;
+            sums.add(span_of(ids), {rows.data(), rows.size()});
+          },
+          "ids"_a.noconvert(), "rows"_a.noconvert(), "Add a row (float64) to the sums of each id.")
+      .def(
+          "sorted",
+          [](const ColumnSums& sums) {
+            std::vector<FeatureId> ids;
+            std::vector<double> rows;
+            {
+              const nb::gil_scoped_release release;
+              sums.sorted(ids, rows);
+            }
+            return std::pair(own_array(std::move(ids)), own_array(std::move(rows)));
+          },
+          nb::sig("def sorted(self) -> tuple[numpy.typing.NDArray[numpy.uint64], "
+                  "numpy.typing.NDArray[numpy.float64]]"),
+          "Return the ids, ascending, and their rows, one after the other.");
 
   m.def("count_by_template", &count_by_template, "table"_a, "names"_a, "dense"_a,
         nb::call_guard<nb::gil_scoped_release>(),

@@ -132,16 +132,18 @@ void AlignedCorpus::finish_block() {
   pending_first_ = sentences_;
 }
 
-void AlignedCorpus::read(size_t block,
-                         const std::function<void(uint64_t, const SentencePair&)>& visit) const {
+std::vector<uint32_t> AlignedCorpus::data(size_t block) const {
   const bool last = block + 1 == blocks_.size();
   const uint64_t end = last ? file_.size() : blocks_[block + 1].offset;
-  const uint64_t next = last ? sentences_ : blocks_[block + 1].first;
   std::vector<uint32_t> data((end - blocks_[block].offset) / sizeof(uint32_t));
   file_.read_at(blocks_[block].offset, data.data(), data.size() * sizeof(uint32_t));
-  const uint32_t* at = data.data();
+  return data;
+}
+
+void AlignedCorpus::visit_block(uint64_t first, std::span<const uint32_t> data,
+                                const Visit& visit) {
   SentencePair pair;
-  for (uint64_t sentence = blocks_[block].first; sentence < next; ++sentence) {
+  for (const uint32_t *at = data.data(), *end = at + data.size(); at < end; ++first) {
     const size_t source = at[0], target = at[1], points = at[2];
     at += 3;
     pair.source.assign(at, at + source);
@@ -150,7 +152,7 @@ void AlignedCorpus::read(size_t block,
     at += target;
     pair.points.clear();
     for (size_t i = 0; i < points; ++i, at += 2) pair.points.push_back({at[0], at[1]});
-    visit(sentence, pair);
+    visit(first, pair);
   }
 }
 

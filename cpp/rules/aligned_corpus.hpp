@@ -27,6 +27,7 @@ struct SentencePair {
 
 class AlignedCorpus {
  public:
+  using Visit = std::function<void(uint64_t, const SentencePair&)>;
   // Reads all three sources and counts the lexicon. InputError for lines that are not UTF-8,
   // malformed points or points outside of the sentences, and files with different numbers of lines.
   AlignedCorpus(ByteSource& source, ByteSource& target, ByteSource& alignment,
@@ -35,9 +36,18 @@ class AlignedCorpus {
 
   uint64_t sentences() const { return sentences_; }
   size_t blocks() const { return blocks_.size(); }
-  uint64_t first_sentence(size_t block) const { return blocks_[block].first; }
+  // Of a block; of the number of blocks: the number of sentences.
+  uint64_t first_sentence(size_t block) const {
+    return block == blocks_.size() ? sentences_ : blocks_[block].first;
+  }
   // Calls visit(sentence number, pair) for the sentence pairs of a block. Thread-safe.
-  void read(size_t block, const std::function<void(uint64_t, const SentencePair&)>& visit) const;
+  void read(size_t block, const Visit& visit) const {
+    visit_block(first_sentence(block), data(block), visit);
+  }
+  // A block as numbers, which can be sent to another process. Thread-safe.
+  std::vector<uint32_t> data(size_t block) const;
+  // Calls visit(sentence number, pair) for the sentence pairs in the data of a block.
+  static void visit_block(uint64_t first, std::span<const uint32_t> data, const Visit& visit);
 
   const WordNumbers& source_words() const { return source_words_; }
   const WordNumbers& target_words() const { return target_words_; }

@@ -11,14 +11,11 @@
 #include "base/error.hpp"
 #include "base/interrupt.hpp"
 #include "base/threads.hpp"
+#include "rules/occurrences.hpp"
 #include "rules/rule_counts.hpp"
 
 namespace hopefear::rules {
 namespace {
-
-void append_big_endian(std::string& bytes, uint64_t value, size_t width) {
-  for (size_t i = width; i-- > 0;) bytes += static_cast<char>(value >> (8 * i) & 0xff);
-}
 
 uint64_t big_endian(std::string_view bytes, size_t at, size_t width) {
   uint64_t value = 0;
@@ -26,14 +23,6 @@ uint64_t big_endian(std::string_view bytes, size_t at, size_t width) {
     value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
   }
   return value;
-}
-
-void append_links(std::string& bytes, std::span<const Link> links) {
-  append_big_endian(bytes, links.size(), 2);
-  for (const Link& link : links) {
-    bytes += static_cast<char>(link.target);
-    bytes += static_cast<char>(link.source);
-  }
 }
 
 // The most frequent of a pair's fragments, encoded; ties go to the first in the order of bytes.
@@ -153,40 +142,12 @@ uint64_t RuleExtraction::budget() const {
   return std::max(kLeast, options_.memory > held ? options_.memory - held : 0);
 }
 
-// A record: source, end mark, target, end mark, number of links (2 bytes), links as target and
-// source; for tree rules the number of tokens (2) and the fragment; orientations (1) or count (8),
-// sentence (4). The target of rules with labels ends with the label of the left-hand side.
-void RuleExtraction::add_phrases(RecordSorter::Shard& shard, size_t block) const {
-  PhraseExtractor extractor(options_.max_length);
-  const size_t source_width = source_codec_->width(), target_width = target_codec_->width();
-  std::string source, target, record;
-  corpus_->read(block, [&](uint64_t sentence, const SentencePair& pair) {
-    source_codec_->encode(pair.source, source);
-    target_codec_->encode(pair.target, target);
-    extractor(pair, [&](const PhraseOccurrence& found) {
-      record.assign(source, found.f0 * source_width, (found.f1 - found.f0 + 1) * source_width);
-      record += source_codec_->end_mark();
-      record.append(target, found.e0 * target_width, (found.e1 - found.e0 + 1) * target_width);
-      record += target_codec_->end_mark();
-      append_links(record, found.links);
-      record +=
-          static_cast<char>(3 * static_cast<int>(found.backward) + static_cast<int>(found.forward));
-      append_big_endian(record, sentence, 4);
-      shard.add(record);
-    });
-  });
-}
-
-// A sentence has many equal occurrences of a rule, with different phrases in its holes: merging
-// them into one record more than halves the number of records.
-void RuleExtraction::add_rules(RecordSorter::Shard& shard, size_t block) {
+// As Occurrences::add_rules, with the labels of target spans.
+void RuleExtraction::add_labelled_rules(RecordSorter::Shard& shard, size_t block) {
   HieroExtractor extractor(options_.hiero);
   std::vector<syntax::Tree> trees;
-  std::unique_ptr<SpanLabels> labels;
-  if (options_.labelled()) {
-    trees_->read(block, trees);
-    labels = std::make_unique<SpanLabels>(*span_labels_);
-  }
+  SpanLabels labels(*span_labels_);
+  trees_->read(block, trees);
   WordNumbers keys;
   std::vector<double> counts;  // by number of key
   std::string record;
@@ -197,21 +158,17 @@ void RuleExtraction::add_rules(RecordSorter::Shard& shard, size_t block) {
       source_codec_->encode(found.source, record);
       record += source_codec_->end_mark();
       target_codec_->append(found.target, record);
-      if (labels != nullptr) {
-        const Symbol label = kNonterminal | (kMostPlaces + found.label);
-        target_codec_->append({&label, 1}, record);
-      }
+      const Symbol label = kNonterminal | (kMostPlaces + found.label);
+      target_codec_->append({&label, 1}, record);
       record += target_codec_->end_mark();
       append_links(record, found.links);
       const Word key = keys.add(record);
       if (key == counts.size()) counts.push_back(0);
       counts[key] += 1.0 / found.siblings;
     };
-    if (labels != nullptr) {
-      labels->read(trees[sentence - corpus_->first_sentence(block)], pair.target.size());
-    }
+    labels.read(trees[sentence - corpus_->first_sentence(block)], pair.target.size());
     try {
-      extractor(pair, add, labels.get());
+      extractor(pair, add, &labels);
     } catch (const InputError& error) {
       throw InputError("sentence pair " + std::to_string(sentence + 1) + ", of " +
                        std::to_string(pair.source.size()) + " and " +
@@ -271,6 +228,7 @@ void RuleExtraction::extract(const Progress& progress) {
   std::vector<size_t> free(options_.threads);
   std::iota(free.begin(), free.end(), size_t{0});
   uint64_t done = 0;
+  const Occurrences occurrences(options_, *source_codec_, *target_codec_);
   parallel_for(corpus_->blocks(), options_.threads, [&](size_t block) {
     size_t shard;
     {
@@ -280,20 +238,31 @@ void RuleExtraction::extract(const Progress& progress) {
     }
     if (options_.kind == ExtractOptions::Kind::tree) {
       add_tree_rules(occurrences_->shard(shard), block);
-    } else if (options_.hierarchical()) {
-      add_rules(occurrences_->shard(shard), block);
+    } else if (options_.kind == ExtractOptions::Kind::samt) {
+      add_labelled_rules(occurrences_->shard(shard), block);
     } else {
-      add_phrases(occurrences_->shard(shard), block);
+      occurrences.add(corpus_->first_sentence(block), corpus_->data(block),
+                      occurrences_->shard(shard));
     }
     const std::lock_guard lock(mutex);
     free.push_back(shard);
-    const bool last = block + 1 == corpus_->blocks();
-    done += (last ? corpus_->sentences() : corpus_->first_sentence(block + 1)) -
-            corpus_->first_sentence(block);
+    done += corpus_->first_sentence(block + 1) - corpus_->first_sentence(block);
     progress(done);
   });
   occurrences_->sort(options_.threads);
 }
+
+void RuleExtraction::begin_runs() {
+  begin_step(1);
+  occurrences_ = std::make_unique<RecordSorter>(budget() / 2, 1, options_.scratch_directory);
+}
+
+void RuleExtraction::add_run(std::string_view run, uint64_t records) {
+  if (steps_ != 2 || occurrences_ == nullptr) throw std::logic_error("call begin_runs first");
+  occurrences_->add_run(run, records);
+}
+
+void RuleExtraction::end_runs() { occurrences_->sort(options_.threads); }
 
 void RuleExtraction::count(const Progress& progress) {
   begin_step(2);

@@ -94,6 +94,11 @@ class RuleExtraction {
   void read(ByteSource& source, ByteSource& target, ByteSource& alignment, ByteSource* trees,
             const Progress& progress);
   void extract(const Progress& progress);
+  // In place of extract(): the sorted records of all parts of the corpus (see RunExtractor), which
+  // other processes made, in any order.
+  void begin_runs();
+  void add_run(std::string_view run, uint64_t records);
+  void end_runs();
   void count(const Progress& progress);
   // `path` is a new file. `text` (may be null) receives every pair that passes the filters, before
   // the limit, in the order of a sorted Moses table.
@@ -105,7 +110,7 @@ class RuleExtraction {
   std::string_view label(Word number) const { return label_names_.at(number); }
   uint64_t sentences() const { return corpus().sentences(); }
   uint64_t pairs() const { return pairs_; }
-  const AlignedCorpus& corpus() const;
+  const AlignedCorpus& corpus() const;  // after read()
   const PhraseCodec& source_codec() const { return *source_codec_; }
   const PhraseCodec& target_codec() const { return *target_codec_; }
 
@@ -113,8 +118,7 @@ class RuleExtraction {
   class PairReader;
   void begin_step(int step);
   uint64_t budget() const;
-  void add_phrases(RecordSorter::Shard& shard, size_t block) const;
-  void add_rules(RecordSorter::Shard& shard, size_t block);
+  void add_labelled_rules(RecordSorter::Shard& shard, size_t block);
   void add_tree_rules(RecordSorter::Shard& shard, size_t block);
   void split_target(RuleCounts& pair) const;
   void append_target_key(const RuleCounts& pair, std::string& key) const;

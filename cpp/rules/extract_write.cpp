@@ -188,7 +188,7 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
   }
   ranked.flush();
   const std::vector<std::string_view> labels(label_names_.begin(), label_names_.end());
-  table.finish(path, {source_codec_->words(), target_codec_->words(), labels}, info);
+  table.finish(path, {source_codec_->texts(), target_codec_->texts(), labels}, info);
   progress(done);
   report.over_limit = ranked.dropped();
   report.rules = table.rules();

@@ -2,16 +2,37 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+
 namespace hopefear::rules {
+
+PhraseEncoder::PhraseEncoder(std::span<const uint32_t> state) {
+  if (state.size() < 3 || state[0] < 2 || state[0] > 4 || state[1] > state.size() - 3) {
+    throw InputError("the encoding of phrases is damaged");
+  }
+  width_ = state[0];
+  words_ = state[1];
+  end_ = state[2];
+  end_mark_ = encoded(end_);
+  for (const uint32_t value : state.subspan(3)) bytes_.push_back(encoded(value));
+}
+
+std::vector<uint32_t> PhraseEncoder::state() const {
+  std::vector<uint32_t> state = {static_cast<uint32_t>(width_), static_cast<uint32_t>(words_),
+                                 end_};
+  for (const std::string& bytes : bytes_) state.push_back(at(bytes.data()));
+  return state;
+}
 
 PhraseCodec::PhraseCodec(const WordNumbers& words, uint32_t nonterminals) : order_(sorted(words)) {
   const size_t values = words.size() + nonterminals;
   width_ = values < 0xffff ? 2 : values < 0xffffff ? 3 : 4;
-  words_.reserve(order_.size());
-  for (const Word id : order_) words_.push_back(words.word(id));
+  words_ = order_.size();
+  texts_.reserve(order_.size());
+  for (const Word id : order_) texts_.push_back(words.word(id));
   end_ = static_cast<uint32_t>(
-      std::lower_bound(words_.begin(), words_.end(), std::string_view("|||"), word_less) -
-      words_.begin());
+      std::lower_bound(texts_.begin(), texts_.end(), std::string_view("|||"), word_less) -
+      texts_.begin());
   end_mark_ = encoded(end_);
   bytes_.resize(order_.size());
   for (uint32_t place = 0; place < order_.size(); ++place) {
@@ -22,15 +43,15 @@ PhraseCodec::PhraseCodec(const WordNumbers& words, uint32_t nonterminals) : orde
   }
 }
 
-std::string PhraseCodec::encoded(uint32_t value) const {
+std::string PhraseEncoder::encoded(uint32_t value) const {
   std::string bytes(width_, '\0');
   for (size_t i = width_; i-- > 0; value >>= 8) bytes[i] = static_cast<char>(value & 0xff);
   return bytes;
 }
 
-void PhraseCodec::append(std::span<const Symbol> symbols, std::string& bytes) const {
+void PhraseEncoder::append(std::span<const Symbol> symbols, std::string& bytes) const {
   for (const Symbol symbol : symbols) {
-    bytes += bytes_[is_nonterminal(symbol) ? order_.size() + nonterminal(symbol) : symbol];
+    bytes += bytes_[is_nonterminal(symbol) ? words_ + nonterminal(symbol) : symbol];
   }
 }
 

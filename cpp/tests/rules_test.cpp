@@ -54,6 +54,60 @@ TEST(record_sorter) {
   CHECK(sorted_by(none, {}).empty());
 }
 
+// Runs that other processes sorted are merged with the sorter's own records.
+TEST(record_sorter_with_runs_of_others) {
+  std::mt19937 random(1);
+  std::vector<std::string> records;
+  for (int i = 0; i < 30'000; ++i) {
+    std::string record;
+    for (uint32_t n = random() % 30; n > 0; --n) record += static_cast<char>(1 + random() % 3);
+    records.push_back(record + '\0');
+  }
+  records[7] = std::string(200'000, '\2') + '\0';  // larger than a buffer
+  records[8] = std::string(200'000, '\2') + '\1' + '\0';
+  std::vector<std::string> expected = records;
+  std::sort(expected.begin(), expected.end());
+  for (const size_t kept : {size_t{0}, records.size() / 5}) {
+    const std::vector<std::string> own(records.begin(),
+                                       records.begin() + static_cast<ptrdiff_t>(kept));
+    std::vector<std::vector<std::string>> runs(40);  // the last ones are empty
+    for (size_t i = kept; i < records.size(); ++i) runs[random() % 35].push_back(records[i]);
+    RecordSorter sorter(1, 2, "");
+    for (std::vector<std::string>& run : runs) {
+      std::sort(run.begin(), run.end());
+      FrontCoder coder;
+      std::string coded;
+      for (const std::string& record : run) coder.add(record, coded);
+      sorter.add_run(coded, run.size());
+    }
+    CHECK(sorted_by(sorter, own) == expected);
+    CHECK_EQUAL(sorter.records(), records.size());
+    const uint64_t spilled = sorter.spilled();
+    CHECK(spilled > 0);
+    sorter.clear();
+    CHECK_EQUAL(sorter.records(), records.size());
+    CHECK_EQUAL(sorter.spilled(), spilled);
+  }
+}
+
+TEST(damaged_runs_are_errors) {
+  const auto merged = [](std::string_view coded) {
+    RecordSorter sorter(1, 1, "");
+    sorter.add_run(coded, 1);
+    return sorted_by(sorter, {});
+  };
+  FrontCoder coder;
+  std::string coded;
+  coder.add("abc", coded);
+  coder.add("abd", coded);
+  CHECK_EQUAL(merged(coded).size(), 2u);
+  for (size_t size = 1; size < coded.size(); ++size) {
+    if (size != 5)
+      CHECK_THROWS(std::runtime_error, merged(std::string_view(coded).substr(0, size)));
+  }
+  CHECK_THROWS(std::runtime_error, merged("\x01\x01z"));  // shares a byte with no record
+}
+
 // A table may have a word of megabytes, and many phrases that begin with it.
 TEST(record_sorter_of_records_with_a_long_common_prefix) {
   const std::string beginning(size_t{3} << 20, 'x');

@@ -48,6 +48,10 @@ class Calls:
     minutes: float = 40.0
     began: float = field(default_factory=time.monotonic)
 
+    def minutes_left(self) -> float:
+        """Returns the minutes until the time is over."""
+        return self.minutes - (time.monotonic() - self.began) / 60
+
     def call(
         self,
         function: Callable[..., Any],
@@ -61,7 +65,7 @@ class Calls:
         The process is stopped when the time is over; `log` receives its standard error.
         """
         passed = time.monotonic() - self.began
-        left = 60 * self.minutes - passed
+        left = 60 * self.minutes_left()
         if left <= 0:
             raise OutOfTimeError
         print(f"{passed / 60:5.1f} min  {function.__name__} {path}", flush=True)

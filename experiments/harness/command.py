@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ from harness.results import tables_of, write_section
 from harness.runner import Runner
 from harness.settings import Study
 from harness.tables import table, title_of
+from hopefear.base.cluster.options import ClusterOptions
+from hopefear.base.errors import HopefearError
+from hopefear.base.executor import Executor
 
 FOLDER = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("HOPEFEAR_SHARED", FOLDER.parents[1] / "shared"))
@@ -47,7 +50,7 @@ def data_folders(a: argparse.Namespace) -> dict[str, Path]:
     if not (a.data / "golden" / "aligned").is_dir():
         print(f"no {a.data / 'golden' / 'aligned'}; give --data or set HOPEFEAR_SHARED")
         sys.exit(0)
-    return {"data": a.data, "out": a.out}
+    return {"data": a.data.absolute(), "out": a.out.absolute()}
 
 
 def main(studies: Study | Sequence[Study], doc: str | None) -> None:
@@ -68,13 +71,40 @@ def main(studies: Study | Sequence[Study], doc: str | None) -> None:
     arguments.add_argument("--corpora", nargs="+", choices=CORPORA)
     arguments.add_argument("--systems", nargs="+", choices=("phrase", "hiero"))
     arguments.add_argument("--settings", nargs="+", metavar="LABEL", help="rows to run or show")
+    arguments.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="with --run: a run for each worker of this Ray cluster (HOST:PORT, or auto); "
+        "--data, --out and this repository are in folders that all machines share",
+    )
+    arguments.add_argument("--workers", type=int, default=0, help="with --cluster; 0: its cores")
     for part in ("train", "dev", "test"):
         arguments.add_argument(f"--{part}", type=int, help=f"sentences of the {part} set; 0: all")
     a = arguments.parse_args()
     unknown = [name for name in a.tables if name not in known]
     if unknown:
         arguments.error(f"no table {unknown[0]}; choose from {', '.join(known)}")
+    if not a.run and a.cluster is not None:
+        arguments.error("--cluster: only with --run")
+    if a.jobs is not None and a.cluster is not None:
+        arguments.error("--jobs: not with --cluster; give --workers")
     folders = data_folders(a)
+    try:
+        with ClusterOptions(cluster=a.cluster, workers=a.workers).executor(
+            1, tell=print
+        ) as cluster:
+            run_tables(a, known, folders, cluster if cluster.remote else None)
+    except HopefearError as error:
+        arguments.exit(2, f"{error}\n")
+
+
+def run_tables(
+    a: argparse.Namespace,
+    known: Mapping[str, Study],
+    folders: Mapping[str, Path],
+    cluster: Executor | None,
+) -> None:
+    """Run, show and write tables as the arguments say."""
     for name in a.tables or known:
         changes: dict[str, Any] = {
             key: getattr(a, key)
@@ -88,7 +118,9 @@ def main(studies: Study | Sequence[Study], doc: str | None) -> None:
             changes["settings"] = [s for s in study.settings if s.label in a.settings]
         study = replace(study, sizes=replace(study.sizes, **sizes), **changes)
         runner = Runner(study, **folders, minutes=a.minutes, jobs=a.jobs or study.jobs)
-        finished = runner.run_all() if a.run else True
+        finished = True
+        if a.run:
+            finished = runner.run_all() if cluster is None else runner.run_all_on(cluster)
         tables = {title_of(*task): table(runner, *task) for task in runner.tasks()}
         print("", *tables.values(), sep="\n")
         if not finished:

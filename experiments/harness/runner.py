@@ -13,10 +13,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from harness.calls import Calls, OutOfTimeError, train, translate, tune
+from harness.calls import Calls, OutOfTimeError
+from harness.cluster import do_all
 from harness.corpora import CORPORA, Corpus
 from harness.settings import Setting, Study
 from harness.tables import Finished
+from harness.tasks import ModelTask, RunTask, beside
+from hopefear.base.executor import Executor
 from hopefear.base.files import atomic_directory, open_input
 from hopefear.metrics.tokenizing import tokenized
 
@@ -86,19 +89,19 @@ class Runner(Calls):
                         (made / path.name).write_text(text, encoding="utf-8")
         return [folder / path.name for path in files]
 
-    def model(self, corpus: Corpus, system: str, words: Sequence[str]) -> Path:
-        """Returns a model's directory; trains it if need be. `words` are options of training."""
+    def model_task(self, corpus: Corpus, system: str, words: Sequence[str]) -> ModelTask:
+        """Returns what to do for a model. `words` are options of training."""
         size = self.study.sizes.train
         name = _name(f"{corpus.name}-{system}-{size or 'all'}", list(words))
-        path = self.out / "models" / name
-        ready = path.parent / f"{name}.json"
-        with self.once(path):
-            if not ready.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                files = self.part(corpus, "train")
-                self.call(train, path, corpus, files, system, words, threads=self.jobs)
-                ready.write_text("{}", encoding="utf-8")
-        return path
+        files = self.part(corpus, "train")
+        return ModelTask(self.out / "models" / name, corpus, files, system, words)
+
+    def model(self, corpus: Corpus, system: str, words: Sequence[str]) -> Path:
+        """Returns a model's directory; trains it if need be."""
+        task = self.model_task(corpus, system, words)
+        with self.once(task.path):
+            task.make(self, threads=self.jobs)
+        return task.path
 
     # -- runs --
 
@@ -113,30 +116,37 @@ class Runner(Calls):
         """Tune and translate unless that is done; returns the run directory."""
         run = self.folder(corpus, system, setting, seed)
         with self.once(run):
-            result = _beside(run, "json")
-            if result.exists():
+            if beside(run, "json").exists():
                 return run
-            run.parent.mkdir(parents=True, exist_ok=True)
-            weights = None
             if setting.start is not None:
-                weights = self.run(corpus, system, setting.start, seed) / "weights.tsv"
-            elif setting.weights is not None:
-                weights = _beside(run, "weights.tsv")
-                weights.write_text(setting.weights, encoding="utf-8")
-            bitext = setting.learn_from and self.part(corpus, setting.learn_from)[:2]
-            words = [word.replace("{corpus}", corpus.name) for word in setting.train]
-            model = self.model(corpus, system, words)
-            search = setting.searching(corpus, system)
-            report = self.call(
-                tune, run, corpus, model, self.part(corpus, setting.dev), setting.tuner,
-                [*setting.tune, *search], setting.options, train=bitext or (), weights=weights,
-                seed=seed, iterations=setting.iterations or self.study.iterations,
-                threads=setting.threads, log=_beside(run, "log"),
-            )  # fmt: skip
-            texts = run / "weights.tsv", self.part(corpus, "test")[0]
-            self.call(translate, _beside(run, "txt"), corpus, model, *texts, search)
-            result.write_text(json.dumps(report), encoding="utf-8")
+                self.run(corpus, system, setting.start, seed)
+            self.model(corpus, system, _training(setting, corpus))
+            self.run_task(corpus, system, setting, seed).make(self)
         return run
+
+    def run_task(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> RunTask:
+        """Returns what to do for a run whose model and start weights are made before."""
+        run = self.folder(corpus, system, setting, seed)
+        run.parent.mkdir(parents=True, exist_ok=True)
+        weights = None
+        if setting.start is not None:
+            weights = self.folder(corpus, system, setting.start, seed) / "weights.tsv"
+        elif setting.weights is not None:
+            weights = beside(run, "weights.tsv")
+            weights.write_text(setting.weights, encoding="utf-8")
+        return RunTask(
+            run,
+            corpus,
+            self.model_task(corpus, system, _training(setting, corpus)).path,
+            setting,
+            setting.searching(corpus, system),
+            dev=self.part(corpus, setting.dev),
+            bitext=self.part(corpus, setting.learn_from)[:2] if setting.learn_from else (),
+            test=self.part(corpus, "test")[0],
+            weights=weights,
+            seed=seed,
+            iterations=setting.iterations or self.study.iterations,
+        )
 
     def tasks(self) -> Iterator[tuple[Corpus, str]]:
         """Yields the corpora and systems of the study."""
@@ -144,15 +154,19 @@ class Runner(Calls):
             for name in self.study.corpora:
                 yield CORPORA[name], system
 
-    def run_all(self) -> bool:
-        """Make all runs, seed by seed, so that unfinished tables are fair; False: time is over."""
+    def unfinished(self) -> dict[Path, tuple[Corpus, str, Setting, int]]:
+        """Returns the runs of all rows, seed by seed, so that unfinished tables are fair."""
         todo = [
             (corpus, system, setting, seed)
             for seed in range(1, self.study.seeds + 1)
             for corpus, system in self.tasks()
             for setting in self.study.settings
         ]
-        unfinished = {self.folder(*task): task for task in todo}  # rows may share a run
+        return {self.folder(*task): task for task in todo}  # rows may share a run
+
+    def run_all(self) -> bool:
+        """Make all runs; False: the time is over."""
+        unfinished = self.unfinished()
         running: dict[Future[Path], Path] = {}
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
@@ -172,6 +186,31 @@ class Runner(Calls):
                 pool.shutdown(cancel_futures=True)
         return True
 
+    def run_all_on(self, executor: Executor) -> bool:
+        """Make all runs on the workers of an executor; False: the time is over."""
+        every = self.unfinished()
+        for corpus, system, setting, seed in list(every.values()):
+            while setting.start is not None:  # a row that --settings left out, perhaps
+                setting = setting.start
+                task = corpus, system, setting, seed
+                every.setdefault(self.folder(*task), task)
+        todo = {run: task for run, task in every.items() if not beside(run, "json").exists()}
+        models = {
+            model.path: model
+            for corpus, system, setting, _ in todo.values()
+            if not (
+                model := self.model_task(corpus, system, _training(setting, corpus))
+            ).mark.exists()
+        }
+        if models and not do_all(executor, list(models.values()), self.out, self.minutes_left()):
+            return False
+        while todo:
+            ready = [run for run, task in todo.items() if self._start(*task) not in todo]
+            tasks = [self.run_task(*todo.pop(run)) for run in ready]
+            if not do_all(executor, tasks, self.out, self.minutes_left()):
+                return False
+        return True
+
     def _start(self, corpus: Corpus, system: str, setting: Setting, seed: int) -> Path | None:
         """Returns the run whose weights a run starts from."""
         return None if setting.start is None else self.folder(corpus, system, setting.start, seed)
@@ -181,7 +220,7 @@ class Runner(Calls):
         runs = (
             self.folder(corpus, system, setting, seed) for seed in range(1, self.study.seeds + 1)
         )
-        return [self.result(corpus, run) for run in runs if _beside(run, "json").exists()]
+        return [self.result(corpus, run) for run in runs if beside(run, "json").exists()]
 
     def has_runs(self, corpus: Corpus, system: str) -> bool:
         """Whether any row of a table has a finished run."""
@@ -189,13 +228,14 @@ class Runner(Calls):
 
     def result(self, corpus: Corpus, run: Path) -> Finished:
         """Returns a finished run with its report and output."""
-        report = json.loads(_beside(run, "json").read_text(encoding="utf-8"))
-        lines = _beside(run, "txt").read_text(encoding="utf-8").splitlines()
+        report = json.loads(beside(run, "json").read_text(encoding="utf-8"))
+        lines = beside(run, "txt").read_text(encoding="utf-8").splitlines()
         return Finished(run, report, list(tokenized(lines, corpus.tokenize)))
 
 
-def _beside(run: Path, kind: str) -> Path:
-    return run.parent / f"{run.name}.{kind}"
+def _training(setting: Setting, corpus: Corpus) -> list[str]:
+    """Returns the options of training of a setting."""
+    return [word.replace("{corpus}", corpus.name) for word in setting.train]
 
 
 def _name(readable: str, settings: list[Any]) -> str:

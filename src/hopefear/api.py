@@ -63,7 +63,7 @@ def train(
 
         model = hopefear.train("train.fr", "train.en", model="fr-en", order=3)
     """
-    _load_plugins(plugin)
+    plugins = _load_plugins(plugin)
     # Imported after the plugins: the options of training include those of every registered system.
     from hopefear.model.train import TrainOptions
     from hopefear.model.train import train as train_model
@@ -75,6 +75,7 @@ def train(
         _options(TrainOptions, options, "train"),
         display=_display(display),
         tell=tell or _silent,
+        plugins=plugins,
     )
     return Model.load(model)
 
@@ -304,9 +305,11 @@ def _labelled(texts: Any, name: str) -> list[tuple[Any, str]]:
     return [(part, f"{name} {number}") for number, part in enumerate(parts, 1)]
 
 
-def _load_plugins(paths: Sequence[PathLike] | PathLike) -> None:
-    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
-        registry.load_plugin(Path(path))
+def _load_plugins(given: Sequence[PathLike] | PathLike) -> list[Path]:
+    paths = [Path(path) for path in ([given] if isinstance(given, str | os.PathLike) else given)]
+    for path in paths:
+        registry.load_plugin(path)
+    return paths
 
 
 # -- progress and warnings --

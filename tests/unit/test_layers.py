@@ -25,6 +25,7 @@ _ROWS = {
     "features": "base text rules",
     "forest": "base text",
     "decode.contract": "base text lm rules features",
+    "decode.source": "base decode.contract",
     "decode": "base text lm rules features forest decode.contract",
     "learn.steps": "base",
     "learn.pool.candidates": "base metrics",
@@ -32,7 +33,8 @@ _ROWS = {
     "learn.pool": "base metrics forest decode.contract learn.pool.candidates learn.tuner",
     "learn.batch": "base metrics forest learn.tuner learn.pool",
     "learn.online": "base metrics forest learn.steps learn.tuner learn.pool",
-    "learn.loop": "base metrics forest decode.contract learn.tuner learn.pool learn.online",
+    "learn.loop": "base metrics forest decode.contract decode.source "
+    "learn.tuner learn.pool learn.online",
     "learn": "base text metrics forest learn.tuner learn.pool",
     "model": "base text align lm rules metrics features forest decode learn.loop",
     "analysis": "base text metrics forest decode learn.loop model",

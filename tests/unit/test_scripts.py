@@ -29,7 +29,7 @@ def test_every_benchmark_gives_figures() -> None:
 
 def test_benchmark_reports_absent_data(tmp_path: Path) -> None:
     environment = {**os.environ, "HOPEFEAR_SHARED": str(tmp_path)}
-    command = [sys.executable, REPOSITORY / "bench", "cluster"]
+    command = [sys.executable, REPOSITORY / "bench", "brown"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert f"no {tmp_path}" in done.stdout

@@ -16,6 +16,7 @@ from typing import Any, cast
 from hopefear.analysis.plot import line_plot
 from hopefear.analysis.reachability import ForcedOptions, Reachability, Reached, reach_all
 from hopefear.base.errors import OptionError
+from hopefear.base.executor import Executor, Threads
 from hopefear.base.files import write_text
 from hopefear.base.progress import Display
 from hopefear.decode import PhraseDecoder, Sentence
@@ -23,6 +24,7 @@ from hopefear.decode.systems.base import names_with
 from hopefear.forest import Forest, save_pool
 from hopefear.model.directory import Model
 from hopefear.model.folds import in_folds
+from hopefear.model.source import ModelDecoder
 from hopefear.text.bitext import Bitext
 
 FIGURE_6, FIGURE_7 = "reachability.svg", "derivations.svg"
@@ -42,7 +44,7 @@ def force_bitext(
     tokenized: bool = False,
     output: Path | None = None,
     gold_out: Path | None = None,
-    threads: int = 1,
+    executor: Executor | None = None,
     display: Display | None = None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
@@ -58,10 +60,22 @@ def force_bitext(
     if folds:
         pairs = _in_folds(model, pairs, source)
     counts = Reachability()
-    start = _cpu_seconds()
+    executor = executor or Threads(1)
+    start = _cpu_seconds() + executor.cpu_seconds
 
     def forests() -> Iterator[Forest]:
-        results = reach_all(decoder, pairs, options, others=others, threads=threads)
+        results = reach_all(
+            decoder,
+            pairs,
+            options,
+            others=others,
+            executor=executor,
+            sources=(
+                _source(model, distortion_limit, folds),
+                {limit: _source(model, limit, folds) for limit in limits},
+            ),
+            forests=gold_out is not None,
+        )
         with (display or Display()).step("force", unit="pairs") as step:
             for reached in results:
                 counts.add(reached)
@@ -80,7 +94,7 @@ def force_bitext(
                 pass
     return {
         **counts.report(),
-        "cpu_seconds": round(_cpu_seconds() - start, 2),
+        "cpu_seconds": round(_cpu_seconds() + executor.cpu_seconds - start, 2),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "distortion_limit": decoder.options.distortion_limit,
     }
@@ -93,6 +107,11 @@ def _decoder(model: Model, limit: int | None, *, folds: bool) -> PhraseDecoder:
             f"{model.directory}: a {model.system} model; forced decoding is for {systems} models"
         )
     return cast("PhraseDecoder", model.decoder(distortion_limit=limit, folds=folds))
+
+
+def _source(model: Model, limit: int | None, folds: bool) -> ModelDecoder:
+    options = {"distortion_limit": limit}
+    return ModelDecoder.of(model, options=options, folds=folds, slot=f"decoder {limit}")
 
 
 def _pairs(

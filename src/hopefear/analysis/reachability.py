@@ -1,7 +1,7 @@
 """Reachability of a bitext by forced decoding: table 3 and figures 6 and 7.  [yu2013]
 
     reachability = Reachability()
-    for reached in reach_all(decoder, pairs, ForcedOptions(), others={0: monotone}, threads=2):
+    for reached in reach_all(decoder, pairs, ForcedOptions(), others={0: monotone}):
         reachability.add(reached)
     reachability.report()
 
@@ -14,19 +14,21 @@ source words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from hopefear._engine import Forest
-from hopefear.base.threads import in_order
+from hopefear.base.executor import Executor, Folder, Job, Resources, Threads
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import MAX_STATES, Sentence, Tokens
 from hopefear.decode.forced import SHORTEST_PREFIX, Gold, force
 from hopefear.decode.phrase import PhraseDecoder
-from hopefear.forest import log_partition
+from hopefear.decode.source import DecoderSource, LocalDecoder
+from hopefear.forest import ForestBuilder, forest_from_bytes, forest_to_bytes, log_partition
 
 WIDTH = 5  # width of a bin of sentence lengths: 1-5, 6-10, …
 UNLIMITED_WORDS = 30  # section 5.2: only sentences of up to 30 words without a distortion limit
@@ -103,18 +105,66 @@ def reach(
     return Reached(words, gold, derivations(gold.forest), by_limit, frozenset(gave_up))
 
 
+@dataclass
+class ReachJob(Job[tuple[Sentence, Sequence[Tokens]], Any]):
+    """`reach` of sentence pairs. Results are `Reached`, packed if they are for another process."""
+
+    source: DecoderSource
+    others: Mapping[int, DecoderSource]
+    options: ForcedOptions
+    forests: bool  # whether the derivations themselves are needed
+
+    def files(self) -> Iterable[Path | Folder]:
+        return self.source.files()
+
+    def open(self, resources: Resources) -> Callable[[tuple[Sentence, Sequence[Tokens]]], Any]:
+        decoder = cast("PhraseDecoder", self.source.open(resources))
+        others = {
+            limit: cast("PhraseDecoder", source.open(resources))
+            for limit, source in self.others.items()
+        }
+
+        def result(pair: tuple[Sentence, Sequence[Tokens]]) -> Any:
+            reached = reach(decoder, others, pair[0], pair[1], self.options)
+            if not resources.remote:
+                return reached
+            forest = reached.gold.forest
+            kept = forest if self.forests else ForestBuilder().finish(id=forest.id)
+            return _with_forest(reached, forest_to_bytes(kept))
+
+        return result
+
+
 def reach_all(
     decoder: PhraseDecoder,
     pairs: Iterable[tuple[Sentence, Sequence[Tokens]]],
     options: ForcedOptions,
     *,
     others: Mapping[int, PhraseDecoder] | None = None,
-    threads: int = 1,
+    executor: Executor | None = None,
+    sources: tuple[DecoderSource, Mapping[int, DecoderSource]] | None = None,
+    forests: bool = True,
 ) -> Iterator[Reached]:
-    """Yield `reach` of each pair in order; pairs are read as they are needed."""
-    yield from in_order(
-        lambda pair: reach(decoder, others or {}, pair[0], pair[1], options), pairs, threads
-    )
+    """Yield `reach` of each pair in order; pairs are read as they are needed.
+
+    `executor`: decodes, by default on one thread; `sources`: of the decoder and the others, for
+    other processes; `forests`: whether the derivations themselves are needed.
+    """
+    executor = executor or Threads(1)
+    if sources is None or not executor.remote:
+        sources = (
+            LocalDecoder(decoder),
+            {limit: LocalDecoder(other) for limit, other in (others or {}).items()},
+        )
+    for result in executor.map(ReachJob(*sources, options, forests), pairs):
+        if not executor.remote:
+            yield result
+            continue
+        yield _with_forest(result, forest_from_bytes(result.gold.forest, decoder.names))
+
+
+def _with_forest(reached: Reached, forest: Any) -> Reached:
+    return replace(reached, gold=replace(reached.gold, forest=forest))
 
 
 @dataclass

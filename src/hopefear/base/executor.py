@@ -8,31 +8,40 @@
 
 A job describes work so that every process can do it: a dataclass of paths, options and numbers,
 whose `open` loads what the work needs (a model, a text) and returns the function to apply to each
-item. An executor opens a job once in each process. Results come in the order of the items and
-depend neither on the number of threads nor on that of machines, because an item's result depends
-on nothing but the job and the item.
+item. An executor opens a job in each process, there perhaps several times: what takes long to make
+is kept in `Resources`. Results come in the order of the items and depend neither on the number of
+threads nor on that of machines, because an item's result depends on nothing but the job and the
+item. Jobs, items and results are sent to other processes as pickles, so their classes and functions
+are those of modules.
 
-An item may also continue what an earlier item left in the process: the next pass of a learner, whose
-state takes longer to send than to keep. Then `place` names the process to prefer, and an item that
-comes to a process without that state raises `StateLost` and is sent again, with its state
-(`refill`). `base/cluster.py` is the executor of a Ray cluster; it is imported only if one is asked
-for.
+An item may also continue what an earlier item left in the process: the next pass of a learner,
+whose state is long to send. Then `place` names the process to prefer, and an item that comes to a
+process without that state raises `StateLost` and is sent again, with its state (`refill`).
+`base/cluster/executor.py` is the executor of a Ray cluster, which is imported only when it is used.
 """
 
 from __future__ import annotations
 
+import copy
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hopefear.base.threads import all_cores, in_order
 
 A = TypeVar("A")
 B = TypeVar("B")
 T = TypeVar("T")
+
+
+class Folder(NamedTuple):
+    """A folder and the files in it that a job reads."""
+
+    root: Path
+    members: tuple[str, ...]  #: relative to the root
 
 
 class StateLost(Exception):  # noqa: N818 (a signal, not a fault)
@@ -47,6 +56,7 @@ class Resources:
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Any] = {}
+        self._latest: dict[str, Hashable] = {}  # kind -> key
         self._lock = threading.RLock()
         self.advance: Callable[[int], None] = _ignore  #: counts work done inside an item
 
@@ -58,10 +68,13 @@ class Resources:
             kept: T = self._kept[key]
             return kept
 
-    def drop(self, key: Hashable) -> None:
-        """Forget the object of a key."""
+    def only(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the object of a key as `get` does; forget that of any other key of the kind."""
         with self._lock:
-            self._kept.pop(key, None)
+            if self._latest.get(kind, key) != key:
+                self._kept.pop((kind, self._latest[kind]), None)
+            self._latest[kind] = key
+            return self.get((kind, key), make)
 
     def path(self, path: Path) -> Path:
         """Return where this process finds a file or folder that a job lists in `files`."""
@@ -69,8 +82,7 @@ class Resources:
 
     def counting(self, advance: Callable[[int], None] | None) -> Resources:
         """Return the same resources for another call, which counts its work with `advance`."""
-        other = Resources()
-        other.__dict__.update(self.__dict__)
+        other = copy.copy(self)
         other.advance = advance or _ignore
         return other
 
@@ -82,7 +94,7 @@ class Job(ABC, Generic[A, B]):
     def open(self, resources: Resources) -> Callable[[A], B]:
         """Load what the work needs and return the function of an item. Threads may share it."""
 
-    def files(self) -> Iterable[Path]:
+    def files(self) -> Iterable[Path | Folder]:
         """Return the files and folders that `open` and the function read (`Resources.path`)."""
         return ()
 
@@ -97,6 +109,7 @@ class Executor(ABC):
     threads: int  #: threads of this process, for work that is not a job
     resources: Resources  #: of this process
     remote = False  #: whether jobs run in other processes
+    cpu_seconds = 0.0  #: CPU time that jobs took in other processes
 
     @property
     @abstractmethod
@@ -116,7 +129,11 @@ class Executor(ABC):
         """Yield the result of every item, in order, as soon as it and those before it are there.
 
         `place`: items of the same number go to the same process where that is possible; `refill`:
-        see the module; `advance`: called with the work that jobs count (`Resources.advance`).
+        see the module; `advance`: called with the work that jobs count (`Resources.advance`), with
+        a negative number if that work is lost with a machine and will be done again.
+
+        Items are read ahead by another thread unless they are a sequence. An executor runs one call
+        at a time; one that is not read to its end is closed with the generator.
         """
 
     def __enter__(self) -> Executor:

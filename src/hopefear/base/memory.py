@@ -29,3 +29,13 @@ def check_address_space() -> None:
         )
     import scipy.optimize
     import scipy.sparse  # noqa: F401
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that are free for use, 0 if the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return 0
+    values = dict(line.split(":", 1) for line in lines if ":" in line)
+    return int(values.get("MemAvailable", "0 kB").split()[0]) * 1024

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -128,6 +129,16 @@ def load_plugin(path: Path) -> None:
         ) from error
     except Exception as error:
         raise InputError(f"{path}: plugin fails with {describe(error)}") from error
+
+
+def place_in_plugin(error: BaseException) -> str:
+    """The file and line of a plugin in which an error was raised; empty if it was elsewhere."""
+    places = [
+        f"{frame.f_code.co_filename}:{number}"
+        for frame, number in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__", "").startswith(PLUGIN_MODULE)
+    ]
+    return places[-1] if places else ""
 
 
 def _import_all(kind: str) -> None:

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hopefear._engine import (
     FeatureNames,
+    KeySet,
     SparseVector,
     WeightTable,
     load_weights,
@@ -40,7 +42,15 @@ from hopefear.base.files import (
     open_output,
 )
 
-__all__ = ["SPARSE_SCORE", "FeatureNames", "SparseVector", "Weights", "difference", "sparse_vector"]
+__all__ = [
+    "SPARSE_SCORE",
+    "FeatureNames",
+    "NamesToSend",
+    "SparseVector",
+    "Weights",
+    "difference",
+    "sparse_vector",
+]
 
 #: The feature that replaces all sparse features: its value is their score, its weight is 1.
 SPARSE_SCORE = "(rest)"
@@ -53,10 +63,27 @@ def sparse_vector(values: Mapping[str, float], names: FeatureNames | None = None
     return SparseVector(ids, np.array(list(values.values()), dtype=np.float32))
 
 
+class NamesToSend:
+    """The names of a process that another one has not got yet."""
+
+    def __init__(self, names: FeatureNames) -> None:
+        self._names, self._sent = names, KeySet()
+
+    def lines(self, ids: NDArray[np.uint64]) -> bytes:
+        """Return the names of those ids that were not among earlier ones.
+
+        They are in the form of `FeatureNames.lines`.
+        """
+        none = np.zeros(len(ids), np.int32)
+        is_new = self._sent.add(ids, none, none).astype(np.bool_)
+        return self._names.lines(ids[is_new])
+
+
 class Weights:
     """A mapping from features to weights, stored in a table of the engine.
 
     An absent feature has weight 0. A weight that is set to 0 remains an entry until `drop_zeros`.
+    Pickled weights have no names.
     """
 
     def __init__(
@@ -71,6 +98,14 @@ class Weights:
         else:
             self.table = WeightTable()
             self.update(values or {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        vector = self.vector()
+        return Weights._unpickled, (vector.ids, vector.values)
+
+    @classmethod
+    def _unpickled(cls, ids: NDArray[np.uint64], values: NDArray[np.float32]) -> Weights:
+        return cls(SparseVector(ids, values))
 
     # -- one weight --
 

@@ -84,6 +84,10 @@ class Command:
         """Do the work and return the report (values that JSON can represent)."""
         raise NotImplementedError
 
+    def exit_code(self, report: Mapping[str, Any]) -> int:
+        """Return the exit code after a report was printed: 2 if it has faults to mend."""
+        return 0
+
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         """Print the report as text."""
         console.print(table([(key, format_value(value)) for key, value in report.items()]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hopefear.base.cluster.options import ClusterOptions
 from hopefear.base.config import argument, option
 from hopefear.base.console import Console, table
 from hopefear.base.errors import OptionError
@@ -17,7 +18,7 @@ from hopefear.cli.command import Command
 
 @register("command", "forced")
 @dataclass(kw_only=True)
-class Forced(Command):
+class Forced(ClusterOptions, Command):
     """Find and count all derivations of sentence pairs (forced decoding).
 
     Searches exactly for the derivations that translate each source sentence into its target.
@@ -101,7 +102,6 @@ class Forced(Command):
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.analysis.forced import draw, force_bitext
         from hopefear.analysis.reachability import ForcedOptions
-        from hopefear.base.threads import all_cores
         from hopefear.model.directory import Model
 
         self._check(console)
@@ -113,28 +113,29 @@ class Forced(Command):
                 f"the rule table has at most {limit} translations for each source phrase; "
                 "'hopefear train --limit 0' keeps them all"
             )
-        report = force_bitext(
-            model,
-            self.source,
-            self.targets,
-            ForcedOptions(
-                shortest_prefix=self.shortest_prefix,
-                max_states=self.max_states,
-                table_limit=self.table_limit,
-                weights=weights,
-                leave_out=self.leave_out,
-            ),
-            distortion_limit=self.distortion_limit,
-            limits=self.limits,
-            union=self.union,
-            folds=self.folds,
-            tokenized=self.tokenized,
-            output=self.output,
-            gold_out=self.gold_out,
-            threads=self.threads or all_cores(),
-            display=console.display,
-            warn=console.warn,
-        )
+        with self.executor(self.threads, plugins=self.plugin, tell=console.note) as executor:
+            report = force_bitext(
+                model,
+                self.source,
+                self.targets,
+                ForcedOptions(
+                    shortest_prefix=self.shortest_prefix,
+                    max_states=self.max_states,
+                    table_limit=self.table_limit,
+                    weights=weights,
+                    leave_out=self.leave_out,
+                ),
+                distortion_limit=self.distortion_limit,
+                limits=self.limits,
+                union=self.union,
+                folds=self.folds,
+                tokenized=self.tokenized,
+                output=self.output,
+                gold_out=self.gold_out,
+                executor=executor,
+                display=console.display,
+                warn=console.warn,
+            )
         if self.figures is not None:
             draw(report, self.figures)
         return report

@@ -167,7 +167,7 @@ def _run(words: list[str]) -> int:
         except Terminated:
             raise
         except SystemExit as error:
-            place = _place_in_plugin(error) or "a Python module"
+            place = registry.place_in_plugin(error) or "a Python module"
             raise HopefearError(
                 f"{place}: plugin ends the process with sys.exit({error.code!r}); raise an error "
                 "instead"
@@ -175,7 +175,7 @@ def _run(words: list[str]) -> int:
         except (HopefearError, OSError, MemoryError):
             raise
         except Exception as error:
-            if place := _place_in_plugin(error):
+            if place := registry.place_in_plugin(error):
                 raise HopefearError(f"{place}: plugin fails with {describe(error)}") from error
             raise
     if report is not None:
@@ -183,6 +183,7 @@ def _run(words: list[str]) -> int:
             print(json.dumps(report, ensure_ascii=False))
         else:
             command.show(report, console)
+        return command.exit_code(report)
     return 0
 
 
@@ -202,16 +203,6 @@ def _check_overwriting(command: Command) -> None:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _place_in_plugin(error: BaseException) -> str:
-    """The file and line of a plugin in which an error was raised; empty if it was elsewhere."""
-    places = [
-        f"{frame.f_code.co_filename}:{number}"
-        for frame, number in traceback.walk_tb(error.__traceback__)
-        if frame.f_globals.get("__name__", "").startswith(registry.PLUGIN_MODULE)
-    ]
-    return places[-1] if places else ""
 
 
 def _plugins(words: list[str]) -> list[str]:

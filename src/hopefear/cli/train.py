@@ -33,6 +33,7 @@ class Train(TrainOptions, Command):
         "hopefear train train.zh train.en --model zh-en --tokenized --order 3",
         "hopefear train train.zh train.en --model zh-en --system hiero",
         "hopefear train train.fr train.en --model fr-en --align train.align --lm-text news.en.gz",
+        "hopefear train train.fr train.en --model fr-en --folds 10 --cluster auto",
     )
 
     source: Path = argument(metavar="SRC", help="source text, one sentence per line")
@@ -53,6 +54,7 @@ class Train(TrainOptions, Command):
             options,
             display=console.display,
             tell=console.note,
+            plugins=self.plugin,
         )
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from hopefear.base.cluster.options import ClusterOptions
 from hopefear.base.config import option
 from hopefear.base.console import Console
 from hopefear.base.errors import OptionError
@@ -30,12 +31,13 @@ from hopefear.model.overrides import DecoderOverrides
 from hopefear.model.translate_options import TranslateOptions
 
 if TYPE_CHECKING:
+    from hopefear.base.executor import Executor
     from hopefear.model.translate import Translator
 
 
 @register("command", "translate")
 @dataclass(kw_only=True)
-class Translate(DecoderOverrides, TranslateOptions, Command):
+class Translate(ClusterOptions, DecoderOverrides, TranslateOptions, Command):
     """Translate text with a model.
 
     Reads one sentence per line and writes each translation as soon as it is complete. Input and
@@ -80,7 +82,6 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
     )
 
     def run(self, console: Console) -> Mapping[str, Any] | None:
-        from hopefear.base.threads import all_cores
         from hopefear.model.directory import Model
         from hopefear.model.translations import make_translator
         from hopefear.text.lines import read_lines
@@ -102,9 +103,11 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             return None
         if str(self.input) == "-" and sys.stdin is not None and sys.stdin.isatty():
             console.note("type one sentence per line; Ctrl-D ends the input")
-        threads = self.threads or all_cores()
-        statistics = Statistics()
         with ExitStack() as stack:
+            executor = stack.enter_context(
+                self.executor(self.threads, plugins=self.plugin, tell=console.note)
+            )
+            statistics = Statistics(executor)
             lists = None
             if self.nbest_out is not None:
                 lists = stack.enter_context(_lines(self.nbest_out))
@@ -112,7 +115,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             step = stack.enter_context(self._progress(console))
             place = display_name(self.input)
             sentences = read_lines(self.input)
-            for translated in translator.translate(sentences, place=place, threads=threads):
+            for translated in translator.translate(sentences, place=place, executor=executor):
                 if translated.warning:
                     console.warn(translated.warning)
                 if lists is not None and translated.nbest:
@@ -120,9 +123,9 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
                 texts.write(translated.text + "\n")
                 statistics.add(translated.source_words, translated.score)
                 step.advance()
-        if self.stats is not None:
-            with write_text(self.stats) as file:
-                file.write(json.dumps(statistics.to_mapping()) + "\n")
+            if self.stats is not None:
+                with write_text(self.stats) as file:
+                    file.write(json.dumps(statistics.to_mapping()) + "\n")
         return None
 
     def _prepare_serving(self) -> None:
@@ -136,6 +139,7 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
             "--trace": self.trace,
             "--trace-alignment": self.trace_alignment,
             "--threads": self.threads != 1,
+            "--cluster": self.cluster is not None,
         }
         for flag, is_given in unsupported.items():
             if is_given:
@@ -183,7 +187,8 @@ class Translate(DecoderOverrides, TranslateOptions, Command):
 class Statistics:
     """Counts, time and score of the translated sentences; loading the model is not included."""
 
-    def __init__(self) -> None:
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
         self.sentences = self.source_words = self.failed = 0
         self.total_score = 0.0
         self._wall, self._cpu = time.monotonic(), time.process_time()
@@ -202,7 +207,7 @@ class Statistics:
         return {
             "sentences": self.sentences,
             "source_words": self.source_words,
-            "cpu_seconds": round(time.process_time() - self._cpu, 4),
+            "cpu_seconds": round(time.process_time() - self._cpu + self._executor.cpu_seconds, 4),
             "wall_seconds": round(time.monotonic() - self._wall, 4),
             "total_score": self.total_score,
             "failed": self.failed,

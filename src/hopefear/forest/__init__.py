@@ -12,7 +12,12 @@ from __future__ import annotations
 from hopefear.forest.envelope import Segment, best_on_lines, envelope
 from hopefear.forest.expand import Expanded, LanguageModelScorer, Scorer, expand
 from hopefear.forest.forest import Derivation, Forest, ForestBuilder, Vocabulary, bin_nodes
-from hopefear.forest.forest_file import ForestFile, save_pool
+from hopefear.forest.forest_file import (
+    ForestFile,
+    forest_from_bytes,
+    forest_to_bytes,
+    save_pool,
+)
 from hopefear.forest.inference import (
     Expectation,
     Marginals,
@@ -86,6 +91,8 @@ __all__ = [
     "fear",
     "find_candidates",
     "fold",
+    "forest_from_bytes",
+    "forest_to_bytes",
     "hope",
     "hope_fear",
     "inside",

@@ -9,6 +9,8 @@ grows over iterations consists of one file per iteration.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import overload
 
 from hopefear._engine import FeatureNames, Forest, PoolFile, PoolWriter, Vocabulary
@@ -23,6 +25,24 @@ def save_pool(path: PathLike, forests: Iterable[Forest]) -> int:
             writer.add(forest)
         writer.finish()
         return len(writer)
+
+
+def forest_to_bytes(forest: Forest) -> bytes:
+    """Return a forest in the format of a pool file, for another process."""
+    with TemporaryDirectory(prefix="hopefear-forest-") as folder:
+        path = Path(folder) / "forest.bin"
+        save_pool(path, [forest])
+        return path.read_bytes()
+
+
+def forest_from_bytes(content: bytes, names: FeatureNames) -> Forest:
+    """Return the forest of `forest_to_bytes`; add the names of its features to `names`."""
+    with TemporaryDirectory(prefix="hopefear-forest-") as folder:
+        path = Path(folder) / "forest.bin"
+        path.write_bytes(content)
+        file = ForestFile(path)  # stays mapped after the file is removed
+    names.add(file.names)
+    return file[0]
 
 
 class ForestFile(Sequence[Forest]):

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from hopefear._engine import BestSpans, Derivation, Forest
 from hopefear.base.config import changed, option
 from hopefear.base.errors import InputError, OptionError
+from hopefear.base.executor import Executor
 from hopefear.base.weights import SparseVector, Weights
 from hopefear.learn.pool.candidates import Candidates
 from hopefear.metrics.bleu import Bleu
@@ -65,6 +66,7 @@ class Task:
     #: not rescale the weights.
     collapsed: bool = False
     progress: Callable[[int], None] | None = None  #: takes the number of finished units of work
+    executor: Executor | None = None  #: runs jobs of the tuner; None: `threads` of this process
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,7 @@ class OnlineTuner(Tuner):
         """Take the learner's share; called once, before `restore` and the first update."""
 
     def describe(self) -> str:
-        """Return a line to print before the first iteration, or an empty string."""
+        """Return a line to print once, after `begin`, or an empty string."""
         return ""
 
     def recorded(self) -> Sequence[NDArray[np.int64]]:

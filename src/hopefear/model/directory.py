@@ -36,6 +36,7 @@ import tomli_w
 from hopefear.base import config, registry
 from hopefear.base.config import load_toml
 from hopefear.base.errors import InputError, OptionError, suggestion
+from hopefear.base.executor import Folder
 from hopefear.base.files import PathLike, digest_of, open_output, path_inside
 from hopefear.features.word_classes import CLASSES_FILE, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
@@ -113,6 +114,16 @@ class Model:
         rules = [self.directory / TABLE_FILE] if self.has_rules else []
         words = [self.directory / name for name in (LISTS_FILE, CLASSES_FILE)]
         return [*rules, *self.lm_files.values(), *(path for path in words if path.is_file())]
+
+    def files(self, *, folds: bool = False) -> Folder:
+        """Return the files that decoding and the text steps read, without the weights."""
+        root = self.directory.absolute()
+        texts = [*root.glob("*.tsv"), *root.glob("*.txt")]
+        own = [path for path in sorted(texts) if path.name != WEIGHTS_FILE and path.is_file()]
+        paths = [root / MODEL_FILE, *own]
+        paths += [path.absolute() for path in (*self.parts(), *(self.fold_files() * folds))]
+        members = dict.fromkeys(path.relative_to(root).as_posix() for path in paths)
+        return Folder(root, tuple(members))
 
     def contents(self) -> dict[str, str]:
         """Digests of model.toml and of the parts by file name, which a tuning run records."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hopefear.base.cluster.options import ClusterOptions
 from hopefear.base.config import option
 from hopefear.base.errors import OptionError
 from hopefear.decode.system_options import SystemExtractOptions
@@ -14,7 +15,7 @@ from hopefear.text.clusters import MOST_CLUSTERS
 
 
 @dataclass(kw_only=True)
-class TrainOptions(CleanRules, SystemExtractOptions):
+class TrainOptions(CleanRules, SystemExtractOptions, ClusterOptions):
     """Options of `train`; also those of `hopefear train`."""
 
     tokenized: bool = option(

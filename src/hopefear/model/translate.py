@@ -6,7 +6,7 @@
 
 Takes raw text and returns raw text and n-best lists: the model's text steps are applied before and
 after decoding, unless the text is already `tokenized`. Results are in the order of the lines, each
-returned as soon as it is ready, and do not depend on the number of threads.
+returned as soon as it is ready, and do not depend on the number of threads, nor on the executor.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopefear.base.errors import HopefearError, InputError, OptionError
+from hopefear.base.executor import Executor, Folder, Job, Resources, Threads
 from hopefear.base.files import PathLike
-from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
 from hopefear.decode import trace
 from hopefear.decode.contract import Request, Sentence
@@ -79,6 +79,7 @@ class Translator:
         """
         self.options = options or TranslateOptions()
         self.model, self.folders = model, [*folders, *self.options.grammars]
+        self._decoder_options, self._folds = dict(decoder or {}), folds
         if not self.options.nbest and (
             self.options.distinct or self.options.trace or self.options.trace_alignment
         ):
@@ -108,12 +109,22 @@ class Translator:
         self._escaped = bool(model.settings.get("imported", {}).get("escaped", False))
 
     def translate(
-        self, lines: Iterable[str], *, place: str = "line", threads: int = 1
+        self,
+        lines: Iterable[str],
+        *,
+        place: str = "line",
+        threads: int = 1,
+        executor: Executor | None = None,
     ) -> Iterator[Translated]:
-        """Yield the translations of lines; `place` names their origin in messages."""
-        yield from in_order(partial(self._translate_line, place), enumerate(lines), threads)
+        """Yield the translations of lines; `place` names their origin in messages.
 
-    def _translate_line(self, place: str, numbered: tuple[int, str]) -> Translated:
+        `executor`: translates, by default on `threads` of this process.
+        """
+        job = TranslateJob(self, place)
+        yield from (executor or Threads(threads)).map(job, enumerate(lines))
+
+    def translate_line(self, place: str, numbered: tuple[int, str]) -> Translated:
+        """Return the translation of a line, given with its number from 0."""
         number, line = numbered
         location = f"{place}:{number + 1}"
         sentence, target = self.read(line, location)
@@ -147,6 +158,22 @@ class Translator:
             lists = [self._entry(id, entry, links) for entry in entries]
         warning = f"{location}: {note}" if note else ""
         return Translated(text, best.score, len(sentence.words), lists, warning)
+
+    @property
+    def files(self) -> Folder:
+        """The files that it reads."""
+        return self.model.files(folds=self._folds)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of a translator that does the same, for another process."""
+        return {
+            "weights": self.weights,
+            "options": self.options,
+            "decoder": self._decoder_options,
+            "templates": self.templates,
+            "folders": [folder.absolute() for folder in self.folders],
+            "folds": self._folds,
+        }
 
     def _posterior_scale(self) -> float:
         """The factor that turns scores into log probabilities, up to a constant.
@@ -276,6 +303,40 @@ class Translator:
                 pairs = trace.word_alignment(uses, links)
                 columns.append(" ".join(f"{i}-{j}" for i, j in pairs))
         return self._writer.line(id, derivation, self.decoder.names, columns)
+
+
+class TranslateJob(Job[tuple[int, str], Translated]):
+    """Translation of numbered lines."""
+
+    def __init__(self, translator: Translator, place: str) -> None:
+        self._translator, self._place = translator, place
+
+    def files(self) -> Iterable[Path | Folder]:
+        return (self._translator.files,)
+
+    def open(self, resources: Resources) -> Callable[[tuple[int, str]], Translated]:
+        return partial(self._translator.translate_line, self._place)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = self._translator.arguments()
+        return RemoteTranslateJob, (self._translator.files, arguments, self._place)
+
+
+class RemoteTranslateJob(Job[tuple[int, str], Translated]):
+    """The job in another process, which makes a translator of its own.
+
+    It has no warnings: the process that sent the job made the same translator.
+    """
+
+    def __init__(self, folder: Folder, arguments: Mapping[str, Any], place: str) -> None:
+        self._folder, self._arguments, self._place = folder, arguments, place
+        self._translator: Translator | None = None
+
+    def open(self, resources: Resources) -> Callable[[tuple[int, str]], Translated]:
+        if self._translator is None:
+            model = Model.load(resources.path(self._folder.root))
+            self._translator = Translator(model, warn=lambda text: None, **self._arguments)
+        return partial(self._translator.translate_line, self._place)
 
 
 def _no_links(rule: int) -> Sequence[tuple[int, int]]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from hopefear.base.cluster.options import ClusterOptions
 from hopefear.base.config import option, part_of
 from hopefear.base.console import html_table
 from hopefear.base.files import PathLike, display_name, write_text
 from hopefear.base.progress import Display
-from hopefear.base.threads import all_cores
 from hopefear.base.weights import Weights
 from hopefear.model.directory import Model
 from hopefear.model.overrides import DecoderOverrides, chosen_templates
@@ -25,7 +25,7 @@ _SHOWN = 20  # maximum number of rows of a table
 
 
 @dataclass(kw_only=True)
-class TranslationOptions(DecoderOverrides, TranslateOptions):
+class TranslationOptions(ClusterOptions, DecoderOverrides, TranslateOptions):
     """Options of `translate`: those of the decoder and of the `Translator`."""
 
     threads: int = option(
@@ -120,10 +120,11 @@ def translate(
     translator = make_translator(model, options, weights=weights, folders=folders, warn=warn)
     place = display_name(text) if isinstance(text, Path) else "sentence"
     results = []
-    with (display or Display()).step("translate", total=len(sources), unit="sentences") as step:
-        for translated in translator.translate(
-            sources, place=place, threads=options.threads or all_cores()
-        ):
+    with (
+        options.executor(options.threads, plugins=options.plugin) as executor,
+        (display or Display()).step("translate", total=len(sources), unit="sentences") as step,
+    ):
+        for translated in translator.translate(sources, place=place, executor=executor):
             if translated.warning:
                 warn(translated.warning)
             results.append(translated)

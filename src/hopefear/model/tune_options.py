@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from hopefear.base.cluster.options import ClusterOptions
 from hopefear.base.config import fields_of, option
 from hopefear.base.errors import OptionError
 from hopefear.base.files import check_one_stdin
@@ -14,7 +15,9 @@ from hopefear.model.translate_options import UnknownWordOptions
 
 
 @dataclass(kw_only=True)
-class TuneOptions(DecoderOverrides, UnknownWordOptions, TrainingOptions, LoopOptions):
+class TuneOptions(
+    ClusterOptions, DecoderOverrides, UnknownWordOptions, TrainingOptions, LoopOptions
+):
     """Options of `tune`: model, data, tuner and loop; also those of `hopefear tune`."""
 
     dev: Path | None = option(
@@ -98,6 +101,12 @@ class TuneOptions(DecoderOverrides, UnknownWordOptions, TrainingOptions, LoopOpt
     def check(self) -> None:
         """Raise an `OptionError` for options that contradict each other or have no effect."""
         command = self.decoder or self.stream_decoder
+        self.check_cluster()
+        if self.cluster is not None and (command is not None or self.lattices):
+            raise OptionError(
+                "--cluster: only for the built-in decoders, which every machine can open; leave "
+                "it out"
+            )
         if self.decoder is not None and self.stream_decoder is not None:
             raise OptionError("--decoder and --stream-decoder exclude each other; give one of them")
         if self.lattices:

@@ -7,11 +7,13 @@ Takes `TuneOptions` and the options of the tuner and the metric, and returns the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hopefear.base import registry
 from hopefear.base.config import part_of, to_mapping
+from hopefear.base.executor import Executor
 from hopefear.base.files import digest_of
 from hopefear.base.memory import check_address_space
 from hopefear.base.progress import Display
@@ -49,9 +51,7 @@ def tune(
     check_address_space()
     texts = texts or {}
 
-    def make_tuner() -> Any:
-        return registry.create("tuner", options.tuner, tuner_options)
-
+    make_tuner = partial(registry.create, "tuner", options.tuner, tuner_options)
     tuner = make_tuner()
     metric = registry.create("metric", options.metric, metric_options)
     if not tuner.takes_lists:
@@ -85,7 +85,9 @@ def tune(
     }
     loop: Any = registry.get("loop", tuner.loop)
 
-    def make_loop(directory: RunDirectory, loop_options: LoopOptions) -> BaseLoop:
+    def make_loop(
+        executor: Executor, directory: RunDirectory, loop_options: LoopOptions
+    ) -> BaseLoop:
         new_loop: BaseLoop = loop.make(
             make_tuner,
             training=training,
@@ -98,15 +100,20 @@ def tune(
             options=loop_options,
             heldout=heldout,
             threads=threads,
+            executor=executor,
+            source=inputs.source,
             display=display,
             tell=tell,
             warn=warn,
         )
         return new_loop
 
-    with inputs.running:
+    with (
+        options.executor(threads, plugins=options.plugin, tell=tell) as executor,
+        inputs.running,
+    ):
         tune_runs(
-            make_loop,
+            partial(make_loop, executor),
             options.output,
             config,
             LoopOptions(**part_of(LoopOptions, options)),

@@ -25,10 +25,12 @@ from hopefear.decode.markup import read_segment
 from hopefear.decode.precomputed import GivenForests
 from hopefear.decode.remote.external import ExternalDecoder, ExternalOptions
 from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
+from hopefear.decode.source import DecoderSource
 from hopefear.learn.loop.judge import TuningSet
 from hopefear.model.directory import Model
 from hopefear.model.folds import in_folds
 from hopefear.model.overrides import chosen_templates
+from hopefear.model.source import ModelDecoder
 from hopefear.model.translate import TranslateOptions, Translator
 from hopefear.model.tune_options import TuneOptions
 from hopefear.text.lines import read_parallel
@@ -49,6 +51,7 @@ class TuningInput:
     reference: Callable[[str], str]  # reference line -> tokenised text
     texts: Mapping[Path, Sequence[str]]  # texts in memory, by the paths that stand for them
     model: Model | None = None  # the model of a built-in decoder
+    source: DecoderSource | None = None  # of a built-in decoder, for a cluster
     warn: Warn = lambda text: None  # called once if references are tokenised that should be raw
     digests: dict[Path, str] = field(default_factory=dict)  # of the files read so far
     # Open while the decoder is in use: the process of a stream decoder.
@@ -184,6 +187,9 @@ def _built_in(
         warn=_raw_warn(options, model, warn),
         texts=texts,
         model=model,
+        source=ModelDecoder.of(
+            model, options=overrides, templates=translator.templates, folds=options.folds
+        ),
     )
 
 

@@ -25,7 +25,7 @@ from hopefear.base.files import COMPILED, digest_of
 from hopefear.learn.loop.run import CHECKPOINT
 from hopefear.learn.loop.run import STATE_FILE as RUN_STATE_FILE
 from hopefear.model.directory import MODEL_FILE, WEIGHTS_FILE, WORK
-from hopefear.model.train import STATE_FILE
+from hopefear.model.train_steps import STATE_FILE
 
 _GZIP = b"\x1f\x8b"
 

@@ -7,7 +7,8 @@ request, text tables of Moses or cdec.
     extract("a.fr", "a.en", "a.align", "rules.bin", PhraseExtractOptions(limit=0))
 
 Memory is bounded: data beyond the limit are sorted in pieces on disk. The bytes of the table depend
-neither on the memory nor on the number of threads.
+neither on the memory nor on the number of threads. On a cluster, the workers extract and sort the
+rules of parts of the text (`runs.py`), and this process merges them.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import json
 import os
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from hopefear.base.config import Size, option
 from hopefear.base.errors import OptionError
+from hopefear.base.executor import Executor
 from hopefear.base.files import (
     PathLike,
     atomic_path,
@@ -32,6 +34,7 @@ from hopefear.base.files import (
 )
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
+from hopefear.rules.runs import extract_runs
 
 if TYPE_CHECKING:
     from hopefear import _engine
@@ -66,6 +69,7 @@ class ExtractOptions(SharedOptions, ABC):
     """The extraction options of one kind of rules: the common ones and those of a subclass."""
 
     system: ClassVar[str]  # the kind of rules, as recorded in the table
+    blocks_per_run: ClassVar[int] = 64  # of the text, for an item of work on a cluster
 
     @property
     def tree_file(self) -> Path | None:
@@ -87,6 +91,11 @@ class ExtractOptions(SharedOptions, ABC):
     @abstractmethod
     def engine_arguments(self) -> dict[str, Any]:
         """Return the arguments of the engine's `RuleExtraction` that this kind of rules sets."""
+
+    def found_here(self) -> ExtractOptions:
+        """Return the options without a `tmp` that another machine has but this one lacks."""
+        lacking = self.tmp is not None and not self.tmp.is_dir()
+        return replace(self, tmp=None) if lacking else self
 
     def engine(self) -> _engine.RuleExtraction:
         """Return the engine's extractor with these options."""
@@ -110,6 +119,20 @@ class ExtractOptions(SharedOptions, ABC):
             }
         )
 
+    def run_extractor(self, source: bytes, target: bytes) -> _engine.RunExtractor:
+        """Return the extractor from parts of the text of an `engine()` with these `encoders`."""
+        from hopefear import _engine
+
+        arguments = {"hiero": None, "max_length": 1, **self.engine_arguments()}
+        return _engine.RunExtractor(
+            hiero=arguments["hiero"],
+            max_length=arguments["max_length"],
+            memory=int(self.memory),
+            scratch=os.fspath(self.tmp or ""),
+            source=source,
+            target=target,
+        )
+
 
 @dataclass(frozen=True)
 class TextExport:
@@ -131,9 +154,12 @@ def extract(
     *,
     export: TextExport | None = None,
     display: Display | None = None,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
     """Write the rule table `table`, and text tables on request; return a report with counts.
 
+    `executor`: if its jobs run in other processes, these extract the rules, except for those that
+    need trees.
     A pair of empty lines is a sentence pair without rules: blanking lines leaves out a part of a
     bitext without changing the numbers of the other sentences.
     """
@@ -169,7 +195,11 @@ def extract(
                 step.update,
             )
         with display.step("extract", total=engine.sentences, unit="sentences") as step:
-            engine.extract(step.update)
+            # Workers have no trees.
+            if executor is not None and executor.remote and trees is None:
+                extract_runs(engine, options, executor, step)
+            else:
+                engine.extract(step.update)
         with display.step("count", unit="pairs") as step:
             engine.count(step.update)
         for file, predict_target in lexicons:

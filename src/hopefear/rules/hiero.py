@@ -35,6 +35,7 @@ class HieroExtractOptions(ExtractOptions):
     """The extraction options of hierarchical rules: limits, counting, and filters."""
 
     system: ClassVar[str] = "hiero"
+    blocks_per_run: ClassVar[int] = 4
 
     max_span: int = option(
         10, min=1, max=100, help="largest number of words on either side of an initial phrase"

@@ -15,6 +15,7 @@ from hopefear.analysis.reachability import (
     reach_all,
     shares,
 )
+from hopefear.base.executor import Threads
 from hopefear.base.weights import Weights
 from hopefear.decode import PhraseDecoder, PhraseOptions, Sentence
 
@@ -42,7 +43,9 @@ def pairs() -> list[tuple[Sentence, list[list[str]]]]:
 def test_table_3(decoders: dict[int, PhraseDecoder], threads: int) -> None:
     reachability = Reachability()
     kinds = []
-    for pair in reach_all(decoders[2], pairs(), ForcedOptions(), others=decoders, threads=threads):
+    for pair in reach_all(
+        decoders[2], pairs(), ForcedOptions(), others=decoders, executor=Threads(threads)
+    ):
         reachability.add(pair)
         kinds.append(pair.kind)
     assert kinds == ["full", "none", "prefix", "none"]

@@ -112,14 +112,15 @@ def test_best_point_has_the_largest_gain(problem: tuple[Candidates, Any, Any], c
     else:
         assert x == 0.0
     # Along a column and along its slopes, in the engine and for metrics in general: all the same.
-    # Where nothing is gained, rounding decides between places with equal scores.
+    # Rounding decides between places with equal scores.
     along = search.best_bleu(scores, -1, slopes, 4, 1.0, 1e-6, 0.1)
     corners, flat = search.intervals(scores, column, slopes)
     general = best_interval(corners, BLEU.score(flat.reshape(-1, 9)), 1e-6, 0.1)
     for other in (along, general):
         assert other[1:] == pytest.approx((reached, here), abs=1e-9)
         if reached > here + 1e-12:
-            assert other[0] == pytest.approx(x, abs=1e-9)
+            there = BLEU.score(candidates.total(candidates.best(scores + other[0] * slopes)))
+            assert float(there) == pytest.approx(reached, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -112,9 +112,9 @@ def test_learners_exchange_sums_after_each_pass(tmp_path: Path) -> None:
         return made[-1]
 
     data = toy_set(7)
-    run(tmp_path / "run", make, data=data, start=START, iterations=2)
+    run(tmp_path / "run", make, data=data, start=START, iterations=3)
     words_in = [len(str(sentence).split()) for sentence in data.sentences]
-    for one in made:
+    for one in made[1:]:  # the first one has only options
         count = 7 - len(one.share.sentences)
         assert one.others == [count, 2 * count]
         own = [words_in[number] for number in one.share.sentences]
@@ -154,9 +154,9 @@ def test_mixing_and_averages(
     run(tmp_path / "run", make, data=toy_set(5), start=START, iterations=2)
     found = [words(tmp_path / "run", 1), words(tmp_path / "run", 2)]
     assert found == pytest.approx(wanted, rel=1e-6)
-    shares = [set(one.share.sentences) for one in made]
+    shares = [set(one.share.sentences) for one in made[1:]]  # the first one has only options
     assert sorted(number for share in shares for number in share) == list(range(5))
-    for one in made:
+    for one in made[1:]:
         half = len(one.seen) // 2
         assert set(one.seen[:half]) == set(one.seen[half:]) == set(one.share.sentences)
 
@@ -250,9 +250,9 @@ def test_costs(metric: str, options: Any, tmp_path: Path) -> None:
     messages: list[str] = []
     report = run(tmp_path / "run", lambda: Mira(**options), metric=metric, tell=messages.append)
     assert report["dev_bleu"] > 20
-    assert messages[0].startswith("cost 10 * (")
+    (cost,) = (text for text in messages if text.startswith("cost 10 * ("))
     for name in options.get("cost", [metric if metric != "bleu" else "bleu-context"]):
-        assert name in messages[0]
+        assert name in cost
 
 
 def test_record_of_an_iteration(tmp_path: Path) -> None:

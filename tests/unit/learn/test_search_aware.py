@@ -15,7 +15,7 @@ from phrase_small import SmallModel
 
 from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
-from hopefear.decode.contract import Decoded, Request
+from hopefear.decode.contract import Request
 from hopefear.decode.phrase import PhraseDecoder, PhraseOptions
 from hopefear.features.sparse.word_pairs import WordPairs
 from hopefear.forest import viterbi
@@ -117,10 +117,12 @@ def last_weights(directory: Path) -> bytes:
 # -- what the pool holds --
 
 
-def decoded(
-    decoder: PhraseDecoder, data: TuningSet, weights: Weights, *, spans: bool
-) -> Iterator[Decoded]:
-    return decoder.decode_all(Request(s, weights, spans=spans) for s in data.sentences)
+def looked(
+    store: Any, decoder: PhraseDecoder, data: TuningSet, weights: Weights, *, spans: bool
+) -> Iterator[Any]:
+    look = store.look(weights).open(decoder.names)
+    answers = decoder.decode_all(Request(s, weights, spans=spans) for s in data.sentences)
+    return (look(number, answer) for number, answer in enumerate(answers))
 
 
 def filled(model: SmallModel, how: Any, folder: Path, **more: Any) -> tuple[Any, Candidates]:
@@ -144,7 +146,7 @@ def filled(model: SmallModel, how: Any, folder: Path, **more: Any) -> tuple[Any,
     )
     folder.mkdir(parents=True)
     weights = Weights(START)
-    made.add(0, decoded(decoder, data, weights, spans=how != "off"), weights)
+    made.add(0, looked(made, decoder, data, weights, spans=how != "off"))
     candidates = made.pool().candidates
     assert candidates is not None
     return made, candidates
@@ -183,7 +185,7 @@ def test_candidates_keep_their_given_statistics(model: SmallModel, tmp_path: Pat
     decoder, data = model.decoder(BEAM), small_set(model)
     for number in (1, 2):
         weights = Weights({**START, "lm": 0.1 + 0.3 * number, "p(f|e)": 0.5})
-        added = made.add(number, decoded(decoder, data, weights, spans=True), weights)
+        added = made.add(number, looked(made, decoder, data, weights, spans=True))
         assert added.total == len(made.builder)
     after = made.pool().candidates
     assert after.rows > before.rows

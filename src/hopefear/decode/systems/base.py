@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hopefear.base import registry
 from hopefear.base.errors import InputError
+from hopefear.base.executor import Executor
 from hopefear.base.files import PathLike
 from hopefear.base.progress import Display
 from hopefear.rules.extract import ExtractOptions, TextExport, extract
@@ -91,9 +92,19 @@ class System(ABC):
         *,
         export: TextExport | None = None,
         display: Display | None = None,
+        executor: Executor | None = None,
     ) -> dict[str, Any]:
         """Write the rule table `table` and return a report, as `rules.extract.extract` does."""
-        return extract(source, target, alignment, table, options, export=export, display=display)
+        return extract(
+            source,
+            target,
+            alignment,
+            table,
+            options,
+            export=export,
+            display=display,
+            executor=executor,
+        )
 
     def default_weights(self, columns: Sequence[str], lms: Sequence[str]) -> dict[str, float]:
         """Return the weights of an untuned model: language models, table columns, decoder."""

@@ -30,17 +30,18 @@ produced them: without a bound the first step fell from 24.9 BLEU to 3.0 (Bible 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hopefear._engine import LineSearch
 from hopefear.base.config import option
+from hopefear.base.executor import Job, Resources, Threads
 from hopefear.base.registry import register
+from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
 from hopefear.learn.batch.forest_mert import Harvest
 from hopefear.learn.pool.candidates import Candidates, FloatArray
@@ -133,15 +134,11 @@ class Mert(SearchAware, BatchTuner):
         # One seed for each job, drawn here, so that the result does not depend on threads.
         seeds = iter(task.random.integers(2**63, size=1 + self.restarts + self.kept + 1).tolist())
         starts = [problem.start, *(None for _ in range(self.restarts))]
-        jobs = [
-            (start, np.random.default_rng(next(seeds)), number)
-            for number, start in enumerate(starts)
-        ]
-        workers = Workers(task)
-        ends = workers.map(lambda job: problem.climb_from(*job), jobs)
+        climbs = [Climb(start, next(seeds), number) for number, start in enumerate(starts)]
+        work = Work(task, ClimbJob(problem, self))
+        ends = work.run(climbs)
         kept = sorted(ends, key=lambda end: -end.score)[: self.kept]
-        ends_with_seeds = [(end, np.random.default_rng(next(seeds))) for end in kept]
-        shaken = workers.map(lambda job: self._shake(problem, *job), ends_with_seeds)
+        shaken = work.run([Shake(end, next(seeds)) for end in kept])
         best = max(shaken, key=lambda end: end.score)
         best = self._explore(problem, best, np.random.default_rng(next(seeds)))
         if task.searching and self.max_step < FARTHEST and problem.start.any():
@@ -197,15 +194,15 @@ class Mert(SearchAware, BatchTuner):
         function, and bad weights may have no better ones near them. For little gain good weights
         are not left, or the translations of a step of 0.9 are worse by 3 points.
         """
-        step, quiet, least = self.max_step, replace(task, progress=None), GAIN
+        step, least = self.max_step, GAIN
         while True:
-            points = Workers(quiet).map(partial(problem.near, step=step), ends)
+            points = in_order(partial(problem.near, step=step), ends, task.threads)
             best = max(points, key=lambda end: end.score)
             if best.score >= before + least or step >= FARTHEST:
                 return best if best.score >= before + least else End(before, problem.start)
             step, least = 2 * step, FAR_GAIN
 
-    def _shake(self, problem: LineSearchProblem, end: End, random: np.random.Generator) -> End:
+    def perturb(self, problem: LineSearchProblem, end: End, random: np.random.Generator) -> End:
         for _ in range(self.kicks):
             factors = np.exp(self.shake * random.normal(size=len(end.weights)))
             other = problem.climb(end.weights * factors, random, worth=end.score)
@@ -256,15 +253,26 @@ class LineSearchProblem:
         self.free = not collapsed and not rest.any()
         self._base = candidates.scores(rest) if not self.free else np.zeros(candidates.rows)
         self.corpus_score = partial(candidates.corpus_score, metric)
-        self._line = Line(
+        self._search = (
             metric,
-            LineSearch(
-                candidates.begin, candidates.features.dense, self.moving, candidates.statistics
-            ),
+            candidates.begin,
+            candidates.features.dense,
+            self.moving,
+            candidates.statistics,
         )
+        self._line = Line.of(*self._search)
         self._norm = float(np.abs(vector[self.moving]).sum()) or 1.0
         self._length = 1.0 if self.free else self._norm
         self.start = vector[self.moving] / self._norm * self._length
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What other processes need for climbs."""
+        left_out = ("_line", "corpus_score")
+        return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._line = Line.of(*self._search)
 
     def full_vector(self, moving: FloatArray) -> FloatArray:
         """Take the weights of the moving features and return those of all features."""
@@ -361,6 +369,11 @@ class LineSearchProblem:
 class Line:
     """Line search for any metric; for BLEU the engine also scores the intervals."""
 
+    @classmethod
+    def of(cls, metric: Metric, *arrays: Any) -> Line:
+        """Take the arguments of the engine's `LineSearch`."""
+        return cls(metric, LineSearch(*arrays))
+
     def __init__(self, metric: Metric, search: LineSearch) -> None:
         self.metric, self.search = metric, search
         self._none = np.zeros(0)
@@ -433,25 +446,51 @@ def constant_columns(candidates: Candidates) -> NDArray[np.bool_]:
     return same
 
 
-Job = TypeVar("Job")
+class Climb(NamedTuple):
+    """A climb to do: from a point, or from a random one."""
+
+    start: FloatArray | None
+    seed: int
+    number: int
 
 
-class Workers:
-    """A pool of the task's threads; reports the number of finished jobs as progress."""
+class Shake(NamedTuple):
+    """Perturbations of an end point to do."""
 
-    def __init__(self, task: Task) -> None:
-        self._task, self._done = task, 0
+    end: End
+    seed: int
 
-    def map(self, work: Callable[[Job], End], jobs: Sequence[Job]) -> list[End]:
-        """Take a function and its arguments and return the results in order."""
-        threads = ThreadPoolExecutor(max(1, self._task.threads))
+
+@dataclass
+class ClimbJob(Job[Climb | Shake, End]):
+    """Climbs and perturbations on the same candidates."""
+
+    problem: LineSearchProblem
+    mert: Mert
+
+    def open(self, resources: Resources) -> Callable[[Climb | Shake], End]:
+        def climb(item: Climb | Shake) -> End:
+            random = np.random.default_rng(item.seed)
+            if isinstance(item, Shake):
+                return self.mert.perturb(self.problem, item.end, random)
+            return self.problem.climb_from(item.start, random, item.number)
+
+        return climb
+
+
+class Work:
+    """Runs climbs on the executor of the task; reports the number of finished ones as progress."""
+
+    def __init__(self, task: Task, job: ClimbJob) -> None:
+        self._task, self._job, self._done = task, job, 0
+        self._executor = task.executor or Threads(max(1, task.threads))
+
+    def run(self, items: Sequence[Climb | Shake]) -> list[End]:
+        """Return the end points of climbs or perturbations, in their order."""
         ends = []
-        try:
-            for end in threads.map(work, jobs):
-                ends.append(end)
-                self._done += 1
-                if self._task.progress is not None:
-                    self._task.progress(self._done)
-        finally:  # after an interrupt the jobs that have not begun are cancelled
-            threads.shutdown(wait=True, cancel_futures=True)
+        for end in self._executor.map(self._job, items):
+            ends.append(end)
+            self._done += 1
+            if self._task.progress is not None:
+                self._task.progress(self._done)
         return ends

@@ -28,17 +28,20 @@ from typing import Any, Literal
 import numpy as np
 
 from hopefear.base.errors import InputError
+from hopefear.base.executor import Executor, Threads
 from hopefear.base.progress import Display, Progress, duration
-from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, Weights
-from hopefear.decode.contract import Decoded, Decoder, Request, Sentence, Tokens
-from hopefear.forest import ForestBuilder, viterbi
+from hopefear.decode.contract import Decoded, Decoder, Sentence, Tokens
+from hopefear.decode.source import DecoderSource, LocalDecoder
+from hopefear.forest import ForestBuilder
+from hopefear.learn.loop.decoding import DecodeJob, Looked
 from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
 from hopefear.learn.loop.mean import FEWEST_AVERAGED, last_iterations, mean_weights
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.restrict import Restriction, check_held
 from hopefear.learn.loop.run import ITERATIONS, Record, RunDirectory
 from hopefear.learn.pool.arrays import damaged
+from hopefear.learn.pool.look import BestText, Look
 from hopefear.learn.pool.sanity import check_finite, nearly_zero
 from hopefear.learn.pool.store import Added
 from hopefear.learn.tuner import Tuner
@@ -78,10 +81,18 @@ class BaseLoop(ABC):
         options: LoopOptions,
         heldout: TuningSet | None = None,
         threads: int = 1,
+        executor: Executor | None = None,
+        source: DecoderSource | None = None,
         display: Display | None = None,
         tell: Tell = lambda text: None,
         warn: Tell = lambda text: None,
     ) -> None:
+        """`executor`: decodes and makes the passes of learners, by default on `threads` of this
+        process; `source`: of the decoder, for other processes.
+        """
+        self.executor = executor or Threads(threads)
+        shared = source if self.executor.remote else None
+        self.source: DecoderSource = shared or LocalDecoder(decoder)
         self.decoder, self.metric = decoder, metric
         self._tuner = tuner
         self.directory, self.options, self.threads = directory, options, threads
@@ -193,8 +204,12 @@ class BaseLoop(ABC):
         """Return the files of the pool that `_restore` reads after this number of decodings."""
 
     @abstractmethod
-    def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
-        """Take the answers of a decoding; return what was added to the pool, and a record of it."""
+    def _look(self) -> Look[Any]:
+        """Return what is kept of the answers for the tuning set."""
+
+    @abstractmethod
+    def _take(self, results: Iterator[Any]) -> tuple[Added, Record]:
+        """Take the results of `_look`; return what was added to the pool, and a record of it."""
 
     @abstractmethod
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
@@ -218,7 +233,8 @@ class BaseLoop(ABC):
         clock = _Clock()
         label = f"iteration {self.iteration}: decode"
         with self._step(label, len(self.judge.data.sentences)) as step:
-            added, more = self._take(self._decoded(self.judge.data, step, spans=self._spans))
+            results = self._decoded(self.judge.data, self._look(), step, spans=self._spans)
+            added, more = self._take(results)
         record = {"iteration": self.iteration, **self.judge.scores(added.texts), **record}
         record |= more
         if added.failed:
@@ -243,12 +259,11 @@ class BaseLoop(ABC):
     def _scores(self, judge: Judge, label: str) -> Record:
         """Decode a set with the current weights, without adding to the pool; return scores."""
         with self._step(label, len(judge.data.sentences)) as step:
-            decoded = self._decoded(judge.data, step)
-            return judge.scores(list(in_order(self._best_text, decoded, self.threads)))
+            return judge.scores(list(self._decoded(judge.data, self._best_text, step)))
 
-    def _best_text(self, decoded: Decoded) -> str:
-        best = viterbi(decoded.forest, self._forest_weights)
-        return "" if best is None else best.text
+    @property
+    def _best_text(self) -> BestText:
+        return BestText(self._forest_weights)
 
     @cached_property
     def _sparse(self) -> Literal["full", "collapsed"]:
@@ -268,28 +283,36 @@ class BaseLoop(ABC):
         return known[1]
 
     def _decoded(
-        self, data: TuningSet, step: Progress, *, spans: bool = False
-    ) -> Iterator[Decoded]:
-        """Yield an answer for each sentence; empty sentences are not decoded."""
-        full = [sentence for sentence in data.sentences if not is_empty(sentence)]
-        requests = (
-            Request(s, self.weights, sparse=self._sparse, named=self._named, spans=spans)
-            for s in full
+        self, data: TuningSet, look: Look[Any], step: Progress, *, spans: bool = False
+    ) -> Iterator[Any]:
+        """Yield what is kept of the answer for each sentence; empty sentences are not decoded."""
+        full = [(n, text) for n, text in enumerate(data.sentences) if not is_empty(text)]
+        job = DecodeJob(
+            self.source, self.weights, look, sparse=self._sparse, named=self._named, spans=spans
         )
-        answers = self.decoder.decode_all(requests, threads=self.threads)
-        for sentence in data.sentences:
-            empty = is_empty(sentence)
-            decoded = Decoded(ForestBuilder().finish()) if empty else next(answers, None)
-            if decoded is None:
+        results = self.executor.map(job, full)
+        nothing = look.open(self.decoder.names)
+        for number, sentence in enumerate(data.sentences):
+            if is_empty(sentence):
+                yield nothing(number, Decoded(ForestBuilder().finish()))
+            elif (looked := next(results, None)) is not None:
+                yield self._received(look, looked)
+            else:
                 raise InputError(
                     f"the decoder gave fewer than {len(full)} translations; check it by running it "
                     "alone on the same text"
                 )
-            yield decoded
             step.advance()
         # Read to the end, where a decoder may report that no sentence had a translation.
-        if next(answers, None) is not None:
+        if next(results, None) is not None:
             raise InputError(f"the decoder gave more than {len(full)} translations")
+
+    def _received(self, look: Look[Any], looked: Looked) -> Any:
+        """Return a result; take the names that came with it from another process."""
+        if not self.executor.remote:
+            return looked.result
+        self.decoder.names.add_lines(looked.names)
+        return look.unpack(looked.result, self.decoder.names)
 
     def _optimise(self) -> None:
         """Learn the weights of the next iteration and write a checkpoint."""

@@ -16,7 +16,6 @@ import numpy as np
 from hopefear.base.errors import OptionError
 from hopefear.base.registry import register
 from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
-from hopefear.decode.contract import Decoded
 from hopefear.learn.loop.base import BaseLoop, Outcome, summary, without_rise, word_count
 from hopefear.learn.loop.judge import Judge, TuningSet
 from hopefear.learn.loop.options import TrainingOptions
@@ -24,6 +23,7 @@ from hopefear.learn.loop.run import Record
 from hopefear.learn.pool.candidate_builder import DENSE_LIMIT
 from hopefear.learn.pool.candidates import FeatureTable
 from hopefear.learn.pool.feature_selection import rare_features
+from hopefear.learn.pool.look import Look
 from hopefear.learn.pool.sanity import describe, useless_features
 from hopefear.learn.pool.search_aware import SearchAware, check_search_aware
 from hopefear.learn.pool.store import STORES, Added, BinStore, Store
@@ -136,8 +136,11 @@ class Loop(BaseLoop):
             and len(self.start) - known > DENSE_LIMIT
         )
 
-    def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
-        added = self.store.add(self.iteration, decoded, self._forest_weights)
+    def _look(self) -> Look[Any]:
+        return self.store.look(self._forest_weights)
+
+    def _take(self, results: Iterator[Any]) -> tuple[Added, Record]:
+        added = self.store.add(self.iteration, results)
         return added, {"new_candidates": added.new, "candidates": added.total}
 
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
@@ -153,6 +156,7 @@ class Loop(BaseLoop):
                 searching=True,
                 collapsed=self._collapses,
                 progress=step.update,
+                executor=self.executor,
             )
             begin = seen.copy()
             if self._collapses:

@@ -35,7 +35,9 @@ _NUMBERS = (
 _INTEGERS = ("active_features", "new_candidates", "candidates", "without_translation")
 _TEXTS = ("judged",)
 _TABLES = ("notes", "active_by_template")
-_FILE = re.compile(r"(iterations|checkpoint|checkpoint/pool|checkpoint/pool/mapped)/\w[\w.-]*")
+_FILE = re.compile(
+    r"(iterations|checkpoint|checkpoint/learners-\d+|checkpoint/pool|checkpoint/pool/mapped)/\w[\w.-]*"
+)
 
 
 # -- the form --

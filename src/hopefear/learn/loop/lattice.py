@@ -21,18 +21,20 @@ from typing import Any
 
 import numpy as np
 
+from hopefear._engine import Forest
 from hopefear.base.errors import OptionError
 from hopefear.base.progress import Progress
 from hopefear.base.registry import register
 from hopefear.base.threads import in_order
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import Decoded
-from hopefear.forest import ForestFile, save_pool, trim
+from hopefear.forest import ForestFile, save_pool
 from hopefear.learn.loop.base import is_empty
 from hopefear.learn.loop.batch import Loop
 from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
 from hopefear.learn.loop.run import Record
 from hopefear.learn.online.lattice_svm import LatticeSvm
+from hopefear.learn.pool.look import BestForest, Look
 from hopefear.learn.pool.store import Added, ForestStore
 from hopefear.learn.tuner import Pool
 
@@ -67,31 +69,36 @@ class LatticeLoop(Loop):
     # -- decoding --
 
     def _decoded(
-        self, data: TuningSet, step: Progress, *, spans: bool = False
-    ) -> Iterator[Decoded]:
+        self, data: TuningSet, look: Look[Any], step: Progress, *, spans: bool = False
+    ) -> Iterator[Any]:
         tuned = data is self.judge.data
         if self.iteration > LAST_DECODING:
-            for forest in self._newest if tuned else ForestFile(self._heldout_path):
-                yield Decoded(forest)
+            forests = self._newest if tuned else ForestFile(self._heldout_path)
+            function = look.open(self.decoder.names)
+            answers = enumerate(map(Decoded, forests))
+            for result in in_order(lambda pair: function(*pair), answers, self.threads):
+                yield result
                 step.advance()
             return
         if tuned and self.iteration == 0:
             drawn = set(self.drawn.tolist())
             chosen = [s if i in drawn else "" for i, s in enumerate(data.sentences)]
             data = replace(data, sentences=chosen)  # empty sentences are not decoded
-        yield from super()._decoded(data, step, spans=spans)
+        yield from super()._decoded(data, look, step, spans=spans)
 
     @property
     def _newest(self) -> ForestFile:
         assert isinstance(self.store, ForestStore)
         return self.store.files[-1]
 
-    def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
+    def _look(self) -> Look[Any]:
+        return self._best_text if self.iteration > LAST_DECODING else super()._look()
+
+    def _take(self, results: Iterator[Any]) -> tuple[Added, Record]:
         record: Record = {"judged": "search", "decodings": self._decodings()}
         if self.iteration > LAST_DECODING:
-            texts = list(in_order(self._best_text, decoded, self.threads))
-            return Added(texts=texts), record | {"judged": "lattices"}
-        added = self.store.add(self.iteration, decoded, self.weights)
+            return Added(texts=list(results)), record | {"judged": "lattices"}
+        added = self.store.add(self.iteration, results)
         if len(self.drawn) < len(added.texts):
             scores = self._scores_of_drawn(added.texts)
             if self.iteration == 0:
@@ -151,10 +158,16 @@ class LatticeLoop(Loop):
         if judge is not self.heldout or self.iteration != LAST_DECODING:
             return super()._scores(judge, label)
         with self._step(label, len(judge.data.sentences)) as step:
-            decoded = self._decoded(judge.data, step)
-            save_pool(self._heldout_path, (trim(answer.forest) for answer in decoded))
-        kept = map(Decoded, ForestFile(self._heldout_path))
-        return judge.scores(list(in_order(self._best_text, kept, self.threads)))
+            texts: list[str] = []
+
+            def forests() -> Iterator[Forest]:
+                look = BestForest(self._forest_weights)
+                for text, forest in self._decoded(judge.data, look, step):
+                    texts.append(text or "")
+                    yield forest
+
+            save_pool(self._heldout_path, forests())
+        return judge.scores(texts)
 
     # -- learning --
 

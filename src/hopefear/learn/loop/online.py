@@ -37,53 +37,41 @@ l. 10: the mean is weighted by the sizes of the shares.
 
 from __future__ import annotations
 
-import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hopefear._engine import Forest, count_by_template
+from hopefear._engine import count_by_template
 from hopefear.base.errors import OptionError
-from hopefear.base.progress import Progress
 from hopefear.base.registry import register
-from hopefear.base.threads import in_order
 from hopefear.base.weights import FeatureNames, SparseVector, Weights
-from hopefear.decode.contract import Decoded, Decoder, Request
-from hopefear.forest import kbest
-from hopefear.learn.loop.base import BaseLoop, is_empty, word_count
-from hopefear.learn.loop.judge import Judge, TuningSet, by_chance
+from hopefear.learn.loop.base import BaseLoop, word_count
+from hopefear.learn.loop.judge import TuningSet, by_chance
+from hopefear.learn.loop.learner import Entry, LearnerJob, Pass, ShareExamples, Turn
+from hopefear.learn.loop.mixing import Mixture
+from hopefear.learn.loop.moments import Moments
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.run import Record
 from hopefear.learn.loop.training import (
+    FORESTS,
     GOLD_FILES,
     TrainingExamples,
     describe,
     reachable,
     sample,
 )
-from hopefear.learn.pool.feature_selection import FiredIn, fired_in, only, restricted, strongest
+from hopefear.learn.pool.feature_selection import FiredIn, restricted
+from hopefear.learn.pool.look import BestAndFired, Look
 from hopefear.learn.pool.search_aware import check_search_aware
 from hopefear.learn.pool.store import Added
-from hopefear.learn.tuner import Example, OnlineTuner, Share, Task
+from hopefear.learn.tuner import OnlineTuner, Share
 
 #: Default number of translations of a sentence whose features are counted.
 COUNTED = 100
-
-
-@dataclass
-class Pass:
-    """The result of a learner's pass over its share."""
-
-    weights: Weights  # at the end
-    mean: Weights  # of the weights after every sentence
-    updates: int = 0
-    steps: int = 0  # number of sentences
-    measures: dict[str, list[float]] = field(default_factory=dict)
-    counts: dict[str, Any] = field(default_factory=dict)
-    texts: dict[str, dict[int, str]] = field(default_factory=dict)  # kind -> sentence -> string
 
 
 @register("loop", "online")
@@ -123,10 +111,10 @@ class OnlineLoop(BaseLoop):
         # All weights share the decoder's names, which include those of all forests.
         if self.start.names is not None:
             self.decoder.names.add(self.start.names)
-        self.learners = [first, *(make_tuner() for _ in range(first.learners - 1))]
+        self.make_tuner = make_tuner
+        self.run_id = uuid.uuid4().hex
         self.examples = TrainingExamples((), ())
         self.shares: list[list[int]] = []
-        self.decoders: list[Decoder] = []
         self.own = np.array(sorted(map(self.decoder.names.intern, self.dense)), np.uint64)
         if not first.wants_gold:
             for name in ("prefixes", "gold_phrases", "max_states"):
@@ -141,9 +129,12 @@ class OnlineLoop(BaseLoop):
         else:
             remedy = "use a phrase-based model or another tuner"
             self.decoder.require("gold", first.name, remedy)
-        self.current = [self._known(self.start) for _ in self.learners]  # weights of each
+        self.current = self._known(self.start)  # the mixed weights
         self.mean: Weights | None = None
         self.counted = 0.0  # total weight of the vectors in the mean
+        self.kept: Any = None  # features that `top` left in the learners' own weights
+        self.received: list[Any] = []  # for each learner: sums of the others in the last pass
+        self._described = False
         judged = len(self.judge.data.sentences)
         self.fired = FiredIn(judged) if selects else None
 
@@ -160,7 +151,8 @@ class OnlineLoop(BaseLoop):
                 self.start,
                 seed=self.options.seed,
                 named=self._named,
-                threads=self.threads,
+                executor=self.executor,
+                source=self.source,
                 advance=step.advance,
             )
         self.tell(describe(examples.statistics))
@@ -169,30 +161,35 @@ class OnlineLoop(BaseLoop):
     def _deal(self, examples: TrainingExamples) -> None:
         """Divide the examples among the learners."""
         self.examples = examples
-        count, sentences = len(self.learners), len(examples.sentences)
+        count, sentences = self.tuner.learners, len(examples.sentences)
         if count > sentences:
             raise OptionError(
                 f"learners: {count} for {sentences} sentences; give at most one per sentence"
             )
         order = np.random.default_rng([self.options.seed]).permutation(sentences)
         self.shares = [np.sort(order[number::count]).tolist() for number in range(count)]
-        self.decoders = [self.decoder.for_learner(number) for number in range(count)]
-        lengths = [word_count(sentence) for sentence in examples.sentences]
-        for learner, share in zip(self.learners, self.shares, strict=True):
-            source_lengths = [lengths[number] for number in share]
-            learner.begin(
-                Share(
-                    share,
-                    [examples.references[number] for number in share],
-                    self.metric,
-                    self.options.kbest or learner.kbest,
-                    self.options.distinct,
-                    frozenset(self.decoder.names.intern(n) for n in self.decoder.untranslated),
-                    frozenset(self.own.tolist()),
-                    source_lengths,
-                    (sentences - len(share), float(sum(lengths) - sum(source_lengths))),
-                )
-            )
+        self._lengths = [word_count(sentence) for sentence in examples.sentences]
+
+    def _share(self, number: int) -> ShareExamples:
+        """Return the examples of a learner."""
+        examples, share = self.examples, self.shares[number]
+        lengths = [self._lengths[number] for number in share]
+        names = self.decoder.names
+        return ShareExamples(
+            Share(
+                share,
+                [examples.references[number] for number in share],
+                self.metric,
+                self.options.kbest or self.tuner.kbest,
+                self.options.distinct,
+                frozenset(names.intern(name) for name in self.decoder.untranslated),
+                frozenset(self.own.tolist()),
+                lengths,
+                (len(self._lengths) - len(share), float(sum(self._lengths) - sum(lengths))),
+            ),
+            [examples.sentences[number] for number in share],
+            [] if examples.gold is None else [examples.complete[number] for number in share],
+        )
 
     def _best(self) -> int:
         best, qualities = super()._best(), self._qualities()
@@ -209,38 +206,36 @@ class OnlineLoop(BaseLoop):
     # -- the state --
 
     def _state(self) -> Mapping[str, Any]:
-        same = all(weights is self.current[0] for weights in self.current)
-        vectors = self.current[:1] if same else self.current
-        known = [*vectors, *([] if self.mean is None else [self.mean])]
+        known = [self.current, *([] if self.mean is None else [self.mean])]
         return {
-            "weights": [_arrays(weights) for weights in vectors],
-            "mean": None if self.mean is None else _arrays(self.mean),
+            "weights": _arrays(self.current),
+            "mean": _arrays(self.mean),
             "counted": self.counted,
-            "learners": [dict(learner.state()) for learner in self.learners],
+            "kept": self.kept,
+            "received": self.received,
             "names": self._names(known),
         }
 
     def _restore(self, state: Mapping[str, Any], decodings: int) -> None:
         if self.weights.names is not None:
             self.decoder.names.add(self.weights.names)
-        for name in state["names"].tobytes().decode("utf-8", "surrogateescape").split("\n"):
-            if name:
-                self.decoder.names.intern(name)
-        vectors = [self._weights(arrays) for arrays in state["weights"]]
-        self.current = vectors * len(self.learners) if len(vectors) == 1 else vectors
+        self.decoder.names.add_lines(state["names"].tobytes())
+        self.current = self._weights(state["weights"])
         self.mean = None if state["mean"] is None else self._weights(state["mean"])
         self.counted = state["counted"]
-        for learner, own in zip(self.learners, state["learners"], strict=True):
-            learner.restore(own)
+        self.kept = state["kept"]
+        self.received = state["received"]
         if self.fired is not None and decodings:
             self.fired.load(self._fired_path(decodings - 1))
-        if self.tuner.describe():
-            self.tell(self.tuner.describe())
 
     def _pool_files(self, decodings: int) -> list[Path]:
         gold = [self.directory.pool / name for name in GOLD_FILES if self.tuner.wants_gold]
         fired = self.fired is not None and decodings > 0
-        return [*gold, *([self._fired_path(decodings - 1)] if fired else [])]
+        learners = [
+            self.directory.learner_path(self.iteration, number)
+            for number in range(self.tuner.learners if self.iteration else 0)
+        ]
+        return [*gold, *([self._fired_path(decodings - 1)] if fired else []), *learners]
 
     def _names(self, known: Sequence[Weights]) -> Any:
         """Return the names of features that the file of the iteration's weights lacks.
@@ -249,10 +244,8 @@ class OnlineLoop(BaseLoop):
         """
         stored = self.weights.vector().ids
         missing = [ids[~_contains(stored, ids)] for ids in (w.vector().ids for w in known)]
-        names = [
-            self.decoder.names.name(id) or "" for id in np.unique(np.concatenate(missing)).tolist()
-        ]
-        return np.frombuffer("\n".join(names).encode("utf-8", "surrogateescape"), np.uint8)
+        lines = self.decoder.names.lines(np.unique(np.concatenate(missing)))
+        return np.frombuffer(lines, np.uint8)
 
     def _weights(self, arrays: Mapping[str, Any]) -> Weights:
         vector = SparseVector(
@@ -276,12 +269,19 @@ class OnlineLoop(BaseLoop):
         # the update. Naming all would take a quarter of the time.
         return not self.tuner.names_later
 
-    def _take(self, decoded: Iterator[Decoded]) -> tuple[Added, Record]:
+    def _look(self) -> Look[Any]:
+        if self.fired is None:
+            return self._best_text
+        return BestAndFired(self.weights, self.options.kbest or COUNTED, self.options.distinct)
+
+    def _take(self, results: Iterator[Any]) -> tuple[Added, Record]:
         added = Added()
-        for number, (text, ids) in enumerate(in_order(self._look, decoded, self.threads)):
-            added.texts.append(text)
-            if self.fired is not None:
-                self.fired.add(number, ids)
+        for number, result in enumerate(results):
+            if self.fired is None:
+                added.texts.append(result)
+            else:
+                added.texts.append(result[0])
+                self.fired.add(number, result[1])
         if self.fired is not None:
             self.fired.save(self._fired_path(self.iteration))
             if self.iteration > 1:  # the previous file may still belong to the checkpoint
@@ -289,165 +289,106 @@ class OnlineLoop(BaseLoop):
         templates = active_by_template(self.weights, self.dense)
         return added, {"active_by_template": templates}
 
-    def _look(self, decoded: Decoded) -> tuple[str, Any]:
-        """Return the best translation, and the features of the k-best list if they are counted."""
-        if self.fired is None:
-            return self._best_text(decoded), None
-        k = self.options.kbest or COUNTED
-        return self._best_text(decoded), fired_in(
-            kbest(decoded.forest, self.weights, k, distinct=self.options.distinct)
-        )
-
     def _fired_path(self, decoding: int) -> Path:
         return self.directory.pool / f"{decoding:02d}.fired.npz"
 
     def _learn(self) -> tuple[Weights, Record, frozenset[int]]:
-        total = sum(map(len, self.shares))
-        with self._step(f"iteration {self.iteration + 1}: {self.tuner.name}", total) as step:
-            advance = _Advance(step)
-            learnable = None
-            if self.fired is not None:
-                learnable = self.fired.frequent(
-                    self.options.min_sentences, self.options.most_frequent, self.own.tolist()
-                )
-
-            def make_pass(number: int) -> Pass:
-                return self._pass(number, advance, learnable)
-
-            passes = list(in_order(make_pass, range(len(self.learners)), self.threads))
-        self._exchange()
-        record = self._record(passes)
+        learnable = None
+        if self.fired is not None:
+            learnable = self.fired.frequent(
+                self.options.min_sentences, self.options.most_frequent, self.own.tolist()
+            )
+        log = _Log()
+        mixture = Mixture(
+            self.current if self.tuner.mixing == "iterative" else self._known(Weights()),
+            average=self.tuner.average,
+            squares=self.tuner.top > 0,
+        )
+        recorded: list[Any] = []
+        for p in self._passes(learnable):
+            self.decoder.names.add_lines(p.names)
+            state = {"tuner": dict(p.state), "weights": _arrays(p.own)}
+            self.directory.save_learner(self.iteration + 1, p.learner, state)
+            mixture.add(p)
+            log.add(p)
+            recorded.append(p.recorded)
+        self._exchange(recorded)
+        record = self._record(log)
         if learnable is not None:
             record["learnable_features"] = len(learnable)
         if self.tuner.top:
-            record["dropped_features"] = self._select(passes)
-        mixed = self._mix(passes)
-        weights = mixed if self.mean is None else self.mean
+            always = {*self.own.tolist(), *self.restriction.fixed}
+            self.kept, record["dropped_features"] = mixture.strongest(self.tuner.top, always)
+        weights = self._mix(mixture)
         return weights, record, self.restriction.fixed
 
-    def _exchange(self) -> None:
-        """Give each learner what the others recorded in the pass."""
-        if len(self.learners) == 1:
-            return
-        recorded = [learner.recorded() for learner in self.learners]
-        totals = [np.sum(rows, axis=0) for rows in zip(*recorded, strict=True)]
-        for learner, own in zip(self.learners, recorded, strict=True):
-            learner.receive([total - rows for total, rows in zip(totals, own, strict=True)])
-
-    def _select(self, passes: Sequence[Pass]) -> int:
-        """Keep only the strongest features of all weights; return the number of dropped ones."""
-        always = {*self.own.tolist(), *self.restriction.fixed}
-        kept = strongest([p.weights for p in passes], self.tuner.top, always)
-        every = np.unique(np.concatenate([p.weights.vector().ids for p in passes]))
-        for p in passes:
-            p.weights, p.mean = restricted(p.weights, kept), restricted(p.mean, kept)
-        if self.mean is not None:
-            self.mean = restricted(self.mean, kept)
-        return int(np.count_nonzero(~np.isin(every, kept)))
-
-    def _pass(self, number: int, advance: _Advance, learnable: Any) -> Pass:
-        """Make a pass of a learner over its sentences and return the result."""
-        learner, share = self.learners[number], self.shares[number]
-        random = np.random.default_rng([self.options.seed, self.iteration, number])
-        order = [share[at] for at in random.permutation(len(share))]
-        threads = max(1, self.threads // len(self.learners))
-        task = Task(
-            random=random,
-            threads=threads,
+    def _passes(self, learnable: Any) -> Iterator[Pass]:
+        """Yield the passes of the iteration, in the order of the learners."""
+        count, iterative = len(self.shares), self.tuner.mixing == "iterative"
+        job = LearnerJob(
+            run_id=self.run_id,
+            source=self.source,
+            make_tuner=self.make_tuner,
+            metric=self.metric,
             iteration=self.iteration,
+            seed=self.options.seed,
+            weights=self.current if iterative else None,
             fixed=self.restriction.fixed,
             learnable=learnable,
+            kept=self.kept,
+            gold=self.directory.pool / FORESTS if self.tuner.wants_gold else None,
+            threads=1 if self.executor.remote else max(1, self.threads // count),
         )
-        weights = self.current[number].copy()
-        late = Weights(names=self.decoder.names)  # the sum of (sentences before) * step
-        result = Pass(weights, weights)
-        size = learner.minibatch
-        for first in range(0, len(order), size):
-            batch = [s for s in order[first : first + size] if not self._is_empty(s)]
-            if batch:
-                examples = self._examples(number, batch, weights, threads)
-                update = learner.update(weights, examples, task)
-                step = update.step if learnable is None else only(update.step, learnable)
-                weights.add(step)
-                late.add(step, float(result.steps))
-                if learner.names_later:
-                    for sentence, derivation in update.derivations:
-                        text = self.examples.sentences[sentence]
-                        self.decoder.name_features(text, derivation, step)
-                result.steps += len(batch)
-                result.updates += update.updates
-                for name, count in update.counts.items():
-                    result.counts[name] = result.counts.get(name, 0) + count
-                for name, values in update.measures.items():
-                    result.measures.setdefault(name, []).extend(values)
-                for kind, texts in update.texts.items():
-                    pairs = zip(update.sentences, texts, strict=True)
-                    result.texts.setdefault(kind, {}).update(pairs)
-            advance(min(size, len(order) - first))
-        # The mean of the weights after each sentence, by Abel's summation formula.
-        result.mean = weights.copy()
-        if result.steps:
-            result.mean.add(late.vector(), -1.0 / result.steps)
-        return result
-
-    def _examples(
-        self, number: int, batch: Sequence[int], weights: Weights, threads: int
-    ) -> list[Example]:
-        """Decode a minibatch of a learner with its weights and return the examples."""
-        data = self.examples
-        requests = (
-            Request(
-                data.sentences[sentence],
-                weights,
-                named=self._named,
-                spans=self.tuner.needs_spans,
-            )
-            for sentence in batch
-        )
-        answers = self.decoders[number].decode_all(requests, threads=min(threads, len(batch)))
-        return [
-            Example(
-                sentence,
-                decoded.forest,
-                data.references[sentence],
-                *self._gold(sentence),
-                decoded.spans,
-            )
-            for sentence, decoded in zip(batch, answers, strict=True)
+        turns = [
+            Turn(number, self.received[number] if self.received else None)
+            for number in range(count)
         ]
+        label = f"iteration {self.iteration + 1}: {self.tuner.name}"
+        with self._step(label, sum(map(len, self.shares))) as step:
+            for p in self.executor.map(
+                job,
+                turns,
+                place=lambda turn: turn.learner,
+                refill=self._with_entry,
+                advance=step.advance,
+            ):
+                if p.description and not self._described:
+                    self.tell(p.description)
+                    self._described = True
+                yield p
 
-    def _gold(self, number: int) -> tuple[Forest | None, bool]:
-        """Return a sentence's gold forest, and whether it covers the complete sentence."""
-        if self.examples.gold is None:
-            return None, True
-        return self.examples.gold[number], self.examples.complete[number]
+    def _with_entry(self, turn: Turn) -> Turn:
+        """Return a turn with what another process needs to take over the learner."""
+        state, weights = None, None
+        if self.iteration:
+            saved = self.directory.load_learner(self.iteration, turn.learner)
+            state, arrays = saved["tuner"], saved["weights"]
+            weights = None if arrays is None else self._weights(arrays)
+        elif self.tuner.mixing == "end":
+            weights = self.current
+        return replace(turn, entry=Entry(self._share(turn.learner), state, weights))
 
-    def _is_empty(self, sentence: int) -> bool:
-        return is_empty(self.examples.sentences[sentence])
+    def _exchange(self, recorded: Sequence[Any]) -> None:
+        """Prepare for each learner what the others recorded in the pass."""
+        if len(recorded) > 1:
+            totals = [np.sum(rows, axis=0) for rows in zip(*recorded, strict=True)]
+            self.received = [
+                [total - rows for total, rows in zip(totals, own, strict=True)] for own in recorded
+            ]
 
-    def _mix(self, passes: Sequence[Pass]) -> Weights:
-        """Set the learners' next weights and the mean; return the mixed weights."""
-        sizes = [float(len(share)) for share in self.shares]
-        mixed = self._mean_of([p.weights for p in passes], sizes)
-        if self.tuner.mixing == "iterative":
-            self.current = [mixed] * len(passes)
-        else:
-            self.current = [p.weights for p in passes]
-        kind = self.tuner.average
-        if kind == "updates":
-            parts = [(p.mean, float(p.steps)) for p in passes if p.steps]
-        elif kind == "iterations":
-            parts = [(mixed, 1.0)]
-        elif kind == "learners":
-            parts = [(p.weights, 1.0) for p in passes]
-        else:
-            return mixed
-        if self.mean is not None:
-            parts.insert(0, (self.mean, self.counted))
-        if parts:
-            self.mean = self._mean_of([w for w, _ in parts], [share for _, share in parts])
-            self.counted = sum(share for _, share in parts)
-        return mixed
+    def _mix(self, mixture: Mixture) -> Weights:
+        """Set the mixed weights and the mean; return the weights of the iteration."""
+        self.current, mean, count = mixture.finish(self.kept)
+        if self.tuner.average == "none":
+            return self.current
+        if self.mean is not None and self.kept is not None:
+            self.mean = restricted(self.mean, self.kept)
+        if self.mean is None:
+            self.mean = mean if count else None
+        elif count:
+            self.mean = self._mean_of([self.mean, mean], [self.counted, count])
+        self.counted += count
+        return self.current if self.mean is None else self.mean
 
     def _mean_of(self, vectors: Sequence[Weights], shares: Sequence[float]) -> Weights:
         """Return the weighted mean of weight vectors; fixed weights are exactly unchanged."""
@@ -459,48 +400,49 @@ class OnlineLoop(BaseLoop):
                 mean[id] = self.start[id]
         return mean
 
-    def _record(self, passes: Sequence[Pass]) -> Record:
+    def _record(self, log: _Log) -> Record:
         """Return the record of the passes of an iteration for metrics.jsonl."""
-        record: Record = {"objective": 0.0, "updates": sum(p.updates for p in passes)}
+        record: Record = {"objective": 0.0, "updates": log.updates}
         if self.examples.statistics:
             record["examples"] = self.examples.statistics["examples"]
             record["example_words"] = self.examples.statistics["words"]
-        for name in sorted({name for p in passes for name in p.counts}):
-            record[name] = np.sum([p.counts.get(name, 0) for p in passes], axis=0).tolist()
-        for name in sorted({name for p in passes for name in p.measures}):
-            values = [value for p in passes for value in p.measures.get(name, [])]
-            record[name] = float(np.mean(values)) if values else 0.0
-            record[f"{name}_deviation"] = float(np.std(values)) if values else 0.0
+        for name, count in sorted(log.counts.items()):
+            record[name] = np.asarray(count).tolist()
+        for name, moments in sorted(log.measures.items()):
+            record[name], record[f"{name}_deviation"] = moments.mean, moments.deviation
         record["objective"] = -record.get("loss", 0.0)
-        for kind in sorted({kind for p in passes for kind in p.texts}):
-            texts = {n: text for p in passes for n, text in p.texts.get(kind, {}).items()}
-            record[f"{kind}_score"] = self._corpus_score(texts)
+        for kind, statistics in sorted(log.texts.items()):
+            record[f"{kind}_score"] = float(self.metric.shown(statistics))
         return record
 
-    def _corpus_score(self, texts: Mapping[int, str]) -> float:
-        """Return the corpus score of strings by sentence; missing ones count as empty."""
-        judge = self.judge
-        if self.training is not judge.data:
-            judge = Judge(self.metric, self.training, self.threads)
-        translations = [texts.get(number, "") for number in range(len(judge.data.sentences))]
-        return float(judge.scores(translations)["score"])
 
+class _Log:
+    """What the passes of an iteration report, summed over learners."""
 
-class _Advance:
-    """Progress from several threads."""
+    def __init__(self) -> None:
+        self.updates = 0
+        self.counts: dict[str, Any] = {}
+        self.measures: dict[str, Moments] = {}
+        self.texts: dict[str, Any] = {}  # kind -> statistics of the strings of all learners
+        self._no_texts: Any = 0
 
-    def __init__(self, step: Progress) -> None:
-        self._step, self._lock = step, threading.Lock()
-
-    def __call__(self, count: int) -> None:
-        with self._lock:
-            self._step.advance(count)
+    def add(self, p: Pass) -> None:
+        """Add the pass of the next learner."""
+        self.updates += p.updates
+        for name, count in p.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        for name, moments in p.measures.items():
+            self.measures[name] = self.measures.get(name, Moments()).plus(moments)
+        for kind in {*self.texts, *p.texts}:
+            before = self.texts.get(kind, self._no_texts)
+            self.texts[kind] = before + p.texts.get(kind, p.no_texts)
+        self._no_texts = self._no_texts + p.no_texts
 
 
 def active_by_template(weights: Weights, dense: Sequence[str]) -> dict[str, int]:
     """Return the number of nonzero weights of dense features and of each template."""
     names = weights.names if weights.names is not None else FeatureNames()
-    return count_by_template(weights.table, names, list(dense))
+    return dict(count_by_template(weights.table, names, list(dense)))
 
 
 def _contains(ascending: Any, values: Any) -> Any:
@@ -512,6 +454,8 @@ def _contains(ascending: Any, values: Any) -> Any:
     return mask
 
 
-def _arrays(weights: Weights) -> dict[str, Any]:
+def _arrays(weights: Weights | None) -> Any:
+    if weights is None:
+        return None
     vector = weights.vector()
     return {"ids": vector.ids, "values": vector.values}

@@ -161,35 +161,39 @@ class RunDirectory:
             json.dump({**content, DIGEST: digest_of_state(content)}, file, indent=1)
 
     def save_tuner_state(self, iteration: int, state: Mapping[str, Any]) -> None:
-        """Write the state of a tuner as an .npz file of its arrays, with the rest as JSON."""
-        arrays: dict[str, Any] = {}
-        plain = _without_arrays(dict(state), arrays)
-        arrays["state"] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
-        with (
-            atomic_path(self.tuner_state_path(iteration)) as temporary,
-            temporary.open("wb") as file,
-        ):
-            np.savez(file, **arrays)
+        """Write the state of a tuner, or of the loop of an online tuner."""
+        _save_state(self.tuner_state_path(iteration), state)
 
     def load_tuner_state(self, iteration: int) -> dict[str, Any]:
-        """Return the state of a tuner that `save_tuner_state` wrote."""
-        path = self.tuner_state_path(iteration)
-        arrays = load_arrays(path, "the state of a tuner")
-        try:
-            plain = json.loads(arrays["state"].tobytes())
-            return dict(_with_arrays(plain, arrays))
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise damaged(path, "the state of a tuner", error) from None
+        """Return the state that `save_tuner_state` wrote."""
+        return _load_state(self.tuner_state_path(iteration))
 
     def tuner_state_path(self, iteration: int) -> Path:
         """Return the path of the state of a tuner."""
         return self.checkpoint / f"tuner-{iteration:02d}.npz"
 
+    def save_learner(self, iteration: int, learner: int, state: Mapping[str, Any]) -> None:
+        """Write the state of one of the learners of an online tuner."""
+        path = self.learner_path(iteration, learner)
+        path.parent.mkdir(exist_ok=True)
+        _save_state(path, state)
+
+    def load_learner(self, iteration: int, learner: int) -> dict[str, Any]:
+        """Return the state that `save_learner` wrote."""
+        return _load_state(self.learner_path(iteration, learner))
+
+    def learner_path(self, iteration: int, learner: int) -> Path:
+        """Return the path of the state of a learner."""
+        return self.checkpoint / f"learners-{iteration:02d}" / f"{learner:03d}.npz"
+
     def tidy(self, iteration: int) -> None:
-        """Remove the tuner's states of other iterations."""
+        """Remove the states of tuners and learners of other iterations."""
         for path in self.checkpoint.glob("tuner-*.npz"):
             if path != self.tuner_state_path(iteration):
                 path.unlink(missing_ok=True)
+        for path in self.checkpoint.glob("learners-*"):
+            if path != self.learner_path(iteration, 0).parent:
+                shutil.rmtree(path, ignore_errors=True)
 
     def drop_pool(self) -> None:
         """Remove the pool at the end of a run."""
@@ -325,6 +329,24 @@ def read_metrics(path: Path) -> list[Record]:
 
 
 # -- helpers --
+
+
+def _save_state(path: Path, state: Mapping[str, Any]) -> None:
+    """Write a state as an .npz file of its arrays, with the rest as JSON."""
+    arrays: dict[str, Any] = {}
+    plain = _without_arrays(dict(state), arrays)
+    arrays["state"] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def _load_state(path: Path) -> dict[str, Any]:
+    arrays = load_arrays(path, "the state of a tuner")
+    try:
+        plain = json.loads(arrays["state"].tobytes())
+        return dict(_with_arrays(plain, arrays))
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise damaged(path, "the state of a tuner", error) from None
 
 
 def _without_arrays(value: Any, arrays: dict[str, Any]) -> Any:

@@ -12,19 +12,29 @@ pool, where a resumed run loads them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hopefear._engine import Forest
 from hopefear.base.errors import InputError
+from hopefear.base.executor import Executor, Folder, Job, Resources, Threads
 from hopefear.base.files import write_text
 from hopefear.base.weights import Weights
-from hopefear.decode.contract import MAX_STATES, Decoder, GoldOptions, Request, Sentence, Tokens
-from hopefear.forest import ForestFile, save_pool
+from hopefear.decode.contract import (
+    MAX_STATES,
+    Decoder,
+    GoldOptions,
+    GoldPair,
+    Request,
+    Sentence,
+    Tokens,
+)
+from hopefear.decode.source import DecoderSource, LocalDecoder
+from hopefear.forest import ForestFile, forest_from_bytes, forest_to_bytes, save_pool
 from hopefear.learn.loop.base import is_empty, word_count
 from hopefear.learn.loop.judge import TuningSet
 from hopefear.learn.loop.options import TrainingOptions
@@ -60,6 +70,42 @@ class _Pair(NamedTuple):
     complete: bool
 
 
+class _Forced(NamedTuple):
+    """The answer for a pair: the forest, packed for another process if need be, and the pair."""
+
+    forest: Any  # None without a derivation
+    pair: GoldPair
+
+
+@dataclass
+class GoldJob(Job[tuple[Sentence | Tokens, str], _Forced]):
+    """Forced decoding of sentence pairs; items are the pairs."""
+
+    source: DecoderSource
+    weights: Weights
+    gold: GoldOptions
+    named: bool
+
+    def files(self) -> Iterable[Path | Folder]:
+        return self.source.files()
+
+    def open(self, resources: Resources) -> Callable[[tuple[Sentence | Tokens, str]], _Forced]:
+        decoder = self.source.open(resources)
+
+        def force(item: tuple[Sentence | Tokens, str]) -> _Forced:
+            sentence, text = item
+            request = Request(sentence, self.weights, text, named=self.named, gold=self.gold)
+            decoded = decoder.decode(request)
+            assert decoded.gold is not None, "the request has a target"
+            if not decoded.forest.nodes:
+                return _Forced(None, decoded.gold)
+            if not resources.remote:
+                return _Forced(decoded.forest, decoded.gold)
+            return _Forced(forest_to_bytes(decoded.forest), decoded.gold)
+
+        return force
+
+
 def reachable(
     decoder: Decoder,
     data: TuningSet,
@@ -69,7 +115,8 @@ def reachable(
     *,
     seed: int,
     named: bool = True,
-    threads: int = 1,
+    executor: Executor | None = None,
+    source: DecoderSource | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> TrainingExamples:
     """Return the pairs with a derivation, in random order; load them from the folder if possible.
@@ -78,7 +125,13 @@ def reachable(
     `Request`.
     """
     if not (folder / PAIRS).is_file():
-        _select(decoder, data, folder, options, weights, seed, named, threads, advance)
+        gold = GoldOptions(
+            prefixes=options.prefixes,
+            max_states=options.max_states or MAX_STATES,
+            table_limit=options.gold_phrases or 0,
+        )
+        job = GoldJob(source or LocalDecoder(decoder), weights, gold, named)
+        _select(decoder, data, folder, options, seed, job, executor or Threads(), advance)
     try:
         state = json.loads((folder / PAIRS).read_text(encoding="utf-8"))
         kept = [_Pair(*line) for line in state["pairs"]]
@@ -106,10 +159,9 @@ def _select(
     data: TuningSet,
     folder: Path,
     options: TrainingOptions,
-    weights: Weights,
     seed: int,
-    named: bool,
-    threads: int,
+    job: GoldJob,
+    executor: Executor,
     advance: Callable[[], None],
 ) -> None:
     pairs = [
@@ -125,32 +177,24 @@ def _select(
         ("pairs", "pair_words", "examples", "words", "prefixes", "gave_up"), 0
     )
 
-    gold = GoldOptions(
-        prefixes=options.prefixes,
-        max_states=options.max_states or MAX_STATES,
-        table_limit=options.gold_phrases or 0,
-    )
-
-    def requests() -> Iterator[Request]:
-        for at in order:
-            number, text = pairs[at]
-            yield Request(data.sentences[number], weights, text, named=named, gold=gold)
-
     def forests() -> Iterator[Forest]:
-        for at, decoded in zip(order, decoder.decode_all(requests(), threads=threads), strict=True):
-            number, pair = pairs[at][0], decoded.gold
-            assert pair is not None, "the request has a target"
+        items = ((data.sentences[pairs[at][0]], pairs[at][1]) for at in order)
+        for at, forced in zip(order, executor.map(job, items), strict=True):
+            number, pair = pairs[at][0], forced.pair
             advance()
             statistics["pairs"] += 1
             statistics["pair_words"] += word_count(data.sentences[number])
             statistics["gave_up"] += pair.gave_up
-            if not decoded.forest.nodes:
+            if forced.forest is None:
                 continue
             kept.append(_Pair(number, word_count(pair.sentence), pair.target, pair.complete))
             statistics["examples"] += 1
             statistics["words"] += kept[-1].source_words
             statistics["prefixes"] += not pair.complete
-            yield decoded.forest
+            if executor.remote:
+                yield forest_from_bytes(forced.forest, decoder.names)
+            else:
+                yield forced.forest
             if len(kept) == limit:
                 return
 

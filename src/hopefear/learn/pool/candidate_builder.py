@@ -27,6 +27,7 @@ from hopefear.base.files import PathLike, atomic_path
 from hopefear.base.weights import SPARSE_SCORE, FeatureNames, Weights
 from hopefear.learn.pool.arrays import damaged, load_arrays
 from hopefear.learn.pool.candidates import Candidates, FeatureTable, grouped
+from hopefear.learn.pool.look import ListRows
 from hopefear.metrics.metric import Metric, References
 
 S = TypeVar("S", bound=np.generic)
@@ -91,16 +92,20 @@ class CandidateBuilder:
 
     def add(self, sentence: int, derivations: Sequence[Derivation], *, bin: int = 0) -> int:
         """Add a sentence's k-best list and return the number of new candidates."""
+        return self.add_list_rows(sentence, ListRows.of(derivations), bin=bin)
+
+    def add_list_rows(self, sentence: int, rows: ListRows, *, bin: int = 0) -> int:
+        """Add a sentence's k-best list as arrays; return the number of new candidates."""
         if self.prepared is None:
             raise ValueError("no references were given: use add_rows")
-        keys, begin, ids, values = collect_rows(derivations)
+        keys, begin, ids, values, strings = rows
         bins = np.full(len(keys), bin, np.int32)
         new = self._new(sentence, bins, keys, (bin,))
-        texts = [derivations[i].text for i in new]
-        rows = self.prepared.statistics(
+        texts = [strings[i] for i in new]
+        statistics = self.prepared.statistics(
             texts, np.full(len(texts), sentence, np.int32), self.threads
         )
-        self._append(sentence, bins, new, keys, begin, ids, values, rows)
+        self._append(sentence, bins, new, keys, begin, ids, values, statistics)
         return len(new)
 
     def add_list(self, sentence: int, forest: Forest, *, bin: int = 0) -> int:

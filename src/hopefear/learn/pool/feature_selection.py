@@ -115,19 +115,16 @@ def _counts(candidates: Candidates) -> tuple[Ids, NDArray[np.int64]]:
     return table.ids, counts
 
 
-def strongest(learners: Sequence[Weights], k: int, keep: Iterable[int]) -> Ids:
-    """Return the k features with the largest l2 norm over learners, and `keep`, ascending.
+def strongest_by(ids: Ids, squares: NDArray[np.float64], k: int, keep: Iterable[int]) -> Ids:
+    """Return the k features with the largest sums of squared weights, and `keep`, ascending.
 
-    Ties go to the smaller id. A feature whose weights are all 0 is left out.
+    Takes ascending ids and the sums over learners. Ties go to the smaller id; a sum of 0 is left
+    out.
     """
-    vectors = [weights.vector() for weights in learners]
-    ids, places = np.unique(_concatenated(v.ids for v in vectors), return_inverse=True)
-    values = np.concatenate([np.zeros(0), *(v.values.astype(np.float64) for v in vectors)])
-    squares = np.bincount(places, values**2, minlength=len(ids))
     always = np.array(sorted(keep), np.uint64)
-    squares[np.isin(ids, always)] = 0.0
-    best = np.argsort(-squares, kind="stable")[:k]
-    return np.union1d(ids[best[squares[best] > 0]], always)
+    others = np.where(np.isin(ids, always), 0.0, squares)
+    best = np.argsort(-others, kind="stable")[:k]
+    return np.union1d(ids[best[others[best] > 0]], always)
 
 
 def restricted(weights: Weights, ids: Ids) -> Weights:

@@ -3,6 +3,9 @@
 There are two kinds, by the tuner's `Space`. K-best lists are merged into `Candidates` without
 duplicates; forests are files, one for each decoding, mapped into memory. Large numbers of
 candidates are mapped files too.
+
+A store says what it keeps of a decoder's answer (`look`) and takes the results in the order of the
+sentences.
 """
 
 from __future__ import annotations
@@ -12,15 +15,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
-from hopefear._engine import Derivation, Forest
-from hopefear.base.threads import in_order
+from hopefear._engine import Forest
 from hopefear.base.weights import FeatureNames, Weights
-from hopefear.decode.contract import Decoded
-from hopefear.forest import ForestFile, kbest, save_pool, trim, viterbi
+from hopefear.forest import ForestFile, save_pool
 from hopefear.learn.pool.candidate_builder import CandidateBuilder
-from hopefear.learn.pool.search_aware import BinRows, Bins, SearchAware, pool_metric, words_of
+from hopefear.learn.pool.look import BestBins, BestForest, BestList, BinLists, ListRows, Look
+from hopefear.learn.pool.search_aware import SearchAware, pool_metric
 from hopefear.learn.tuner import Pool, Space
 from hopefear.metrics import Metric
 
@@ -56,8 +58,12 @@ class Store(ABC):
     collapse: Weights | None = None
 
     @abstractmethod
-    def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
-        """Take the answers of a decoding in the order of the sentences and store them."""
+    def look(self, weights: Weights) -> Look[Any]:
+        """Return what is kept of the answers of a decoding with these weights."""
+
+    @abstractmethod
+    def add(self, iteration: int, results: Iterator[Any]) -> Added:
+        """Take the results of `look` in the order of the sentences and store them."""
 
     @abstractmethod
     def reload(self, decodings: int) -> None:
@@ -94,16 +100,19 @@ class KbestStore(Store):
         """Return the maximum number of candidates to expect."""
         return self.k * len(self.references) * self.decodings
 
-    def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
-        def best(answer: Decoded) -> list[Derivation]:
-            return kbest(answer.forest, weights, self.k, distinct=self.distinct)
+    def look(self, weights: Weights) -> Look[Any]:
+        return BestList(weights, self.k, self.distinct)
 
+    def add(self, iteration: int, results: Iterator[Any]) -> Added:
         added, new = Added(), 0
-        for sentence, derivations in enumerate(in_order(best, decoded, self.threads)):
-            new += self.builder.add(sentence, derivations)
-            added.texts.append(derivations[0].text if derivations else "")
-            added.failed += not derivations
+        for sentence, rows in enumerate(results):
+            new += self._add_list(added, sentence, rows)
         return self._added(iteration, added, new)
+
+    def _add_list(self, added: Added, sentence: int, rows: ListRows, bin: int = 0) -> int:
+        added.texts.append(rows.texts[0] if rows.texts else "")
+        added.failed += not rows.texts
+        return self.builder.add_list_rows(sentence, rows, bin=bin)
 
     def _added(self, iteration: int, added: Added, new: int) -> Added:
         added.new, added.total = new, len(self.builder)
@@ -156,32 +165,31 @@ class BinStore(KbestStore):
 
     def __post_init__(self) -> None:
         self.metric = pool_metric(self.metric, self.tuner.search_aware)
-        untranslated = frozenset(map(self.names.intern, self.untranslated))
-        self.bins = Bins(self.tuner.search_aware, self.tuner.future, self.names, untranslated)
 
     def _rows(self) -> int:
         return self.k * self.words * self.decodings
 
-    def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
-        def extract(pair: tuple[int, Decoded]) -> tuple[BinRows, int, list[Derivation]]:
-            number, (forest, spans) = pair[0], (pair[1].forest, pair[1].spans)
-            words = words_of(forest)
-            prepared = self.builder.prepared
-            assert prepared is not None, "a store has references"
-            rows = self.bins.counted(forest, weights, spans, prepared, number)
-            return rows, words, kbest(forest, weights, self.k, distinct=self.distinct)
+    def look(self, weights: Weights) -> Look[Any]:
+        return BestBins(
+            weights,
+            self.k,
+            self.distinct,
+            self.tuner.search_aware,
+            self.tuner.future,
+            frozenset(map(self.names.intern, self.untranslated)),
+            self.metric,
+            self.references,
+        )
 
+    def add(self, iteration: int, results: Iterator[BinLists]) -> Added:
         added, new = Added(), 0
-        results = in_order(extract, enumerate(decoded), self.threads)
         for sentence, (rows, words, best) in enumerate(results):
             assert rows.statistics is not None, "`counted` returns statistics"
             new += self.builder.add_bins(
                 sentence, rows.covered, rows.keys, rows.features, rows.ids, rows.values,
                 rows.statistics, groups=range(1, words),
             )  # fmt: skip
-            new += self.builder.add(sentence, best, bin=words)
-            added.texts.append(best[0].text if best else "")
-            added.failed += not best
+            new += self._add_list(added, sentence, best, bin=words)
         return self._added(iteration, added, new)
 
 
@@ -193,15 +201,17 @@ class ForestStore(Store):
         """The files of forests, one for each decoding."""
         return []
 
-    def add(self, iteration: int, decoded: Iterator[Decoded], weights: Weights) -> Added:
+    def look(self, weights: Weights) -> Look[Any]:
+        return BestForest(weights)
+
+    def add(self, iteration: int, results: Iterator[tuple[str | None, Forest]]) -> Added:
         added = Added()
 
         def kept() -> Iterator[Forest]:
-            for answer in decoded:
-                best = viterbi(answer.forest, weights)
-                added.texts.append("" if best is None else best.text)
-                added.failed += best is None
-                yield trim(answer.forest)
+            for text, forest in results:
+                added.texts.append(text or "")
+                added.failed += text is None
+                yield forest
 
         save_pool(self._path(iteration), kept())
         self.files.append(ForestFile(self._path(iteration)))
