@@ -68,7 +68,7 @@ def read_tree(line: str | bytes, place: str = "tree") -> Tree | None:
     """Return the tree of a line, None for `()`; `place` is the line's position, for messages."""
     from hopefear import _engine
 
-    labels, parents, begins, ends, words = _engine.tree_arrays(line, place)
+    labels, parents, begins, ends, words = _engine.tree_arrays(line.rstrip(), place)
     return Tree(labels, parents, begins, ends, words) if labels else None
 
 
