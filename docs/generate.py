@@ -170,6 +170,18 @@ def pages() -> dict[str, str]:
             "templates are described\nin [Feature templates](../reference/features.md).",
             "feature",
         ),
+        "list-features": page(
+            "Options of the list features",
+            "Given as `hopefear rerank features --add NAME:KEY=VALUE,KEY=VALUE`. The list features "
+            "are described\nin [Reranking](../guides/reranking.md#more-features-without-a-gpu).",
+            "list-feature",
+        ),
+        "list-formats": page(
+            "Options of the list formats",
+            "Given as `hopefear rerank convert --system NAME --system-set KEY=VALUE`. The formats "
+            "are described\nin [Reranking](../guides/reranking.md#lists-of-other-systems).",
+            "list-format",
+        ),
         "systems": page(
             "Options of the systems",
             "Options of the search are given with `--options KEY=VALUE`, or in `model.toml` "

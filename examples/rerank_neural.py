@@ -16,6 +16,7 @@ import random
 from pathlib import Path
 
 import hopefear
+from hopefear.learn.rerank_features import make_features, with_features
 from hopefear.text.world import generate
 
 WORK = Path("rerank-neural")
@@ -123,8 +124,35 @@ scores = hopefear.score(
 print(scores)
 
 # %% [markdown]
+# ## More features without a neural model
+#
+# `agreement` is the mean chrF of a candidate against the other candidates of its list, the utility
+# of minimum Bayes risk. As a feature it is weighed against the scores of the models. `Reranker` is
+# the same learner with the conventions of scikit-learn: it takes lists of candidates and a
+# reference for each. It reports all metrics, so that a gain in one at the cost of another is seen.
+
+# %%
+features = make_features(["length", "agreement:metric=chrf"])
+dev_lists, test_lists = (list(with_features(path, features)) for path in (dev, test))
+references = dev_en.read_text().splitlines()
+mixed = hopefear.Reranker(tuner="mert", metric="bleu", ablation=True).fit(dev_lists, references)
+print(mixed)
+mixed.save_report(WORK / "report.json")  # `hopefear report report.json` makes a page of it
+
+more = hopefear.score(
+    mixed.rerank(test_lists),
+    refs=[test_en],
+    versus={"without agreement": chosen},
+    tokenize="13a",
+    display="off",
+)
+print(more)
+
+# %% [markdown]
 # The same on the command line:
 #
 #     hopefear rerank tune --nbest dev.jsonl --refs dev.en --tuner mert --folds 5 -o weights.tsv
 #     hopefear rerank apply --nbest test.jsonl --weights weights.tsv -o reranked.en
 #     hopefear score reranked.en --refs test.en --tokenize 13a
+#     hopefear rerank features --nbest dev.jsonl --add length agreement:metric=chrf -o more.jsonl
+#     hopefear rerank apply --nbest test.jsonl --mbr chrf -o mbr.en

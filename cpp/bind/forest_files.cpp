@@ -5,6 +5,7 @@
 
 #include "bind/forest_arrays.hpp"
 #include "forest/nbest.hpp"
+#include "forest/nbest_json.hpp"
 #include "forest/pool.hpp"
 
 namespace hopefear::bind {
@@ -16,14 +17,24 @@ struct PoolHandle {
 };
 
 // Owns the source that the reader reads from.
-struct NbestStream {
-  NbestStream(nb::object file, std::string name, std::shared_ptr<Vocabulary> vocabulary,
-              std::shared_ptr<FeatureNames> names)
+template <typename Reader>
+struct Stream {
+  Stream(nb::object file, std::string name, std::shared_ptr<Vocabulary> vocabulary,
+         std::shared_ptr<FeatureNames> names)
       : source(std::move(file), std::move(name)),
         reader(source, std::move(vocabulary), std::move(names)) {}
   PythonSource source;
-  NbestReader reader;
+  Reader reader;
 };
+
+using NbestStream = Stream<NbestReader>;
+using JsonNbestStream = Stream<JsonNbestReader>;
+
+nb::list to_arrays(std::vector<std::vector<double>>&& columns) {
+  nb::list arrays;
+  for (std::vector<double>& column : columns) arrays.append(own_array(std::move(column)));
+  return arrays;
+}
 
 }  // namespace
 
@@ -83,6 +94,37 @@ void bind_forest_files(nb::module_& m) {
           },
           nb::sig("def next(self) -> tuple[Forest, numpy.typing.NDArray[numpy.float64]] | None"),
           "Return the next list as a forest, with the scores of its entries; None at the end.");
+
+  nb::class_<JsonNbestStream>(m, "JsonNbestStream",
+                              "Reads n-best lists from JSON lines, one list at a time.")
+      .def(nb::init<nb::object, std::string, std::shared_ptr<Vocabulary>,
+                    std::shared_ptr<FeatureNames>>(),
+           "file"_a, "name"_a, "vocabulary"_a, "names"_a)
+      .def_prop_ro("place", [](const JsonNbestStream& s) { return s.reader.place(); })
+      .def_prop_ro(
+          "wrong_line", [](const JsonNbestStream& s) { return to_python(s.reader.wrong_line()); },
+          "The line that ended the lists, or nothing.")
+      .def(
+          "next",
+          [](JsonNbestStream& stream) -> nb::object {
+            JsonNbestList list;
+            bool found = false;
+            {
+              const nb::gil_scoped_release release;
+              found = stream.reader.next(list);
+            }
+            if (!found) return nb::none();
+            nb::list names;
+            for (const std::string& name : list.names) names.append(to_python(name));
+            return nb::make_tuple(list.forest, own_array(std::move(list.scores)), names,
+                                  to_arrays(std::move(list.named)),
+                                  to_arrays(std::move(list.utilities)));
+          },
+          nb::sig("def next(self) -> tuple[Forest, numpy.typing.NDArray[numpy.float64], list[str], "
+                  "list[numpy.typing.NDArray[numpy.float64]], "
+                  "list[numpy.typing.NDArray[numpy.float64]]] | None"),
+          "Return the next list as a forest, the scores of its entries, the names and columns of "
+          "further scores, and the utilities of each entry; None at the end or at a wrong line.");
 }
 
 }  // namespace hopefear::bind

@@ -7,6 +7,7 @@
 #include "bind/forest_arrays.hpp"
 #include "metrics/bleu_references.hpp"
 #include "metrics/chrf_references.hpp"
+#include "metrics/edit_references.hpp"
 #include "metrics/ter_references.hpp"
 
 namespace hopefear::bind {
@@ -44,6 +45,7 @@ void for_each_token(nb::handle text, TextUnit unit, size_t number, F&& f) {
   if (!items.is_valid()) throw nb::python_error();
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i) {
     const std::string_view token = utf8(PySequence_Fast_GET_ITEM(items.ptr(), i), number);
+    if (unit == TextUnit::spaced_character && i > 0) f(std::string_view(" "));
     if (unit == TextUnit::word) {
       f(token);
     } else {
@@ -79,6 +81,7 @@ Rows own_rows(std::unique_ptr<int32_t[]> data, size_t rows, size_t columns) {
 }
 
 TextUnit unit_named(std::string_view name) {
+  if (name == "spaced-char") return TextUnit::spaced_character;
   return name == "char" ? TextUnit::character : TextUnit::word;
 }
 
@@ -251,6 +254,16 @@ void bind_metrics(nb::module_& m) {
             fill(*self, references);
           },
           "references"_a, nb::sig("def __init__(self, " REFERENCES_TYPE ") -> None"));
+  nb::class_<EditReferences, ReferenceSet>(
+      m, "EditReferences", "Statistics of error rates: edits and the length of the reference.")
+      .def(
+          "__init__",
+          [](EditReferences* self, nb::handle references, std::string_view unit) {
+            new (self) EditReferences(unit_named(unit));
+            fill(*self, references);
+          },
+          "references"_a, "unit"_a,
+          nb::sig("def __init__(self, " REFERENCES_TYPE ", unit: str) -> None"));
 }
 
 }  // namespace hopefear::bind

@@ -1,6 +1,7 @@
-// The units of a line: words (separated by white space) or characters (code points except white
-// space). White space is that of Python's str.split(), including Unicode blanks, so that counts
-// agree with tools that split in Python.
+// The units of a line: words (separated by white space), characters (code points except white
+// space), or spaced characters (those of the words, joined by one blank each). White space is that
+// of Python's str.split(), including Unicode blanks, so that counts agree with tools that split in
+// Python.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace hopefear {
 
-enum class TextUnit : uint8_t { word, character };
+enum class TextUnit : uint8_t { word, character, spaced_character };
 
 // Bytes of the white space character that begins at `at`, 0 if there is none. UTF-8.
 inline size_t blank_at(std::string_view text, size_t at) {
@@ -37,6 +38,8 @@ inline size_t character_size(char first) {
 // Calls f(std::string_view) for every unit of a line of valid UTF-8.
 template <typename F>
 void for_each_unit(std::string_view line, TextUnit unit, F&& f) {
+  bool blank_before = false;  // of spaced characters: white space after the first of them
+  bool started = false;
   size_t begin = 0;  // of the current word
   size_t i = 0;
   while (i < line.size()) {
@@ -46,9 +49,14 @@ void for_each_unit(std::string_view line, TextUnit unit, F&& f) {
       continue;
     }
     const size_t blank = blank_at(line, i);
-    if (unit == TextUnit::character) {
+    if (unit != TextUnit::word) {
       const size_t size = blank != 0 ? blank : character_size(line[i]);
-      if (blank == 0) f(line.substr(i, size));
+      if (blank == 0) {
+        if (blank_before && unit == TextUnit::spaced_character) f(std::string_view(" "));
+        f(line.substr(i, size));
+        started = true;
+      }
+      blank_before = blank != 0 && started;
       i += size;
     } else if (blank == 0) {
       i += character_size(line[i]);

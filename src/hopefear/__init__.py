@@ -30,7 +30,7 @@ __all__ = [
 _MODULES = {
     "Forest": "hopefear.forest",
     "Model": "hopefear.model.directory",
-    "Reranker": "hopefear.learn.rerank",
+    "Reranker": "hopefear.learn.reranker",
     "Run": "hopefear.model.run",
     "Weights": "hopefear.base.weights",
 }
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hopefear.api import rerank, score, train, translate, tune
     from hopefear.base.weights import Weights
     from hopefear.forest import Forest
-    from hopefear.learn.rerank import Reranker
+    from hopefear.learn.reranker import Reranker
     from hopefear.model.directory import Model
     from hopefear.model.run import Run
 else:

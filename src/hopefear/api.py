@@ -27,8 +27,9 @@ from hopefear.base.progress import Display, Mode
 from hopefear.base.progress import display as make_display
 from hopefear.base.weights import Weights
 from hopefear.learn import rerank as reranking
-from hopefear.learn.rerank import Reranker
+from hopefear.learn.rerank_entries import entries_of
 from hopefear.learn.rerank_options import RerankOptions
+from hopefear.learn.reranker import Reranker
 from hopefear.metrics import score as scoring
 from hopefear.metrics.score import Scores
 from hopefear.metrics.score_options import ScoreOptions
@@ -221,8 +222,8 @@ def rerank(
 ) -> Reranker:
     """Learn weights that rerank the n-best lists of any system.
 
-    Takes a file of n-best lists or an iterable of entries (`{"id": 0, "text": "a house",
-    "features": {"nmt": -3.1}}`), the references, the name of a tuner, and the fields of
+    Takes a file of n-best lists, an iterable of entries (`{"id": 0, "text": "a house", "features":
+    {"nmt": -3.1}}`) or a table of them, the references, the name of a tuner, and the fields of
     `RerankOptions`; returns a `Reranker`.
 
         reranker = hopefear.rerank(nbest="dev.nbest", refs=["dev.en"], tuner="mert", folds=5)
@@ -230,7 +231,9 @@ def rerank(
     """
     _load_plugins(options.get("plugin") or ())
     texts = Texts()
-    entries = None if isinstance(nbest, str | os.PathLike) else list(nbest)
+    entries = None if isinstance(nbest, str | os.PathLike) else entries_of(nbest)
+    if isinstance(options.get("metric"), str):
+        options["metric"] = [options["metric"]]
     values = {
         **options,
         "nbest": nbest if entries is None else Path("<nbest>"),

@@ -54,6 +54,14 @@ def lists(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "rerank-neural"
 
 
+def test_hypotheses_of_a_speech_recogniser(tmp_path: Path) -> None:
+    output = run("rerank_speech.py", tmp_path, SENTENCES="120")
+    assert "tuned, 5 folds" in output
+    assert "without" in output
+    assert "p: against hypotheses" in output
+    assert (tmp_path / "rerank-speech" / "report.json").exists()
+
+
 @pytest.mark.golden
 def test_real_lists_of_a_neural_system(shared: Path, tmp_path: Path) -> None:
     output = run("rerank_neural.py", tmp_path, shared)

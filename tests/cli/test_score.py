@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import jiwer
 import pytest
 import sacrebleu
 
@@ -236,3 +237,26 @@ def test_tokenised_references_are_noticed(hopefear: Run, files: Path) -> None:
         done = hopefear("score", *words, "--refs", "spaced", cwd=files)
         assert done.returncode == 0
         assert "tokenised" not in done.stderr
+
+
+def test_error_rates_are_those_of_jiwer(hopefear: Run, files: Path) -> None:
+    words = ("good", "--refs", "ref", "--metric", "wer", "cer", "--versus", "bad")
+    scores = report(hopefear, files, *words)
+    assert "bleu" not in scores
+    for name, theirs in (("wer", jiwer.wer), ("cer", jiwer.cer)):
+        assert scores[name] == pytest.approx(100 * theirs(REFERENCE, GOOD))
+        assert scores["versus"][0][name] == pytest.approx(100 * theirs(REFERENCE, BAD))
+    assert scores["versus"][0]["p_value"] == scores["versus"][0]["p_values"]["wer"]
+    result = hopefear("score", *words[:-2], "--sentences", cwd=files)
+    assert "WER" in result.stdout
+    assert "1: WER 0.00, CER 0.00" in result.stdout
+
+
+def test_metrics_to_report_are_checked(hopefear: Run, files: Path) -> None:
+    for words, message in (
+        (("wer", "wer"), "name each metric once"),
+        (("were",), "unknown metric 'were'"),
+    ):
+        result = hopefear("score", "good", "--refs", "ref", "--metric", *words, cwd=files)
+        assert result.returncode == 2
+        assert message in result.stderr

@@ -415,7 +415,7 @@ def test_online_with_nothing_to_learn_from(learner: OnlineTuner) -> None:
         assert len(result.step) == result.updates == 0
 
 
-@pytest.mark.parametrize("metric", ["ter", "chrf", "ter-bleu"])
+@pytest.mark.parametrize("metric", ["ter", "chrf", "ter-bleu", "wer"])
 def test_online_other_metrics(learner: OnlineTuner, metric: str) -> None:
     other = config.from_mapping(type(learner), config.to_mapping(learner))
     result = learn(begun(other, metric), Weights(NEAR), iterations=tuple(range(6)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+import jiwer
 import numpy as np
 import pytest
 import sacrebleu
@@ -96,3 +97,51 @@ def test_scores_are_within_bounds(corpus: list, seed: int) -> None:
         for scores in (metric.score(weights @ rows), metric.sentence_scores(rows)):
             assert (scores >= 0).all()
             assert (scores <= 1 + 1e-12).all()
+
+
+speech = st.lists(st.sampled_from(["a", "b", "cd", "é", "猫猫"]), max_size=9)
+
+
+@given(st.lists(st.tuples(speech, speech), min_size=1, max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_error_rates_equal_jiwers(corpus: list) -> None:
+    hypotheses, references = ([" ".join(pair[side]) for pair in corpus] for side in (0, 1))
+    for name, theirs in (("wer", jiwer.wer), ("cer", jiwer.cer)):
+        metric = create(name)
+        rows = metric.statistics(hypotheses, [[text] for text in references])
+        expected = 100 * theirs(references, hypotheses)
+        assert math.isclose(float(metric.shown(rows.sum(axis=0))), expected, abs_tol=1e-9)
+
+
+def edit_distance(first: list[str], second: list[str]) -> int:
+    row = list(range(len(second) + 1))
+    for i, unit in enumerate(first, 1):
+        last, row[0] = row[0], i
+        for j, other in enumerate(second, 1):
+            last, row[j] = row[j], min(last + (unit != other), row[j] + 1, row[j - 1] + 1)
+    return row[-1]
+
+
+@pytest.mark.parametrize("length", [1, 63, 64, 65, 127, 128, 129, 300])
+def test_edits_of_long_texts(length: int) -> None:
+    """A column of the table takes several numbers of 64 bits."""
+    random = np.random.default_rng(length)
+    for other in (0, length // 2, length, 2 * length):
+        for words in (2, 5, 200):
+            reference = [f"w{i}" for i in random.integers(words, size=length)]
+            hypothesis = [f"w{i}" for i in random.integers(words, size=other)]
+            row = create("wer").statistics([hypothesis], [[reference]])[0]
+            assert row.tolist() == [edit_distance(hypothesis, reference), length]
+
+
+@given(speech, st.lists(speech, min_size=1, max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_the_reference_of_an_error_rate_has_the_lowest_one(hypothesis: list, texts: list) -> None:
+    row = create("wer").statistics([hypothesis], [texts])[0]
+    edits = [edit_distance(hypothesis, text) for text in texts]
+    rates = [
+        e / len(text) if text else (math.inf if e else 0.0)
+        for e, text in zip(edits, texts, strict=True)
+    ]
+    best = rates.index(min(rates))
+    assert row.tolist() == [edits[best], len(texts[best])]

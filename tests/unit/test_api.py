@@ -387,6 +387,7 @@ def test_scoring_with_bad_options(given: list[str], options: dict[str, Any], mes
 
 # -- rerank --
 
+FEW_LISTS = pytest.mark.filterwarnings("ignore:.*(lists are few|may be chance)")
 REFERENCES = ["the cat sat on the mat", "a dog ran in the park", "birds sing in the morning"]
 ENTRIES = [
     {"id": number, "text": text, "features": {"lm": -place, "good": place * place}}
@@ -395,6 +396,7 @@ ENTRIES = [
 ]
 
 
+@FEW_LISTS
 def test_rerank(tmp_path: Path, hopefear: Command) -> None:
     from hopefear import rerank
 
@@ -430,6 +432,7 @@ def test_rerank(tmp_path: Path, hopefear: Command) -> None:
     assert lines(tmp_path / "out") == REFERENCES
 
 
+@FEW_LISTS
 def test_given_scores_and_warnings() -> None:
     scored = [{**entry, "score": float(number % 3)} for number, entry in enumerate(ENTRIES)]
     reranker = hopefear.rerank(nbest=scored, tuner="batch-mira", metric="given", display="off")

@@ -30,7 +30,13 @@ def test_generated_files_are_current() -> None:
     assert not outdated, f"not current; run `{made.COMMAND}` and commit what it writes"
 
 
-@pytest.mark.parametrize("kind", ["tuner", "metric", "feature", "system", "tokenizer", "command"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("tuner", "metric", "feature", "list-feature", "list-format"),
+        *("system", "tokenizer", "command"),
+    ],
+)
 def test_every_component_is_listed(kind: str) -> None:
     made = generator()
     (page,) = (REPOSITORY / "docs" / "options").glob(f"{kind}s.md")

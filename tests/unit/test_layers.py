@@ -35,7 +35,7 @@ _ROWS = {
     "learn.online": "base metrics forest learn.steps learn.tuner learn.pool",
     "learn.loop": "base metrics forest decode.contract decode.source "
     "learn.tuner learn.pool learn.online",
-    "learn": "base text metrics forest learn.tuner learn.pool",
+    "learn": "base text align lm metrics forest learn.tuner learn.pool",
     "model": "base text align lm rules metrics features forest decode learn.loop",
     "analysis": "base text metrics forest decode learn.loop model",
     "serve": "base text forest decode model",

@@ -29,6 +29,8 @@ PACKAGES = {
     "metric": ("hopefear.metrics",),
     "feature": ("hopefear.features.sparse",),
     "system": ("hopefear.decode.systems",),
+    "list-feature": ("hopefear.learn.list_features",),
+    "list-format": ("hopefear.forest.io.lists",),
     "tuner": ("hopefear.learn.batch", "hopefear.learn.online"),
     "loop": ("hopefear.learn.loop",),
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @register("command", "report")
 @dataclass(kw_only=True)
 class Report(Command):
-    """Compare tuning runs in one HTML file, which needs no network.
+    """Compare tuning runs, or rerankers, in one HTML file, which needs no network.
 
     Shows learning curves, scores with significance tests, the features of largest weight, example
     translations with their derivations, and the configurations. The examples are from --test, or
@@ -29,6 +29,9 @@ class Report(Command):
     best weights. Runs of an external decoder need --translations; --no-translations leaves scores
     and examples out. A directory of 'tune --runs N' is one system; --runs N groups N directories
     into one system.
+
+    Files of 'rerank tune --report' instead of directories give the report of rerankers: the gain in
+    every metric, the oracle, the features, and the lists that change most.
     """
 
     section = "Apply and evaluate"
@@ -36,10 +39,14 @@ class Report(Command):
         "hopefear report run -o report.html",
         "hopefear report mert pro mira -o report.html --test test.zh --refs test.en.?",
         "hopefear report a1 a2 a3 b1 b2 b3 --runs 3 --names mert mira -o report.html",
+        "hopefear report rerank.json -o rerank.html",
         "hopefear report run --test t.fr --refs t.en --translations t.out -o report.html",
     )
 
-    run_directories: list[Path] = argument(metavar="RUN", help="directories of 'hopefear tune'")
+    run_directories: list[Path] = argument(
+        metavar="RUN",
+        help="directories of 'hopefear tune', or files of 'rerank tune|select --report'",
+    )
     output: Path = option(Path("report.html"), flags=("-o",), help="HTML file to write")
     test: Path | None = option(
         None, metavar="SRC", help="source text of the comparison (default: the tuning set)"
@@ -83,6 +90,8 @@ class Report(Command):
         if str(self.output) == "-" and console.json:
             raise OptionError("-o -: --json writes the report to stdout; give a file")
         check_writable(self.output)
+        if any(path.suffix == ".json" and path.is_file() for path in self.run_directories):
+            return self._rerankers()
         systems = read_systems(self.run_directories, names=self.names, group=self.runs)
         outputs, notes = self._outputs(systems, console)
         return write_report(
@@ -94,6 +103,28 @@ class Report(Command):
             sentences=self.sentences,
             title=self.title,
             display=console.display,
+        )
+
+    def _rerankers(self) -> Mapping[str, Any]:
+        """Write the report of rerankers."""
+        from hopefear.analysis.report.reranking import read_rerank_report, write_rerank_report
+        from hopefear.base.files import display_name
+
+        used = (self.test, self.model, self.translations, self.no_translations, self.runs != 1)
+        if any(used):
+            raise OptionError(
+                "--test, --model, --translations, --no-translations and --runs: for directories of "
+                "'hopefear tune' only; remove them"
+            )
+        names = self.names or [display_name(path) for path in self.run_directories]
+        if len(names) != len(self.run_directories):
+            raise OptionError(
+                f"--names: {len(names)} names for {len(self.run_directories)} reports; name each"
+            )
+        reports = [read_rerank_report(path) for path in self.run_directories]
+        title = "Reranking report" if self.title == "Tuning report" else self.title
+        return write_rerank_report(
+            self.output, reports, names, title=title, sentences=self.sentences
         )
 
     def _check(self) -> None:

@@ -16,6 +16,7 @@ from hopefear.cli.command import Command
 
 if TYPE_CHECKING:
     from hopefear.base.weights import Weights
+    from hopefear.learn.rerank_choice import Chooser
 
 
 @register("command", "rerank apply")
@@ -28,6 +29,11 @@ class RerankApply(Command):
     list gives an empty line. With --ids, each line is the id, a tab and the translation, written at
     once. Among candidates of equal score, the first one is chosen. With --lattices, writes the best
     translation of each lattice under the weights of 'hopefear tune --lattices'.
+
+    --mbr METRIC chooses the candidate that agrees most with its list (minimum Bayes risk): its mean
+    metric against all candidates, weighted by softmax(scale x score) under the weights, or equally
+    without --weights, as for samples. --mbr given takes the utilities from the lists: in JSON
+    lines, "utilities" has a number for each candidate of the list.
     """
 
     section = "Apply and evaluate"
@@ -35,6 +41,7 @@ class RerankApply(Command):
         "hopefear rerank apply --nbest test.nbest --weights weights.tsv -o test.out",
         "decode | hopefear rerank apply --nbest - --format jsonl --weights w.tsv -o - --ids",
         "hopefear rerank apply --lattices test.plf --weights run/weights.tsv -o test.out",
+        "hopefear rerank apply --nbest samples.jsonl --mbr chrf -o test.out",
     )
 
     nbest: Path | None = option(None, help="file of n-best lists (.gz: compressed)")
@@ -52,7 +59,22 @@ class RerankApply(Command):
         help="names of the dense scores in a search graph of Moses (-osgx), in its order "
         "(default: core_1, core_2 …)",
     )
-    weights: Path = option(help="weights file: name<TAB>value lines, or binary (.bin)")
+    weights: Path | None = option(
+        None, help="weights file: name<TAB>value lines, or binary (.bin); needed unless --mbr"
+    )
+    mbr: str | None = option(
+        None, metavar="METRIC", help="choose by minimum Bayes risk: bleu, chrf …, or given"
+    )
+    mbr_scale: float = option(
+        1.0, min=0, help="factor of the scores in the posterior of --mbr (0: all weigh the same)"
+    )
+    mbr_set: list[str] = option([], metavar="KEY=VALUE", help="options of the metric of --mbr")
+    tokenize: Literal["none", "13a", "zh", "char"] = option(
+        "none", help="tokenisation of the candidates for --mbr; none: split at white space"
+    )
+    threads: int = option(
+        0, min=0, max=256, help="number of threads for --mbr (0: all cores); same result"
+    )
     output: Path = option(flags=("-o",), metavar="OUT", help="file for the translations")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
         None,
@@ -73,9 +95,18 @@ class RerankApply(Command):
             raise OptionError("--lattice-scores: used only with --lattices FILE; remove it")
         if self.lattices and (self.ids or self.format):
             raise OptionError("--ids and --format: used only with --nbest; remove them")
+        if self.mbr is not None and self.lattices:
+            raise OptionError("--mbr: used only with --nbest; remove it")
+        if self.mbr is None and (self.mbr_set or self.mbr_scale != 1 or self.tokenize != "none"):
+            raise OptionError("--mbr-scale, --mbr-set and --tokenize: used only with --mbr")
         if console.json and str(self.output) == "-":
             raise OptionError("-o -: --json writes the report to stdout; give a file")
         lists = self.lattices if self.nbest is None else [self.nbest]
+        if self.weights is None:
+            if self.mbr is None or self.nbest is None:
+                raise OptionError("--weights is missing: give a weights file, or --mbr METRIC")
+            check_one_stdin(*lists)
+            return self._rerank(self.nbest, Weights(), console)
         check_one_stdin(self.weights, *lists)
         weights = Weights.load(self.weights)
         if weights.active == 0:
@@ -106,7 +137,7 @@ class RerankApply(Command):
                     step.advance()
         if lattices > missing and not known:
             console.warn(
-                f"no feature of the lattices has a weight in {display_name(self.weights)}; "
+                f"no feature of the lattices has a weight in {display_name(self.weights or '')}; "
                 "check that the weights were tuned for them"
             )
         if missing:
@@ -115,12 +146,13 @@ class RerankApply(Command):
 
     def _rerank(self, nbest: Path, weights: Weights, console: Console) -> Mapping[str, Any]:
         """Write the best candidate of each list; return the report."""
-        from hopefear.learn.rerank import Choice
+        from hopefear.learn.rerank_choice import Choice
 
-        choice = Choice(nbest, weights, self.format, self.ids)
+        choice = Choice(nbest, weights, self.format, self.ids, chooser=self._chooser())
         with console.step("rerank", unit="lists") as step, write_text(self.output) as out:
             out.writelines(f"{text}\n" for text in choice.texts(step.advance))
-        for text in choice.remarks(display_name(self.weights)):
+        place = "" if self.weights is None else display_name(self.weights)
+        for text in choice.remarks(place):
             console.warn(text)
         return {
             "lists": choice.lists,
@@ -128,6 +160,30 @@ class RerankApply(Command):
             "changed": choice.changed,
             "missing": choice.missing,
         }
+
+    def _chooser(self) -> Chooser | None:
+        """The choice by minimum Bayes risk, if it is requested."""
+        if self.mbr is None:
+            return None
+        from hopefear.base import registry
+        from hopefear.base.config import parse_pairs
+        from hopefear.base.threads import all_cores
+        from hopefear.base.weights import Weights
+        from hopefear.learn.rerank_mbr import GIVEN, ExpectedUtility
+
+        if self.mbr == GIVEN and self.mbr_set:
+            raise OptionError("--mbr-set: given utilities have no options; omit it")
+        options = (
+            parse_pairs(registry.get("metric", self.mbr), self.mbr_set) if self.mbr_set else {}
+        )
+        return ExpectedUtility(
+            self.mbr,
+            None if self.weights is None else Weights.load(self.weights),
+            self.mbr_scale,
+            self.tokenize,
+            options,
+            self.threads or all_cores(),
+        ).choose
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         if "lattices" in report:

@@ -25,6 +25,10 @@ class Score(ScoreOptions, Command):
     means and standard deviations over runs and over resampled test sets, and the
     test is stratified approximate randomisation.
 
+    --metric names other metrics to report, for instance wer and cer for
+    transcripts; --json then has their names instead of bleu, chrf, ter and
+    length_ratio.
+
     With --tokenize 13a, chrF and TER are computed on the untokenised lines, as in
     sacreBLEU; with zh and char, TER is computed on the tokens.
     """
@@ -34,6 +38,7 @@ class Score(ScoreOptions, Command):
         "hopefear score test.out --refs test.en.0 test.en.1 test.en.2 test.en.3",
         "hopefear score mira.out --refs test.en --versus mert.out pro.out",
         "hopefear score mira.1 mira.2 mira.3 --refs test.en --versus mert.1 mert.2 mert.3 --runs 3",
+        "hopefear score test.hyp --refs test.txt --metric wer cer",
     )
 
     def run(self, console: Console) -> Mapping[str, Any]:
@@ -44,11 +49,11 @@ class Score(ScoreOptions, Command):
         return self.scores.to_mapping()
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
-        from hopefear.metrics.score import METRICS, shown
+        from hopefear.metrics.score import shown, title
 
         console.print(repr(self.scores))
         for number, scores in enumerate(self.scores.sentences or (), 1):
-            values = [f"{title} {shown(key, scores[key])}" for key, title in METRICS.items()]
+            values = [f"{title(key)} {shown(key, value)}" for key, value in scores.items()]
             console.print(f"{number}: " + ", ".join(values))
         console.print()
         for signature in self.scores.signatures.values():

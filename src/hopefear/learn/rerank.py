@@ -6,10 +6,7 @@ The commands `hopefear rerank tune` and `apply`, and `hopefear.rerank` in Python
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,113 +14,40 @@ from typing import Any
 import numpy as np
 
 from hopefear.base import registry
-from hopefear.base.console import html_table, table
+from hopefear.base.config import from_mapping
 from hopefear.base.errors import InputError, OptionError
-from hopefear.base.files import PathLike, check_one_stdin, display_name
+from hopefear.base.files import check_one_stdin, display_name
 from hopefear.base.memory import check_address_space
 from hopefear.base.progress import Display
 from hopefear.base.threads import all_cores
 from hopefear.base.weights import Weights
-from hopefear.forest import edge_scores
-from hopefear.forest.io.nbest import Format, NbestList, id_number, read_nbest
-from hopefear.learn.pool.candidate_builder import entry
-from hopefear.learn.rerank_lists import Lists, read_lists, tune_reranker
+from hopefear.learn.rerank_lists import Lists, read_lists
+from hopefear.learn.rerank_metrics import GIVEN, ListMetrics
 from hopefear.learn.rerank_options import RerankOptions
+from hopefear.learn.rerank_report import (
+    all_metrics,
+    compared,
+    oracle_share,
+    warnings_of,
+)
+from hopefear.learn.rerank_tuning import (
+    MakeTuner,
+    Tuned,
+    ablations,
+    check_folds,
+    oracle_of,
+    tune_reranker,
+)
+from hopefear.learn.reranker import Reranker
 from hopefear.learn.tuner import BatchTuner
-from hopefear.metrics.metric import Metric
+from hopefear.metrics.given import GivenScore
+from hopefear.metrics.mix import Mix
 from hopefear.text.lines import read_parallel
 from hopefear.text.spacing import tokenization_mismatch
 
 Tell = Callable[[str], None]
-Entries = Sequence[Mapping[str, Any]]  # candidates in memory, with the keys of JSON lines
-
-
-@dataclass(frozen=True, repr=False)
-class Reranker:
-    """Weights that choose among the candidates of n-best lists."""
-
-    weights: Weights
-    report: Mapping[str, Any]  #: as in `hopefear rerank tune --json`; empty for a loaded reranker
-
-    @property
-    def first_best(self) -> float:
-        """The score of the first candidates."""
-        return float(self.report["first_best"])
-
-    @property
-    def tuned(self) -> float:
-        """The score of the chosen candidates; with folds, on lists not used in tuning."""
-        return float(self.report["tuned"])
-
-    @property
-    def oracle(self) -> float:
-        """The score of the best candidates."""
-        return float(self.report["oracle"])
-
-    @property
-    def p_value(self) -> float:
-        """The p-value of the difference between `tuned` and `first_best`."""
-        return float(self.report["p_value"])
-
-    def apply(
-        self,
-        nbest: PathLike | Iterable[Mapping[str, Any]],
-        *,
-        format: Format | None = None,
-        ids: bool = False,
-    ) -> list[str]:
-        """Return the chosen candidate of each list, in the order of the sentences.
-
-        Takes a file of lists, or its entries in memory: `{"id": 0, "text": …, "features": {…}}`.
-        With `ids`, each line begins with the list's id and a tab, in the order of the lists.
-        """
-        choice = Choice(Path("<nbest>"), self.weights, format, ids)
-        if isinstance(nbest, str | os.PathLike):
-            choice.nbest = Path(nbest)
-        else:
-            choice.entries = list(nbest)
-        chosen = list(choice.texts())
-        for text in choice.remarks("the weights"):
-            warnings.warn(text, stacklevel=2)
-        return chosen
-
-    def save(self, path: PathLike) -> None:
-        """Write the weights, as 'hopefear rerank tune -o' does."""
-        self.weights.save(path)
-
-    @classmethod
-    def load(cls, path: PathLike) -> Reranker:
-        """Return a reranker with saved weights; it has no scores."""
-        return cls(Weights.load(path), {})
-
-    def __repr__(self) -> str:
-        if not self.report:
-            return f"Reranker({self.weights!r})"
-        report = self.report
-        return "\n".join(
-            [
-                table(self._rows(), ["", report["metric"]]),
-                f"p = {report['p_value']:.4f} ({report['test']})",
-                f"{report['lists']:,} lists, {report['candidates']:,} candidates, "
-                f"{report['active_features']:,} of {report['features']:,} features have weights",
-            ]
-        )
-
-    def _repr_html_(self) -> str:
-        if not self.report:
-            return html_table([[repr(self)]], [""])
-        title = f"{self.report['tuner']}, p = {self.p_value:.4f}"
-        return html_table(self._rows(), ["", self.report["metric"]], title)
-
-    def _rows(self) -> list[list[str]]:
-        report = self.report
-        number = "{:.4f}" if report["signature"] == "given" else "{:.2f}"
-        folds = report["folds"]
-        kind = f"tuned, {folds} folds" if folds > 1 else "tuned, on the same lists"
-        rows = [("first best", "first_best"), (kind, "tuned")]
-        rows += [("tuned on all", "tuned_on_all")] if folds > 1 else []
-        rows += [("oracle", "oracle")]
-        return [[name, number.format(report[key])] for name, key in rows]
+Entries = Iterable[Mapping[str, Any]]  # candidates in memory, with the keys of JSON lines
+EXAMPLES = 50  # lists that the report shows
 
 
 def rerank(
@@ -143,47 +67,24 @@ def rerank(
     Instead of files, data may be given in memory: the `entries` of the lists, the initial
     `weights`, and `texts` by their names in the options (`text.lines.Texts`).
     """
-    check_address_space()
     display = display or Display()
-    metric = _metric(options, metric_options or {})
-    weight_files = [options.weights] if options.weights is not None else []
-    check_one_stdin(options.nbest, *options.refs, *weight_files)
-
-    def make_tuner() -> BatchTuner:
-        tuner: BatchTuner = registry.create("tuner", options.tuner, tuner_options)
-        return tuner
-
-    _check_tuner(options.tuner, make_tuner())
     if weights is None:
         weights = Weights() if options.weights is None else Weights.load(options.weights)
-    threads = options.threads or all_cores()
-    references = _references(options, texts)
-    with display.step("read", unit="lists") as step:
-        lists = read_lists(
-            options.nbest,
-            references,
-            metric,
-            format=options.format,
-            entries=entries,
-            threads=threads,
-            advance=step.advance,
-        )
-    _check_lists(options, lists, tell, warn)
-    mismatch = tokenization_mismatch(lists.first_texts, chain.from_iterable(references))
-    if mismatch is not None:
-        warn(mismatch)
-    parts = options.folds + 1 if options.folds > 1 else 1
-    with display.step("tune", total=parts, unit="times") as step:
-        tuned = tune_reranker(
-            lists,
-            make_tuner,
-            weights,
-            folds=options.folds,
-            seed=options.seed,
-            threads=threads,
-            fixed=_fixed(options, lists, weights),
-            advance=step.advance,
-        )
+    job = RerankJob(
+        options,
+        tuner_options,
+        metric_options,
+        entries=entries,
+        texts=texts,
+        display=display,
+        tell=tell,
+        warn=warn,
+    )
+    lists = job.lists
+    folds = check_folds(options.folds, lists.candidates.groups)
+    fixed = job.fixed(weights)
+    with display.step("tune", total=folds + 1 if folds > 1 else 1, unit="times") as step:
+        tuned = job.tuned(weights, folds=folds, fixed=fixed, step=step)
     learned = tuned.optimized.weights
     if learned.active == 0:
         warn("all weights are 0: nothing was learned; are the features all constant?")
@@ -193,42 +94,194 @@ def rerank(
             f"{rare:,} features are sparse, and mert does not tune them; use batch-mira, which "
             "tunes all features"
         )
-    return Reranker(
-        learned,
-        {
-            "tuner": options.tuner,
-            "metric": lists.metric.name,
-            "lists": lists.candidates.groups,
-            "candidates": lists.candidates.rows,
+    report = job.report(tuned, folds)
+    if options.ablation:
+        report["ablation"] = job.ablation(tuned, weights, folds, fixed)
+    report["warnings"] = warnings_of(report)
+    for text in report["warnings"]:
+        warn(text)
+    reranker = Reranker.of(learned, report, options, tuner_options, metric_options)
+    reranker.examples = job.examples(tuned)
+    return reranker
+
+
+class RerankJob:
+    """Lists, metrics and a tuner, ready to be tuned with different parts of the lists."""
+
+    def __init__(
+        self,
+        options: RerankOptions,
+        tuner_options: Mapping[str, Any] | None = None,
+        metric_options: Mapping[str, Any] | None = None,
+        *,
+        entries: Entries | None = None,
+        texts: Mapping[Path, Sequence[str]] | None = None,
+        display: Display | None = None,
+        tell: Tell = lambda text: None,
+        warn: Tell = lambda text: None,
+    ) -> None:
+        check_address_space()
+        display = display or Display()
+        self.options, self.display = options, display
+        self.threads = options.threads or all_cores()
+        weight_files = [options.weights] if options.weights is not None else []
+        check_one_stdin(options.nbest, *options.refs, *weight_files)
+        tuner_class = registry.get("tuner", options.tuner)
+
+        def make_tuner() -> BatchTuner:
+            tuner: BatchTuner = from_mapping(
+                tuner_class, tuner_options or {}, f"tuner {options.tuner}"
+            )
+            return tuner
+
+        _check_tuner(options.tuner, make_tuner())
+        if options.skip_missing and not options.refs:
+            raise OptionError("--skip-missing: has no effect without references; omit it")
+        self.make_tuner: MakeTuner = make_tuner
+        columns = _references(options, texts)
+        self.references = [list(row) for row in columns]
+        self.metrics = ListMetrics(
+            options.metric,
+            self.references,
+            metric_options,
+            tokenize=options.tokenize,
+            lower=options.lower,
+        )
+        with display.step("read", unit="lists") as step:
+            self.lists: Lists = read_lists(
+                options.nbest,
+                self.metrics,
+                format=options.format,
+                entries=entries,
+                threads=self.threads,
+                advance=step.advance,
+            )
+        _check_lists(options, self.lists, tell, warn)
+        if options.tokenize == "none" and self.references:
+            first = self.lists.texts(self.lists.first)
+            mismatch = tokenization_mismatch(first, chain.from_iterable(self.references))
+            if mismatch is not None:
+                warn(mismatch)
+
+    def fixed(self, start: Weights) -> frozenset[int]:
+        """Return the ids of the features that keep their weights."""
+        return _fixed(self.options, self.lists, start)
+
+    def tuned(self, start: Weights, *, folds: int, fixed: frozenset[int], step: Any) -> Tuned:
+        """Tune on all lists and on the folds."""
+        return tune_reranker(
+            self.lists.metric,
+            self.lists.candidates,
+            self.make_tuner,
+            start,
+            folds=folds,
+            seed=self.options.seed,
+            threads=self.threads,
+            fixed=fixed,
+            advance=step.advance,
+        )
+
+    def report(self, tuned: Tuned, folds: int) -> dict[str, Any]:
+        """Return what the reranker gains, as values for JSON."""
+        lists, metric, candidates = self.lists, self.lists.metric, self.lists.candidates
+        rows = all_metrics(lists, self.metrics, tuned.held_out, self.threads)
+        main = rows[0]
+        oracle = oracle_of(metric, candidates)
+        return {
+            "tuner": self.options.tuner,
+            "metric": main["metric"],
+            "lists": candidates.groups,
+            "candidates": candidates.rows,
             "repeated": lists.repeated,
-            "features": len(lists.candidates.features.ids),
-            "active_features": learned.active,
-            "folds": options.folds,
-            "first_best": tuned.first_best,
-            "tuned": tuned.tuned,
-            "tuned_on_all": tuned.tuned_on_all,
-            "oracle": tuned.oracle,
-            "p_value": tuned.p_value,
-            "test": tuned.test,
-            "signature": "given" if metric is None else lists.metric.signature(),
-        },
-    )
+            "features": len(candidates.features.ids),
+            "active_features": tuned.optimized.weights.active,
+            "folds": folds,
+            "first_best": main["first_best"],
+            "tuned": main["tuned"],
+            "tuned_on_all": float(metric.shown(candidates.total(tuned.on_all))),
+            "oracle": oracle,
+            "oracle_share": oracle_share(main["first_best"], main["tuned"], oracle),
+            "gain": main["difference"],
+            "gain_low": main["low"],
+            "gain_high": main["high"],
+            "p_value": main["p_value"],
+            "test": main["test"],
+            "signature": self._signature(),
+            "metrics": rows,
+            "ablation": [],
+            "warnings": [],
+        }
 
+    def _signature(self) -> str:
+        metric = self.lists.metric
+        if isinstance(metric, GivenScore):
+            return GIVEN
+        if isinstance(metric, Mix):
+            return f"mix|{metric.describe()}"
+        tokens = self.options.tokenize
+        return metric.signature() + (f"|tok:{tokens}" if tokens != "none" else "")
 
-def _metric(options: RerankOptions, metric_options: Mapping[str, Any]) -> Metric | None:
-    """Return the metric of the options; None is the mean of given scores."""
-    if options.metric == "given":
-        if options.refs:
-            raise OptionError("--refs: has no effect with --metric given; omit it")
-        if metric_options:
-            raise OptionError("--metric-set: given scores have no options; omit it")
-        if options.skip_missing:
-            raise OptionError("--skip-missing: has no effect with --metric given; omit it")
-        return None
-    metric: Metric = registry.create("metric", options.metric, metric_options)
-    if not options.refs:
-        raise OptionError("--refs is missing: references, one file each; or --metric given")
-    return metric
+    def ablation(
+        self, tuned: Tuned, start: Weights, folds: int, fixed: frozenset[int]
+    ) -> list[dict[str, Any]]:
+        """Return what each feature contributes: the loss when it is left out."""
+        lists, candidates = self.lists, self.lists.candidates
+        ids = candidates.features.ids[: candidates.features.columns].tolist()
+        ids = [id for id in ids if id not in fixed]
+        names = [candidates.names.name(id) or f"id:{id:016x}" for id in ids]
+        total = len(ids) * (folds + 1 if folds > 1 else 1)
+        with self.display.step("leave out", total=total, unit="times") as step:
+            chosen = ablations(
+                lists,
+                ids,
+                self.make_tuner,
+                start,
+                folds=folds,
+                seed=self.options.seed,
+                threads=self.threads,
+                fixed=fixed,
+                advance=step.advance,
+            )
+        statistics = candidates.statistics
+        rows = []
+        for id, name, without in zip(ids, names, chosen, strict=True):
+            row = compared(lists.metric, statistics[tuned.held_out], statistics[without])
+            rows.append(
+                {
+                    "feature": name,
+                    "weight": float(tuned.optimized.weights[id]),
+                    "tuned": row["tuned"],
+                    "difference": row["difference"],
+                    "p_value": row["p_value"],
+                }
+            )
+        lower = lists.metric.lower_is_better or getattr(lists.metric, "lower", False)
+        return sorted(rows, key=lambda row: -row["difference"] if lower else row["difference"])
+
+    def examples(self, tuned: Tuned) -> list[dict[str, Any]]:
+        """Return the lists where the choice changes the sentence score most, for the report."""
+        lists = self.lists
+        statistics, first = lists.candidates.statistics, lists.first
+        scores = lists.metric.sentence_scores(statistics[tuned.held_out])
+        gains = scores - lists.metric.sentence_scores(statistics[first])
+        changed = np.flatnonzero(tuned.held_out != first)
+        changed = changed[gains[changed] != 0]
+        order = changed[np.argsort(-np.abs(gains[changed]), kind="stable")][:EXAMPLES]
+        before, after = lists.texts(first[order]), lists.texts(tuned.held_out[order])
+        examples = []
+        for place, group in enumerate(order.tolist()):
+            number = int(lists.candidates.sentences[group])
+            references = self.references[number] if self.references else []
+            examples.append(
+                {
+                    "id": lists.ids[group],
+                    "first_best": before[place],
+                    "tuned": after[place],
+                    "references": references,
+                    "gain": float(gains[group]),
+                }
+            )
+        return examples
 
 
 def _check_tuner(name: str, tuner: Any) -> None:
@@ -275,93 +328,3 @@ def _fixed(options: RerankOptions, lists: Lists, start: Weights) -> frozenset[in
             raise OptionError(f"--fixed {feature}: no candidate has this feature")
         ids.add(id)
     return frozenset(ids)
-
-
-# -- choosing --
-
-
-@dataclass
-class Choice:
-    """The best candidates of n-best lists under given weights, read one list at a time."""
-
-    nbest: Path
-    weights: Weights
-    format: Format | None = None
-    ids: bool = False  # lines begin with the list's id and a tab
-    entries: Entries | None = None  # candidates in memory instead of the file
-    lists: int = 0
-    candidates: int = 0
-    changed: int = 0  # lists whose best candidate is not the first one
-    missing: int = 0  # sentences without candidates
-    matched: bool = False  # whether some feature has a weight
-
-    def texts(self, advance: Callable[[], None] = lambda: None) -> Iterator[str]:
-        """Yield the best candidate of each list, the first in a tie."""
-        places = _Places(self.nbest, self.ids)
-        for list_ in read_nbest(self.nbest, self.format, entries=self.entries):
-            best = int(np.argmax(edge_scores(list_.forest, self.weights)))
-            self.lists += 1
-            self.changed += best != 0
-            self.candidates += list_.forest.edges
-            if not self.matched:
-                self.matched = any(int(id) in self.weights for id in list_.forest.feature_ids)
-            yield from places.take(list_, entry(list_.forest, best).text)
-            advance()
-        yield from places.rest()
-        self.missing = places.missing
-
-    def remarks(self, place: str) -> Iterator[str]:
-        """Yield warnings after all lists are read; `place` names the source of the weights."""
-        if self.lists and not self.matched:
-            yield f"no feature of the lists has a weight in {place}; are these its lists?"
-        if self.missing:
-            yield f"{self.missing:,} sentences without candidates are empty lines"
-
-
-class _Places:
-    """Keeps the output parallel to the input of the system that made the lists."""
-
-    def __init__(self, nbest: Path, ids: bool) -> None:
-        self.nbest, self.ids = nbest, ids
-        self.lists = self.missing = 0
-        self._next = 0  # the number of the next sentence to write
-        self._waiting: dict[int, str] = {}
-        self._seen: set[str] = set()
-
-    def take(self, list_: NbestList, text: str) -> Iterator[str]:
-        """Take the translation of a list and yield the lines that can be written now."""
-        id = list_.id
-        self.lists += 1
-        number = None if self.ids else id_number(id)
-        if number is None:
-            if id in self._seen:
-                raise self._second(id)
-            self._seen.add(id)
-            yield f"{id}\t{text}" if self.ids else text
-            return
-        if number < self._next or number in self._waiting:
-            raise self._second(id)
-        if number - self._next - len(self._waiting) > 10_000_000:
-            raise InputError(
-                f"{display_name(self.nbest)}: id {id} after {self.lists - 1:,} lists; expected the "
-                "numbers of sentences, give --ids"
-            )
-        self._waiting[number] = text
-        while self._next in self._waiting:
-            yield self._waiting.pop(self._next)
-            self._next += 1
-
-    def rest(self) -> Iterator[str]:
-        """Yield the remaining lines, with empty lines for sentences without a list."""
-        for number in sorted(self._waiting):
-            for _ in range(number - self._next):
-                self.missing += 1
-                yield ""
-            yield self._waiting[number]
-            self._next = number + 1
-
-    def _second(self, id: str) -> InputError:
-        return InputError(
-            f"{display_name(self.nbest)}: a second list of id {id!r}; put the candidates of one id "
-            "together"
-        )

@@ -21,15 +21,33 @@ class RerankOptions:
         help="format of the lists; if not given, jsonl for names in .jsonl or .json, else moses or "
         "cdec by the content",
     )
-    metric: str = option(
-        "bleu", metavar="NAME", help="metric to optimise: bleu, ter, chrf …, or given"
+    metric: list[str] = option(
+        ["bleu"],
+        metavar="NAME[=WEIGHT]",
+        help="metric to optimise: bleu, wer, chrf …, given, or a name among the scores of the "
+        "lists; several with weights: their sum",
+    )
+    tokenize: Literal["none", "13a", "zh", "char"] = option(
+        "none",
+        help="tokenisation of lists and references for the metrics; none: split at white space",
+    )
+    lower: list[str] = option(
+        [], metavar="NAME", help="scores of the lists of which lower values are better"
     )
     weights: Path | None = option(None, help="weights to start from; if not given, all are 0")
     plugin: list[Path] = option(
         [], metavar="FILE.py", help="Python files that define further tuners or metrics"
     )
     fixed: list[str] = option([], metavar="FEATURE", help="features whose weights do not change")
-    folds: int = option(1, min=1, help="number of folds for cross-validation (1: none)")
+    folds: int | None = option(
+        None,
+        min=1,
+        help="number of folds for cross-validation (1: none; if not given, 5, or the number of "
+        "lists if there are fewer)",
+    )
+    ablation: bool = option(
+        False, help="also tune without each feature, and report what each one contributes"
+    )
     seed: int = option(1, min=0, help="random seed of the tuner and of the folds")
     threads: int = option(
         0, min=0, max=256, help="number of threads (0: all cores); does not change the result"

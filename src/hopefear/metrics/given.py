@@ -1,7 +1,7 @@
 """The mean of externally computed scores: COMET, human judgements, or any other.
 
-Takes one score per candidate (higher is better) and returns a metric that works with every tuner
-and significance test. Its additive statistics are a count and an integer number of steps on a scale
+Takes one score per candidate and returns a metric that works with every tuner and significance
+test. Its additive statistics are a count and an integer number of steps on a scale
 from the lowest to the highest score. It is not in the registry because it cannot score new text.
 """
 
@@ -29,9 +29,10 @@ class GivenScore(Metric):
 
     low: float
     high: float
+    lower: bool = False  # whether lower scores are better
 
     @classmethod
-    def of(cls, scores: ArrayLike) -> GivenScore:
+    def of(cls, scores: ArrayLike, *, lower: bool = False) -> GivenScore:
         """Take all scores, which must be finite, and return the metric for them."""
         values = np.asarray(scores, dtype=np.float64)
         if not np.isfinite(values).all():
@@ -39,8 +40,8 @@ class GivenScore(Metric):
                 f"score {values[~np.isfinite(values)][0]} of a candidate: expected a finite number"
             )
         if not values.size:
-            return cls(low=0.0, high=0.0)
-        return cls(low=float(values.min()), high=float(values.max()))
+            return cls(low=0.0, high=0.0, lower=lower)
+        return cls(low=float(values.min()), high=float(values.max()), lower=lower)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -56,13 +57,17 @@ class GivenScore(Metric):
         raise InputError("external scores cannot score text; choose another metric")
 
     def score(self, statistics: ArrayLike) -> FloatArray:
+        mean = self.shown(statistics)
+        return -mean if self.lower else mean
+
+    def shown(self, statistics: ArrayLike) -> FloatArray:
+        """Return the mean in the units of the given scores."""
         values = np.asarray(statistics, dtype=np.float64)
         mean = safe_divide(values[..., 0], values[..., 1], 0.0)
         return self.low + mean / STEPS * self._range
 
-    def shown(self, statistics: ArrayLike) -> FloatArray:
-        """Return the mean in the units of the given scores."""
-        return self.score(statistics)
+    def quality(self, shown: float) -> float:
+        return -shown if self.lower else shown
 
     @property
     def _range(self) -> float:

@@ -1,7 +1,7 @@
 """Scores of translations, and significance tests of the differences between systems.
 
-Takes `ScoreOptions` and returns `Scores`: BLEU, chrF, TER and length of the first system, and the
-comparisons of the other systems with it.
+Takes `ScoreOptions` and returns `Scores`: the metrics of the first system, by default BLEU, chrF,
+TER and length, and the comparisons of the other systems with it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hopefear.base import registry
+from hopefear.base.config import fields_of
 from hopefear.base.console import html_table, table
-from hopefear.base.errors import InputError
+from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import display_name
 from hopefear.base.progress import Display
 from hopefear.metrics.metric import IntArray, Metric, Prepared, create
@@ -35,7 +37,8 @@ RAW_TEXT = (
     "the references are raw text, and --tokenize none splits at blanks only: 'house.' is not "
     "'house'; give --tokenize 13a for the BLEU of sacreBLEU"
 )
-METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER", "length": "length"}
+
+JSON_NAMES = {"length": "length_ratio"}  # where they are not those of the metrics
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,41 +48,45 @@ class SystemScores:
     name: str
     summaries: Mapping[str, Summary]  #: means and deviations, by metric name
 
+    def score(self, metric: str) -> float:
+        """Return the score of a metric by its name, as shown."""
+        if metric not in self.summaries:
+            raise OptionError(f"{metric} is not among the metrics {', '.join(self.summaries)}")
+        return self.summaries[metric].mean
+
     @property
     def bleu(self) -> float:
         """BLEU, 0 to 100."""
-        return self.summaries["bleu"].mean
+        return self.score("bleu")
 
     @property
     def chrf(self) -> float:
         """chrF, 0 to 100."""
-        return self.summaries["chrf"].mean
+        return self.score("chrf")
 
     @property
     def ter(self) -> float:
         """TER, in percent; lower is better."""
-        return self.summaries["ter"].mean
+        return self.score("ter")
 
     @property
     def length_ratio(self) -> float:
         """Words of the output divided by words of the reference."""
-        return self.summaries["length"].mean
+        return self.score("length")
 
     def __repr__(self) -> str:
-        pairs = zip(METRICS.values(), self._means(), strict=True)
-        return f"{self.name}: " + ", ".join(f"{title} {value}" for title, value in pairs)
+        pairs = zip(self.summaries, self._means(), strict=True)
+        return f"{self.name}: " + ", ".join(f"{title(key)} {value}" for key, value in pairs)
 
     def _means(self) -> list[str]:
-        return [shown(key, self.summaries[key].mean) for key in METRICS]
+        return [shown(key, summary.mean) for key, summary in self.summaries.items()]
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what `hopefear score --json` prints for the system."""
+        means = {key: summary.mean for key, summary in self.summaries.items()}
         return {
             "name": self.name,
-            "bleu": self.bleu,
-            "chrf": self.chrf,
-            "ter": self.ter,
-            "length_ratio": self.length_ratio,
+            **{JSON_NAMES.get(key, key): mean for key, mean in means.items()},
             "summaries": {key: summary._asdict() for key, summary in self.summaries.items()},
         }
 
@@ -94,8 +101,8 @@ class Comparison(SystemScores):
 
     @property
     def p_value(self) -> float:
-        """The p-value for BLEU."""
-        return self.p_values["bleu"]
+        """The p-value for BLEU, or for the first metric if BLEU is not among them."""
+        return self.p_values.get("bleu", next(iter(self.p_values.values())))
 
     def to_mapping(self) -> dict[str, Any]:
         return super().to_mapping() | {
@@ -146,12 +153,12 @@ class Scores(SystemScores):
         """Return rows and header: a line of scores, or MultEval's table with a block per metric."""
         systems = [self, *self.versus]
         if len(systems) == 1 and not self._several_runs:
-            return [[self.name, *self._means()]], ["system", *METRICS.values()]
+            return [[self.name, *self._means()]], ["system", *map(title, self.summaries)]
         rows = []
-        for key, title in METRICS.items():
+        for key in self.summaries:
             for number, system in enumerate(systems):
                 summary = system.summaries[key]
-                row = ["" if number else title, system.name, shown(key, summary.mean)]
+                row = ["" if number else title(key), system.name, shown(key, summary.mean)]
                 row.append(shown(key, summary.resampling_deviation))
                 if self._several_runs:
                     row.append(shown(key, summary.run_deviation or 0.0))
@@ -194,7 +201,11 @@ def score(
             warn(warning)
             break
         else:
-            if options.tokenize == "none" and is_tokenized(chain(*references)) is False:
+            if (
+                "bleu" in options.metric
+                and options.tokenize == "none"
+                and is_tokenized(chain(*references)) is False
+            ):
                 warn(RAW_TEXT)
     scoring = _Scoring(options, references)
     display = display or Display()
@@ -202,7 +213,7 @@ def score(
     with display.step("score", total=len(files), unit="files") as step:
         for begin in range(0, len(files), options.runs):
             runs = columns[begin : begin + options.runs]
-            statistics.append({name: scoring.counted(name, runs) for name in METRICS})
+            statistics.append({name: scoring.counted(name, runs) for name in options.metric})
             step.advance(len(runs))
     (name, _), *others = systems
     summaries = scoring.summaries(statistics[0])
@@ -230,13 +241,7 @@ class _Scoring:
     def __init__(self, options: ScoreOptions, references: Sequence[Sequence[str]]) -> None:
         self.options = options
         self.lines, self.references = len(references[0]), len(references)
-        length = {"reference_length": options.reference_length}
-        self.metrics: dict[str, Metric] = {
-            "bleu": create("bleu", length | {"lowercase": options.lowercase}),
-            "chrf": create("chrf", {"lowercase": options.lowercase}),
-            "ter": create("ter"),
-            "length": create("length", length),
-        }
+        self.metrics = {name: _metric(name, options) for name in options.metric}
         self.prepared: dict[str, Prepared] = {
             name: metric.prepare(
                 list(zip(*(self._tokens(name, lines) for lines in references), strict=True))
@@ -245,7 +250,7 @@ class _Scoring:
         }
 
     def _tokenization(self, name: str) -> Literal["none", "13a", "zh", "char"]:
-        if name == "chrf" or (name == "ter" and self.options.tokenize == "13a"):
+        if name in ("chrf", "cer") or (name == "ter" and self.options.tokenize == "13a"):
             return "none"
         return self.options.tokenize
 
@@ -278,7 +283,7 @@ class _Scoring:
             self.summaries(rows),
             differences={key: outcome.difference for key, outcome in outcomes.items()},
             p_values={key: outcome.p_value for key, outcome in outcomes.items()},
-            test=outcomes["bleu"].signature,
+            test=next(iter(outcomes.values())).signature,
         )
 
     def _compare(
@@ -325,6 +330,21 @@ class _Scoring:
             shared = f"tok:{self._tokenization(name)}|nrefs:{self.references}|lines:{self.lines}"
             parts[name] = f"{options}|{shared}|version:{version}"
         return parts
+
+
+def _metric(name: str, options: ScoreOptions) -> Metric:
+    """Return a metric with those of the options that it has; TER ignores case by itself."""
+    given: dict[str, Any] = {"reference_length": options.reference_length}
+    if name != "ter":
+        given["lowercase"] = options.lowercase
+    known = {field.name for field in fields_of(registry.get("metric", name))}
+    return create(name, {key: value for key, value in given.items() if key in known})
+
+
+def title(key: str) -> str:
+    """Take a metric's name and return its name in tables."""
+    cls: type[Metric] = registry.get("metric", key)
+    return cls.title
 
 
 def read_columns(

@@ -24,6 +24,11 @@ class ScoreOptions:
         [], help="translations of other systems to compare with; with --runs N, N files each"
     )
     runs: int = option(1, min=1, help="number of tuning runs of each system")
+    metric: list[str] = option(
+        ["bleu", "chrf", "ter", "length"],
+        metavar="NAME",
+        help="metrics to report, such as wer and cer for speech recognition",
+    )
     tokenize: Literal["none", "13a", "zh", "char"] = option(
         "none", help="tokenisation of the lines; none: split at white space only"
     )
@@ -62,6 +67,8 @@ class ScoreOptions:
                 else f"--runs {self.runs} needs {self.runs}"
             )
             raise OptionError(f"{len(self.hyp)} files for the first system ({files}); {hint}")
+        if not self.metric or len(set(self.metric)) != len(self.metric):
+            raise OptionError(f"--metric {' '.join(self.metric)}: name each metric once")
         if len(self.versus) % self.runs:
             raise OptionError(
                 f"--versus: {len(self.versus)} files do not divide into systems of "

@@ -59,14 +59,8 @@ def paired_bootstrap(
     |d* - mean d*| >= |d| (`two-sided`), with d* on the other side of 0 (`one-sided`), or with
     |d*| - mean |d*| > |d| (`sacrebleu`, as in that program); 1 is added to both counts.
     """
-    systems = _check(first, second)
-    difference = _difference(metric, *systems)
-    drawn = np.concatenate(
-        [
-            _mean_shown(metric, systems[0], weights) - _mean_shown(metric, systems[1], weights)
-            for weights in _resamples(systems[0].shape[1], samples, seed)
-        ]
-    )
+    difference = _difference(metric, *_check(first, second))
+    drawn = bootstrap_differences(metric, first, second, samples=samples, seed=seed)
     if form == "two-sided":
         count = np.sum(np.abs(drawn - drawn.mean()) >= abs(difference) - _TIE)
     elif form == "one-sided":
@@ -76,6 +70,28 @@ def paired_bootstrap(
         count = np.sum(sizes - sizes.mean() > abs(difference))
     p_value = (1 + int(count)) / (1 + samples)
     return Outcome(difference, p_value, f"bootstrap|form:{form}|samples:{samples}|seed:{seed}")
+
+
+def bootstrap_differences(
+    metric: Metric, first: Runs, second: Runs, *, samples: int = 1000, seed: int = SEED
+) -> FloatArray:
+    """Return the differences d* of two systems on resampled sentences: (samples,)."""
+    systems = _check(first, second)
+    return np.concatenate(
+        [
+            _mean_shown(metric, systems[0], weights) - _mean_shown(metric, systems[1], weights)
+            for weights in _resamples(systems[0].shape[1], samples, seed)
+        ]
+    )
+
+
+def paired_interval(
+    metric: Metric, first: Runs, second: Runs, *, samples: int = 1000, seed: int = SEED
+) -> tuple[float, float]:
+    """Return the bounds of the 95 % bootstrap interval of the difference of two systems."""
+    drawn = bootstrap_differences(metric, first, second, samples=samples, seed=seed)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def approximate_randomization(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from hopefear import __version__
@@ -63,8 +63,13 @@ def page(
         "remarks": remarks(systems, all_notes),
     }
     present = {key: part for key, part in parts.items() if part is not None}
-    links = [element("a", TITLES[key], href=f"#{key}") for key in present]
     names = ", ".join(system.name for system in systems)
+    return document(title, names, {key: (TITLES[key], part) for key, part in present.items()})
+
+
+def document(title: str, names: str, parts: Mapping[str, tuple[str, Markup]]) -> str:
+    """The HTML of a page from its parts: by their ids, their titles and contents."""
+    links = [element("a", name, href=f"#{key}") for key, (name, _) in parts.items()]
     body = element(
         "body",
         element("a", "Skip to the content", href="#content", class_="skip"),
@@ -74,7 +79,7 @@ def page(
             element("p", names, class_="systems"),
             element("nav", links, aria_label="parts of the report"),
         ),
-        element("main", list(present.values()), id="content", tabindex=-1),
+        element("main", [part for _, part in parts.values()], id="content", tabindex=-1),
         element("footer", f"hopefear {__version__}"),
         _script(),
     )

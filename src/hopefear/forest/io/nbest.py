@@ -2,30 +2,33 @@
 
 Text: `id ||| words ||| features ||| score`, with features as Moses writes them (`LM0= -3 TM0= 1 2`;
 several values of a label become `TM0_1`, `TM0_2`), as cdec and Joshua do (`name=value`), or mixed.
-JSON lines: `{"id": …, "text": …, "features": {…}, "score": …}`; features and score are optional.
-Files (also .gz) are read list by list. The entries of a list must be adjacent: an id that occurs
-again later starts another list.
+JSON lines: `{"id": …, "text": …, "features": {…}, "score": …, "scores": {…}, "utilities": […]}`;
+only id and text are required. Files (also .gz) are read list by list. The entries of a list must be
+adjacent: an id that occurs again later starts another list.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopefear._engine import Forest, NbestStream, Vocabulary
+from hopefear._engine import Forest, JsonNbestStream, NbestStream, Vocabulary
 from hopefear.base.errors import InputError, in_line
-from hopefear.base.files import PathLike, display_name, open_input, open_text
+from hopefear.base.files import PathLike, display_name, open_input
 from hopefear.base.weights import FeatureNames
 from hopefear.forest.forest import ForestBuilder
 from hopefear.text.tokenizers.plain import split_words
 
 Format = Literal["moses", "cdec", "jsonl"]
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class NbestList(NamedTuple):
@@ -34,6 +37,8 @@ class NbestList(NamedTuple):
     id: str
     forest: Forest
     scores: NDArray[np.float64]  # the file's score per entry; NaN if it has none
+    named: Mapping[str, NDArray[np.float64]] = MappingProxyType({})  # "scores"; NaN: not given
+    utilities: Sequence[NDArray[np.float64]] = ()  # of each entry against all; empty: not given
 
 
 def read_nbest(
@@ -56,7 +61,10 @@ def read_nbest(
     vocabulary = vocabulary if vocabulary is not None else Vocabulary()
     names = names if names is not None else FeatureNames()
     if format == "jsonl" or entries is not None:
-        parsed = _read_json(path) if entries is None else _from_memory(entries, display_name(path))
+        if entries is None:
+            yield from _read_json(path, vocabulary, names)
+            return
+        parsed = _from_memory(entries, display_name(path))
         yield from _lists(parsed, ForestBuilder(vocabulary=vocabulary, names=names))
         return
     with open_input(path) as file:
@@ -75,14 +83,16 @@ def id_number(id: str) -> int | None:
 class _Entry(NamedTuple):
     id: str
     words: list[str]
-    features: dict[str, float]
+    features: Mapping[str, float]
     score: float
     place: str
+    named: Mapping[str, float]
+    utilities: Sequence[float]
 
 
 def _lists(parsed: Iterable[_Entry], builder: ForestBuilder) -> Iterator[NbestList]:
     for id, entries in groupby(parsed, key=lambda entry: entry.id):
-        scores = []
+        scores, named, utilities = [], [], []
         builder.node()
         for entry in entries:
             try:
@@ -91,24 +101,42 @@ def _lists(parsed: Iterable[_Entry], builder: ForestBuilder) -> Iterator[NbestLi
             except (ValueError, InputError) as error:  # for example an unpaired surrogate
                 raise InputError(f"{entry.place}: {in_line(error)}") from None
             scores.append(entry.score)
+            named.append(entry.named)
+            utilities.append(np.array(entry.utilities, np.float64))
         try:
             forest = builder.finish(0, id=id)
         except ValueError as error:
             raise InputError(f"{entry.place}: {in_line(error)}") from None
-        yield NbestList(id, forest, np.array(scores, np.float64))
+        columns = {
+            name: np.array([values.get(name, math.nan) for values in named], np.float64)
+            for name in dict.fromkeys(name for values in named for name in values)
+        }
+        rows = utilities if any(map(len, utilities)) else []
+        yield NbestList(id, forest, np.array(scores, np.float64), columns, rows)
 
 
-def _read_json(path: PathLike) -> Iterator[_Entry]:
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            place = f"{display_name(path)}:{number}"
-            try:
-                entry = _entry(json.loads(line), place)
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{place}: not a JSON object ({in_line(error)})") from None
-            yield entry
+def _read_json(path: PathLike, vocabulary: Vocabulary, names: FeatureNames) -> Iterator[NbestList]:
+    with open_input(path) as file:
+        stream = JsonNbestStream(file, display_name(path), vocabulary, names)
+        while (found := stream.next()) is not None:
+            forest, scores, score_names, named, utilities = found
+            columns = dict(zip(score_names, named, strict=True))
+            yield NbestList(forest.id, forest, scores, columns, utilities)
+        if stream.wrong_line:
+            raise _wrong_line(stream.wrong_line, stream.place)
+
+
+def _wrong_line(line: str, place: str) -> InputError:
+    """Return what is wrong with a line that the engine does not accept."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return InputError(f"{place}: not a JSON object ({in_line(error)})")
+    try:
+        list(_lists([_entry(record, place)], ForestBuilder()))
+    except InputError as error:
+        return error
+    return InputError(f"{place}: not an entry of an n-best list (a key twice, or deep nesting)")
 
 
 def _from_memory(records: Iterable[Mapping[str, Any]], place: str) -> Iterator[_Entry]:
@@ -121,26 +149,34 @@ def _entry(record: Any, place: str) -> _Entry:
         shown = json.dumps(value, default=repr)[:60]
         return InputError(f"{place}: {key} is {shown}, expected {expected}")
 
-    if not isinstance(record, dict):
+    def numbers(key: str, kind: str) -> Mapping[str, float]:
+        given = record.get(key) or {}
+        if not isinstance(given, Mapping):
+            raise refuse(f'"{key}"', given, "an object of numbers")
+        for name, value in given.items():
+            if not _is_number(value):
+                raise refuse(f"{kind} {name!r}", value, "a finite number")
+        return given
+
+    if not isinstance(record, Mapping):
         raise refuse("the line", record, 'an object {"id": …, "text": …, "features": {…}}')
     id, text = record.get("id"), record.get("text")
-    if isinstance(id, bool) or not isinstance(id, str | int):
+    if isinstance(id, bool) or not isinstance(id, str | int | np.integer):
         raise refuse('"id"', id, "a string or an integer")
     if not isinstance(text, str):
         raise refuse('"text"', text, "a string")
-    features = record.get("features") or {}
-    if not isinstance(features, dict):
-        raise refuse('"features"', features, "an object of numbers")
-    for name, value in features.items():
-        if not _is_number(value):
-            raise refuse(f"feature {name!r}", value, "a finite number")
+    features, named = numbers("features", "feature"), numbers("scores", "score")
     score = record.get("score")
     if score is not None and not _is_number(score):
         raise refuse('"score"', score, "a finite number")
-    return _Entry(str(id), split_words(text), features, math.nan if score is None else score, place)
+    utilities = record.get("utilities") or ()
+    if isinstance(utilities, str | Mapping) or not all(map(_is_number, utilities)):
+        raise refuse('"utilities"', utilities, "a list of finite numbers")
+    known = math.nan if score is None else float(score)
+    return _Entry(str(id), split_words(text), features, known, place, named, utilities)
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return False
-    return abs(value) <= float(np.finfo(np.float32).max)  # false for NaN
+    return abs(float(value)) <= _LARGEST  # false for NaN

@@ -127,6 +127,16 @@ class CandidateBuilder:
         collected = collect_rows(derivations)
         return self.add_bins(sentence, np.full(len(rows), bin), *collected, rows, groups=(bin,))
 
+    def add_entries(
+        self, sentence: int, derivations: Sequence[Derivation], statistics: ArrayLike
+    ) -> NDArray[np.int64]:
+        """Add complete derivations with their statistics; return the indices of the new ones."""
+        collected = collect_rows(derivations)
+        bins = np.zeros(len(collected[0]), np.int32)
+        new = self._new(sentence, bins, collected[0], (0,))
+        self._append(sentence, bins, new, *collected, np.asarray(statistics)[new])
+        return new
+
     def add_bins(
         self,
         sentence: int,

@@ -185,7 +185,14 @@ class Candidates:
     def part(self, groups: ArrayLike) -> Candidates:
         """Return the candidates of the given groups, such as a fold of cross-validation."""
         chosen = np.asarray(groups, dtype=np.int64)
-        sizes = np.diff(self.begin)[chosen]
+        return self._part(chosen, np.diff(self.begin)[chosen])
+
+    def shortened(self, size: int) -> Candidates:
+        """Return the first candidates of every group, at most `size` of them."""
+        return self._part(np.arange(self.groups), np.minimum(np.diff(self.begin), size))
+
+    def _part(self, chosen: NDArray[np.int64], sizes: NDArray[np.int64]) -> Candidates:
+        """Return the first candidates of the chosen groups."""
         begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows = np.repeat(self.begin[:-1][chosen] - begin[:-1], sizes) + np.arange(begin[-1])
         table = self.features
