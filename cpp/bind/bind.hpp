@@ -83,6 +83,8 @@ void bind_bins(nb::module_& m);
 void bind_chart(nb::module_& m);
 void bind_violations(nb::module_& m);
 void bind_clusters(nb::module_& m);
+void bind_syntax(nb::module_& m);
+void bind_parser(nb::module_& m);
 
 }  // namespace hopefear::bind
 

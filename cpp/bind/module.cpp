@@ -22,4 +22,6 @@ NB_MODULE(_engine, m) {
   hopefear::bind::bind_chart(m);
   hopefear::bind::bind_violations(m);
   hopefear::bind::bind_clusters(m);
+  hopefear::bind::bind_syntax(m);
+  hopefear::bind::bind_parser(m);
 }

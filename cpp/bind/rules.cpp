@@ -227,6 +227,28 @@ void bind_rules(nb::module_& m) {
            "Return target symbols, links, scores, counts (target, source, joint), sentence, label "
            "and sparse scores of a rule.")
       .def(
+          "fragment",
+          [](const RuleTable& table, uint32_t number) {
+            std::string text;
+            for (const uint16_t token : table.fragment(number)) {
+              if (token == kFragmentClose) {
+                text += ')';
+                continue;
+              }
+              if (!text.empty()) text += ' ';
+              if (token == kFragmentLeaf) {
+                text += '\n';
+              } else {
+                text += '(';
+                text += table.labels().word(token);
+              }
+            }
+            return to_python(text);
+          },
+          "number"_a, nb::sig("def fragment(self, number: int) -> str"),
+          "Return the target side of a rule as a piece of tree, in brackets, with a line break for "
+          "each target symbol; empty if the rule has none.")
+      .def(
           "label",
           [](const RuleTable& table, uint32_t number) {
             return to_python(table.labels().word(number));

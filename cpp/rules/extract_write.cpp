@@ -6,6 +6,7 @@
 
 #include "base/interrupt.hpp"
 #include "rules/extract.hpp"
+#include "rules/good_turing.hpp"
 #include "rules/ranked_sink.hpp"
 #include "rules/rule_counts.hpp"
 #include "rules/significance.hpp"
@@ -83,10 +84,15 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
   report.occurrences = occurrences_->records();
   report.pairs = pairs_;
   std::unique_ptr<SignificanceTest> test;
-  if (!options_.hierarchical && options_.significance != ExtractOptions::Significance::off) {
+  if (!options_.hierarchical() && options_.significance != ExtractOptions::Significance::off) {
     test = std::make_unique<SignificanceTest>(*corpus_, *source_codec_, *target_codec_, options_);
     report.significance = test->threshold();
   }
+  number_labels();
+  report.truncated = truncated_;
+  report.labels = label_names_.size();
+  report.trees = trees_ == nullptr ? 0 : trees_->trees();
+  const GoodTuring discounted(count_types_);
   const Columns names = columns();
   TableWriter table(names, options_.scratch_directory);
   RankedSink ranked(table, names.translation(), 2, options_.limit);
@@ -94,6 +100,7 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
   PairReader reader(*pair_stream_, *target_counts_, pairs_);
   std::vector<PairReader::Counted> group;
   std::vector<Word> source, target;  // numbers of the collectors, which the lexicon knows
+  std::vector<Symbol> table_source;
   std::vector<float> scores;
   uint64_t done = 0;
   for (size_t n = reader.next(group); n > 0; n = reader.next(group)) {
@@ -109,7 +116,7 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
         gaps ? std::max(options_.min_count, options_.hiero.min_count) : options_.min_count;
     if (test != nullptr) test->set_source(group[0].pair.source);
     for (size_t i = 0; i < n; ++i) {
-      const RuleCounts& pair = group[i].pair;
+      RuleCounts& pair = group[i].pair;
       const double joint = pair.joint;
       if (pair.occurrences < least) {
         ++report.below_min_count;
@@ -127,24 +134,49 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
             std::log(joint / source_count), lexicon.target_weight(source, target, pair.links)}) {
         scores.push_back(static_cast<float>(score));
       }
-      if (options_.hierarchical) {
+      if (options_.hierarchical()) {
         for (const uint64_t seen : {source_occurrences, uint64_t{pair.occurrences}}) {
           scores.push_back(static_cast<float>(std::log1p(static_cast<double>(seen))));
         }
         scores.push_back(source_occurrences == 1 ? 1 : 0);
         scores.push_back(pair.occurrences == 1 ? 1 : 0);
+        if (options_.kind == ExtractOptions::Kind::tree) {
+          // Counts are fractions in some modes: the discount is that of the rounded count.
+          const auto rounded = static_cast<uint64_t>(std::max<long long>(1, std::llround(joint)));
+          const double discount = discounted(rounded) / static_cast<double>(rounded);
+          const double share = joint * discount / root_counts_[pair.label];
+          scores.push_back(static_cast<float>(std::log(share)));
+        }
       } else {
         if (options_.reordering >= 3) add_orientations(pair.backward, scores);
         if (options_.reordering == 6) add_orientations(pair.forward, scores);
       }
-      const RuleView view = {pair.source,
+      auto label = static_cast<uint16_t>(options_.hierarchical() ? 0 : kNoLabel);
+      std::span<const Symbol> sides = pair.source;
+      if (options_.labelled()) {
+        label = static_cast<uint16_t>(label_numbers_[pair.label]);
+        table_source.clear();
+        for (const Symbol symbol : pair.source) {
+          table_source.push_back(
+              is_nonterminal(symbol) ? kNonterminal | label_numbers_[nonterminal(symbol)] : symbol);
+        }
+        sides = table_source;
+        for (uint16_t& token : pair.fragment) {
+          if (token < kFragmentClose) token = static_cast<uint16_t>(label_numbers_[token]);
+        }
+      }
+      const RuleView view = {sides,
                              pair.target,
                              pair.links,
                              scores,
                              {static_cast<float>(group[i].target_count),
                               static_cast<float>(source_count), static_cast<float>(joint)},
                              pair.sentence,
-                             static_cast<uint16_t>(options_.hierarchical ? 0 : kNoLabel)};
+                             label,
+                             0,
+                             0,
+                             {},
+                             pair.fragment};
       if (text != nullptr) text->add(view);
       ranked.add(view);
     }
@@ -155,12 +187,8 @@ ExtractReport RuleExtraction::write(const std::string& path, std::string_view in
     done += n;
   }
   ranked.flush();
-  const std::string_view labels[] = {kHieroLabel};
-  table.finish(path,
-               {source_codec_->texts(),
-                target_codec_->texts(),
-                {labels, static_cast<size_t>(options_.hierarchical)}},
-               info);
+  const std::vector<std::string_view> labels(label_names_.begin(), label_names_.end());
+  table.finish(path, {source_codec_->texts(), target_codec_->texts(), labels}, info);
   progress(done);
   report.over_limit = ranked.dropped();
   report.rules = table.rules();

@@ -8,7 +8,9 @@
 namespace hopefear::rules {
 
 void HieroExtractor::operator()(const SentencePair& pair,
-                                const std::function<void(const HieroOccurrence&)>& visit) {
+                                const std::function<void(const HieroOccurrence&)>& visit,
+                                SpanLabels* labels) {
+  labels_ = labels;
   phrases_.read(pair);
   steps_ = 0;
   all_.clear();
@@ -99,10 +101,11 @@ void HieroExtractor::fill(const SentencePair& pair, const Span& phrase, const Ru
   occurrence_.source.clear();
   occurrence_.target.clear();
   occurrence_.links.clear();
+  occurrence_.label = label_of(phrase);
   for (uint32_t f = phrase.f0, hole = 0; f <= phrase.f1; ++f) {
     if (hole < rule.size && rule.holes[hole].f0 == f) {
-      f = rule.holes[hole++].f1;
-      occurrence_.source.push_back(kNonterminal);
+      f = rule.holes[hole].f1;
+      occurrence_.source.push_back(kNonterminal | label_of(rule.holes[hole++]));
       continue;
     }
     source_place_[f - phrase.f0] = static_cast<uint8_t>(occurrence_.source.size());

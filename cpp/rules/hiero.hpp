@@ -8,6 +8,7 @@
 
 #include "rules/phrases.hpp"
 #include "rules/rule.hpp"
+#include "rules/span_labels.hpp"
 
 namespace hopefear::rules {
 
@@ -27,7 +28,8 @@ struct HieroOptions {
 
 // One occurrence of a rule.
 struct HieroOccurrence {
-  std::vector<Symbol> source, target;  // words of the corpus; nonterminals, all with label 0
+  std::vector<Symbol> source, target;  // words of the corpus; nonterminals
+  uint32_t label = 0;                  // of the left-hand side
   std::vector<Link> links;             // between words, ordered by target, then source
   uint32_t siblings = 1;               // its count is 1 / siblings
 };
@@ -40,8 +42,10 @@ class HieroExtractor {
   explicit HieroExtractor(const HieroOptions& options, uint64_t most_steps = kMostSteps)
       : options_(options), most_steps_(most_steps) {}
   // InputError for a pair of more than `most_steps`: few aligned words allow very many phrases.
+  // `labels`: of target spans; null: all labels are 0.
   void operator()(const SentencePair& pair,
-                  const std::function<void(const HieroOccurrence&)>& visit);
+                  const std::function<void(const HieroOccurrence&)>& visit,
+                  SpanLabels* labels = nullptr);
 
  private:
   using Span = InitialPhrases::Span;
@@ -52,11 +56,15 @@ class HieroExtractor {
   void collect(const Span& phrase);
   void add_rule(const Span& phrase, const Rule& rule);
   void fill(const SentencePair& pair, const Span& phrase, const Rule& rule);
+  uint32_t label_of(const Span& span) const {
+    return labels_ == nullptr ? 0 : labels_->of(span.e0, span.e1);
+  }
   void count_steps(uint64_t steps);
   static constexpr uint8_t kHole = 0xff;
   static constexpr uint64_t kPollSteps = uint64_t{1} << 20;
   HieroOptions options_;
   uint64_t most_steps_;
+  SpanLabels* labels_ = nullptr;
   InitialPhrases phrases_;
   std::vector<Span> all_;
   std::vector<std::vector<Span>> by_start_;           // initial phrases by their first source word

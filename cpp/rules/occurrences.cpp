@@ -13,14 +13,6 @@
 namespace hopefear::rules {
 namespace {
 
-void append_links(std::string& bytes, std::span<const Link> links) {
-  append_big_endian(bytes, links.size(), 2);
-  for (const Link& link : links) {
-    bytes += static_cast<char>(link.target);
-    bytes += static_cast<char>(link.source);
-  }
-}
-
 // Checks that all numbers of a block, which another process sent, are in range.
 void check_block(std::span<const uint32_t> block, size_t source_words, size_t target_words) {
   bool good = true;
@@ -46,7 +38,7 @@ void check_block(std::span<const uint32_t> block, size_t source_words, size_t ta
 
 void Occurrences::add(uint64_t first, std::span<const uint32_t> block,
                       RecordSorter::Shard& shard) const {
-  if (options_.hierarchical) {
+  if (options_.hierarchical()) {
     add_rules(first, block, shard);
   } else {
     add_phrases(first, block, shard);

@@ -1,6 +1,8 @@
 // The occurrences of phrase pairs or hierarchical rules in a block of sentence pairs, as records
 // that sort by (source, target): source, end mark, target, end mark, number of links (2 bytes),
-// links as target and source, orientations (1) or count (8), sentence (4).
+// links as target and source; for tree rules the number of tokens (2) and the fragment;
+// orientations (1) or count (8), sentence (4). The target of rules with labels ends with the label
+// of the left-hand side.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,14 @@ namespace hopefear::rules {
 
 inline void append_big_endian(std::string& bytes, uint64_t value, size_t width) {
   for (size_t i = width; i-- > 0;) bytes += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+inline void append_links(std::string& bytes, std::span<const Link> links) {
+  append_big_endian(bytes, links.size(), 2);
+  for (const Link& link : links) {
+    bytes += static_cast<char>(link.target);
+    bytes += static_cast<char>(link.source);
+  }
 }
 
 class Occurrences {

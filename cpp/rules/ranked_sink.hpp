@@ -22,7 +22,7 @@ class RankedSink : public RuleSink {
  private:
   struct Held {
     RuleView view;  // its spans are offsets until flush
-    size_t target, links, scores;
+    size_t target, links, scores, fragment;
     float key;
     double sum;
   };
@@ -34,6 +34,7 @@ class RankedSink : public RuleSink {
   std::vector<Symbol> targets_;
   std::vector<Link> links_;
   std::vector<float> scores_;
+  std::vector<uint16_t> fragments_;
   uint64_t dropped_ = 0;
 };
 

@@ -49,6 +49,8 @@ struct RuleView {
   uint8_t source_size = 0, arity = 0;
   std::span<const SparseScore> sparse =
       {};  // scores that are not columns; only in imported grammars
+  // The target side as a piece of tree: tokens as below; only in tree rules.
+  std::span<const uint16_t> fragment = {};
 };
 
 // Whether all scores are finite, which tables do not check.
@@ -67,6 +69,10 @@ struct Columns {
   size_t size() const { return names.size(); }
   size_t translation() const { return names.size() - reordering; }
 };
+
+// Tokens of a fragment besides labels, which open a node: the next symbol of the target side, and
+// the end of a node.
+inline constexpr uint16_t kFragmentLeaf = 0xffff, kFragmentClose = 0xfffe;
 
 class RuleSink {
  public:

@@ -7,7 +7,8 @@ namespace {
 
 struct Header {
   double joint;
-  uint32_t occurrences, sentence;
+  uint32_t occurrences, sentence, label;
+  uint16_t fragment;
   uint8_t source, target;
   uint16_t links, source_links;
   uint16_t oriented;
@@ -56,6 +57,8 @@ void RuleCounts::write(ScratchStream& stream) const {
   const Header header = {joint,
                          occurrences,
                          sentence,
+                         label,
+                         static_cast<uint16_t>(fragment.size()),
                          static_cast<uint8_t>(source.size()),
                          static_cast<uint8_t>(target.size()),
                          static_cast<uint16_t>(links.size()),
@@ -66,6 +69,7 @@ void RuleCounts::write(ScratchStream& stream) const {
   stream.write(bytes_of(target));
   stream.write(bytes_of(links));
   if (!same) stream.write(bytes_of(source_links));
+  stream.write(bytes_of(fragment));
   for (const auto& counts : {backward, forward}) {
     if (oriented) stream.write({reinterpret_cast<const char*>(counts.data()), sizeof(counts)});
   }
@@ -77,6 +81,7 @@ void RuleCounts::read(ScratchStream& stream) {
   joint = header.joint;
   occurrences = header.occurrences;
   sentence = header.sentence;
+  label = header.label;
   read_into(stream, header.source, source);
   read_into(stream, header.target, target);
   read_into(stream, header.links, links);
@@ -85,6 +90,7 @@ void RuleCounts::read(ScratchStream& stream) {
   } else {
     source_links = links;
   }
+  read_into(stream, header.fragment, fragment);
   backward = forward = {};
   if (header.oriented != 0) {
     stream.read(backward.data(), sizeof(backward));

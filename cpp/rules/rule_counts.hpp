@@ -22,6 +22,8 @@ struct RuleCounts {
   // The most frequent inner alignment, ordered by target, then source. Of several, Moses uses one
   // (`links`) for the table and lex(e|f), and possibly another (`source_links`) for lex(f|e).
   std::vector<Link> links, source_links;
+  uint32_t label = 0;              // of the left-hand side, if rules have labels
+  std::vector<uint16_t> fragment;  // the most frequent piece of tree, if rules have any
 
   void write(ScratchStream& stream) const;
   void read(ScratchStream& stream);

@@ -52,6 +52,10 @@ RuleTable::RuleTable(BinaryFile file)
     sparse_at_ = file_.section<uint64_t>("sparse.places", entries_.size() + 1);
     sparse_ = file_.section<SparseScore>("sparse.score");
   }
+  if (file_.has("fragments")) {
+    fragment_at_ = file_.section<uint64_t>("fragment.places", entries_.size() + 1);
+    fragments_ = file_.section<uint16_t>("fragments");
+  }
   if (nodes_.empty() || nodes_.size() >= kNoNode) throw file_.damaged("no root");
   // The longest source side limits the depth of walks, and no rule has more than 255 symbols.
   if (layout_.longest_source > 255) throw file_.damaged("a source side is too long");
@@ -143,6 +147,34 @@ std::span<const SparseScore> RuleTable::sparse(uint32_t number) const {
     if (score.feature >= sparse_names_.size()) throw file_.damaged("a sparse score has no name");
   }
   return scores;
+}
+
+std::span<const uint16_t> RuleTable::fragment(uint32_t number) const {
+  if (fragment_at_.empty()) return {};
+  if (number >= entries_.size()) throw file_.damaged("a rule is out of range");
+  const uint64_t begin = fragment_at_[number], end = fragment_at_[number + 1];
+  if (begin > end || end > fragments_.size()) {
+    throw file_.damaged("the fragment of a rule is out of range");
+  }
+  const std::span<const uint16_t> fragment = fragments_.subspan(begin, end - begin);
+  if (fragment.empty()) return fragment;
+  size_t open = 0, leaves = 0;
+  bool good = true;
+  for (size_t i = 0; i < fragment.size() && good; ++i) {
+    if (fragment[i] == kFragmentLeaf) {
+      good = open > 0;
+      ++leaves;
+    } else if (fragment[i] == kFragmentClose) {
+      good = open > 0 && (--open > 0 || i + 1 == fragment.size());
+    } else {
+      good = fragment[i] < labels_.size();
+      ++open;
+    }
+  }
+  if (!good || open > 0 || leaves != entries_[number].target_size) {
+    throw file_.damaged("the fragment of a rule is not a piece of tree");
+  }
+  return fragment;
 }
 
 std::optional<size_t> RuleTable::column(std::string_view name) const {

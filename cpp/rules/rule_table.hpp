@@ -14,6 +14,8 @@
 //   info        how the table was made (JSON)
 //   sparse.places sparse.score sparse.*     only if some rule has scores that are not columns:
 //               begin of each rule's scores, the scores (SparseScore), their names in order
+//   fragment.places fragments              only if some rule has a piece of tree: begin of each
+//               rule's tokens, the tokens (rule.hpp)
 //
 // Reading is bounds-checked everywhere: a damaged file gives an InputError, never an access outside
 // of the file. Thread-safe.
@@ -100,6 +102,10 @@ class RuleTable {
     walk_node(root(), source_words_end(), source, visit);
   }
 
+  // The piece of tree that a rule's target side is; empty if it has none. Checked like a rule: as
+  // many leaves as `target` symbols, labels in range, nodes closed in order.
+  std::span<const uint16_t> fragment(uint32_t number) const;
+
   uint32_t size() const { return static_cast<uint32_t>(entries_.size()); }
   size_t node_count() const { return nodes_.size(); }
   const Columns& columns() const { return columns_; }
@@ -150,6 +156,8 @@ class RuleTable {
   std::span<const uint16_t> bodies_;
   std::span<const uint64_t> sparse_at_;  // empty, or one more than rules
   std::span<const SparseScore> sparse_;
+  std::span<const uint64_t> fragment_at_;  // likewise
+  std::span<const uint16_t> fragments_;
 };
 
 }  // namespace hopefear::rules

@@ -19,7 +19,9 @@ TableWriter::TableWriter(Columns columns, const std::string& scratch)
       scores_(scratch),
       bodies_(scratch),
       sparse_at_(scratch),
-      sparse_(scratch) {
+      sparse_(scratch),
+      fragment_at_(scratch),
+      fragments_(scratch) {
   layout_.columns = static_cast<uint32_t>(columns_.size());
   layout_.reordering = columns_.reordering;
 }
@@ -57,6 +59,7 @@ void TableWriter::add(const RuleView& rule) {
   if (rule.sentence != kManySentences) ++layout_.one_sentence;
 
   add_sparse(rule.sparse);
+  add_fragment(rule.fragment);
 
   RuleEntry entry = {};
   entry.body = body_;
@@ -86,6 +89,16 @@ void TableWriter::add_sparse(std::span<const SparseScore> scores) {
   while (sparse_at_.size() / sizeof(at) + 1 < rules_) put<uint64_t>(sparse_at_, {&zero, 1});
   put<uint64_t>(sparse_at_, {&at, 1});
   put<SparseScore>(sparse_, scores);
+}
+
+// Likewise.
+void TableWriter::add_fragment(std::span<const uint16_t> fragment) {
+  const uint64_t at = fragments_.size() / sizeof(uint16_t);
+  if (at == 0 && fragment.empty()) return;
+  const uint64_t zero = 0;
+  while (fragment_at_.size() / sizeof(at) + 1 < rules_) put<uint64_t>(fragment_at_, {&zero, 1});
+  put<uint64_t>(fragment_at_, {&at, 1});
+  put<uint16_t>(fragments_, fragment);
 }
 
 void TableWriter::close_last() {
@@ -151,6 +164,11 @@ void TableWriter::write(BinaryWriter& writer, const Names& names, std::string_vi
     copy(writer, "sparse.places", sparse_at_);
     copy(writer, "sparse.score", sparse_);
     write_words(writer, "sparse", names.sparse);
+  }
+  if (const uint64_t tokens = fragments_.size() / sizeof(uint16_t); tokens > 0) {
+    put<uint64_t>(fragment_at_, {&tokens, 1});
+    copy(writer, "fragment.places", fragment_at_);
+    copy(writer, "fragments", fragments_);
   }
 }
 

@@ -44,6 +44,7 @@ class TableWriter : public RuleSink {
   };
   void close_last();
   void add_sparse(std::span<const SparseScore> scores);
+  void add_fragment(std::span<const uint16_t> fragment);
   void write(BinaryWriter& writer, const Names& names, std::string_view info);
   template <typename T>
   static void put(ScratchStream& stream, std::span<const T> values) {
@@ -55,7 +56,7 @@ class TableWriter : public RuleSink {
   TableLayout layout_ = {};
   std::vector<Open> path_;  // the root, then one node for each symbol of the current source side
   ScratchStream nodes_, edge_symbols_, edge_nodes_, entries_, counts_, scores_, bodies_, sparse_at_,
-      sparse_;
+      sparse_, fragment_at_, fragments_;
   uint64_t node_count_ = 0, edge_count_ = 0, rules_ = 0;
   uint64_t body_ = 0;
 };

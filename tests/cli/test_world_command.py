@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hopefear.syntax.tree import read_trees
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SIZES = ("--train", "60", "--dev", "10", "--test", "12")
 FILES = {
@@ -38,6 +40,21 @@ def test_same_seed_same_bytes(hopefear: Run, tmp_path: Path) -> None:
     for name in FILES:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert (tmp_path / "a" / "dev.zh").read_bytes() != (tmp_path / "c" / "dev.zh").read_bytes()
+
+
+def test_trees_of_the_english_texts(hopefear: Run, tmp_path: Path) -> None:
+    assert hopefear("world", "-o", tmp_path / "a", *SIZES).returncode == 0
+    assert hopefear("world", "-o", tmp_path / "b", *SIZES, "--trees").returncode == 0
+    trees = {p.name for p in (tmp_path / "b").iterdir()} - FILES
+    assert trees == {f"{name}.trees" for name in FILES if ".en" in name}
+    for name in FILES:  # the texts are the same with trees and without
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    for name in trees:
+        texts = (tmp_path / "b" / name.removesuffix(".trees")).read_text().splitlines()
+        for tree, text in zip(read_trees(tmp_path / "b" / name), texts, strict=True):
+            assert tree is not None
+            assert " ".join(tree.words) == text
+            assert tree.labels[0] == "TOP"
 
 
 def test_report_as_text(hopefear: Run, tmp_path: Path) -> None:

@@ -36,7 +36,15 @@ SOURCE = ("la maison bleue", "la maison", "une fleur bleue", "la fleur", "une ma
 TARGET = ("the blue house", "the house", "a blue flower", "the flower", "a house")
 ALIGN = ("0-0 1-2 2-1", "0-0 1-1", "0-0 1-2 2-1", "0-0 1-1", "0-0 1-1")
 # The lines of the `parallel_inputs` of systems, by option name.
-PARALLEL: dict[str, Sequence[str]] = {}
+PARALLEL: dict[str, Sequence[str]] = {
+    "trees": (
+        "(NP (DT the) (JJ blue) (NN house))",
+        "(NP (DT the) (NN house))",
+        "(NP (DT a) (JJ blue) (NN flower))",
+        "()",
+        "(NP (DT a) (NN house))",
+    )
+}
 
 
 @pytest.fixture(scope="module")
@@ -334,7 +342,7 @@ def test_a_system_of_a_plugin(hopefear_process: Run, texts: list[Path], tmp_path
     help = hopefear_process("extract", "--help", "--plugin", tmp_path / "p.py").stdout
     assert "toylabels: smallest number of labels" in " ".join(help.split())
     assert (
-        "hiero, toylabels: largest number of words on either side of an initial phrase"
+        "hiero, samt, toylabels: largest number of words on either side of an initial phrase"
         in " ".join(help.split())
     )
 

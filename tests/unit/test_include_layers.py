@@ -18,13 +18,14 @@ _ROWS = {
     "text": "base",
     "align": "base",
     "lm": "base",
-    "rules": "base",
+    "syntax": "base",
+    "rules": "base syntax",
     "metrics": "base",
     "features": "base lm rules",
     "forest": "base features metrics",
     "decode": "base lm rules features forest",
     "learn": "base forest",
-    "bind": "base text align lm rules metrics features forest decode learn",
+    "bind": "base text align lm syntax rules metrics features forest decode learn",
 }
 MAY_INCLUDE = {folder: set(names.split()) for folder, names in _ROWS.items()}
 TOP = {"tests"}

@@ -19,7 +19,8 @@ _ROWS = {
     "text": "base",
     "align": "base",
     "lm": "base",
-    "rules": "base",
+    "syntax": "base",
+    "rules": "base syntax",
     "metrics": "base text",
     "features": "base text rules",
     "forest": "base text",
@@ -39,7 +40,7 @@ _ROWS = {
     "analysis": "base text metrics forest decode learn.loop model",
     "serve": "base text forest decode model",
     "api": "base text metrics learn model",
-    "cli": "base text align lm rules metrics forest decode learn model analysis serve",
+    "cli": "base text align lm syntax rules metrics forest decode learn model analysis serve",
 }
 MAY_IMPORT = {room: set(names.split()) for room, names in _ROWS.items()}
 TOP = {"__init__", "__main__"}  # may import anything

@@ -38,6 +38,7 @@ class Extract(SystemExtractOptions, Command):
         "hopefear extract train.fr train.en train.align --system phrase -o tables",
         "hopefear extract a.fr a.en a.align --system phrase -o tables --export moses --json",
         "hopefear extract train.fr train.en train.align --system hiero -o tables --export cdec",
+        "hopefear extract a.fr a.en a.align --system tree --trees a.en.trees -o tables",
     )
 
     source: Path = argument(help="source text, tokenised, one sentence per line")
@@ -94,6 +95,13 @@ class Extract(SystemExtractOptions, Command):
             f"{report['occurrences']:,} occurrences of {report['pairs']:,} {noun} in "
             f"{report['sentences']:,} sentence pairs"
         )
+        if report["trees"]:
+            console.print(
+                f"{report['trees']:,} pairs have a tree; the rules have {report['labels']:,} labels"
+            )
+        if report["truncated_nodes"]:
+            count = f"{report['truncated_nodes']:,}"
+            console.print(f"{count} tree nodes have too many rules to compose all of them")
         for key, reason in (
             ("below_min_count", "with too few occurrences"),
             ("not_significant", f"with -ln p below {report['significance']:.2f}"),

@@ -21,14 +21,17 @@ class WriteWorld(Command):
     """Write the built-in bilingual corpus: Mandarin in pinyin, and English.
 
     Writes {train,dev,test}.zh, train.en, {dev,test}.en.0 to .en.3 (four references) and
-    {train,dev,test}.doc (the document name of each line, which ends in the topic) into a directory.
-    The same seed gives the same bytes; dev and test do not depend on the size of train.
+    {train,dev,test}.doc (the document name of each line, which ends in the topic) into a directory;
+    with --trees also train.en.trees and {dev,test}.en.0.trees to .en.3.trees, a tree in brackets
+    for each line of English. The same seed gives the same bytes; dev and test do not depend on the
+    size of train.
     """
 
     section = "Start here"
     examples = (
         "hopefear world -o world",
         "hopefear world -o big --train 100000 --seed 7 --json",
+        "hopefear world -o world --trees",
     )
 
     output: Path = option(
@@ -38,6 +41,7 @@ class WriteWorld(Command):
     dev: int = option(300, min=0, help="number of development sentences")
     test: int = option(500, min=0, help="number of test sentences")
     seed: int = option(1, help="random seed of the corpus")
+    trees: bool = option(False, help="also write the phrase-structure trees of the English texts")
 
     def run(self, console: Console) -> Mapping[str, Any]:
         from hopefear.base.files import check_directory
@@ -51,6 +55,7 @@ class WriteWorld(Command):
                 dev=self.dev,
                 test=self.test,
                 seed=self.seed,
+                trees=self.trees,
                 progress=step.advance,
             )
         with console.step("write the world"):

@@ -125,6 +125,7 @@ class _Training:
     def run(self) -> dict[str, Any]:
         started = time.monotonic()
         # Errors in the inputs and options are raised before anything is written.
+        self.options.extract_options().check_inputs()
         self.classes = {side: self._read_classes(side) for side in SIDES}
         tagger = self._tagger()
         steps = self._steps(self._input_digests())

@@ -72,6 +72,14 @@ class ExtractOptions(SharedOptions, ABC):
     blocks_per_run: ClassVar[int] = 64  # of the text, for an item of work on a cluster
 
     @property
+    def tree_file(self) -> Path | None:
+        """The file with target trees that the rules are extracted from, if any."""
+        return None
+
+    def check_inputs(self) -> None:
+        """Raise an `OptionError` if a file that the rules are extracted from is not given."""
+
+    @property
     def reordering_scores(self) -> int:
         """The number of columns with orientation scores."""
         return 0
@@ -96,6 +104,9 @@ class ExtractOptions(SharedOptions, ABC):
         return _engine.RuleExtraction(
             **{
                 "hiero": None,
+                "ghkm": None,
+                "labels": False,
+                "binarise": "none",
                 "max_length": 1,
                 "significance": "off",
                 **self.engine_arguments(),
@@ -147,13 +158,15 @@ def extract(
 ) -> dict[str, Any]:
     """Write the rule table `table`, and text tables on request; return a report with counts.
 
-    `executor`: if its jobs run in other processes, these extract the rules.
+    `executor`: if its jobs run in other processes, these extract the rules, except for those that
+    need trees.
     A pair of empty lines is a sentence pair without rules: blanking lines leaves out a part of a
     bitext without changing the numbers of the other sentences.
     """
     export = export or TextExport()
     display = display or Display()
-    check_one_stdin(source, target, alignment)
+    trees = options.tree_file
+    check_one_stdin(source, target, alignment, *(() if trees is None else (trees,)))
     if export.reordering_table is not None and not options.reordering_scores:
         raise OptionError(
             "reordering_table: no orientation scores to export; set "
@@ -177,10 +190,13 @@ def extract(
                 display_name(target),
                 inputs.enter_context(open_input(alignment)),
                 display_name(alignment),
+                None if trees is None else inputs.enter_context(open_input(trees)),
+                "" if trees is None else display_name(trees),
                 step.update,
             )
         with display.step("extract", total=engine.sentences, unit="sentences") as step:
-            if executor is not None and executor.remote:
+            # Workers have no trees.
+            if executor is not None and executor.remote and trees is None:
                 extract_runs(engine, options, executor, step)
             else:
                 engine.extract(step.update)

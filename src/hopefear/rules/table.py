@@ -49,6 +49,7 @@ class Rule:
     sentence: int | None  # number from 0 of the sentence pair, if extracted from one pair only
     label: str | None = None  # of the left-hand side
     sparse: tuple[tuple[str, float], ...] = ()  # names and values of scores outside the columns
+    fragment: str | None = None  # the target side as a piece of tree: (NP (DT the) [NN,1])
 
 
 class RuleTable:
@@ -163,5 +164,20 @@ class RuleTable:
                 )
             words = tuple(s if isinstance(s, str) else nonterminals[s] for s in target)
             yield Rule(
-                tuple(source), words, scores, links, Counts(*counts), sentence, label, sparse
+                tuple(source),
+                words,
+                scores,
+                links,
+                Counts(*counts),
+                sentence,
+                label,
+                sparse,
+                self._fragment(number, words),
             )
+
+    def _fragment(self, number: int, words: Sequence[str]) -> str | None:
+        first, *rest = self.engine.fragment(number).split("\n")
+        if not first:
+            return None
+        leaves = [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in words]
+        return first + "".join(map("".join, zip(leaves, rest, strict=True)))

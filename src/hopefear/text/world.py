@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,6 +31,7 @@ from hopefear.base.files import PathLike, write_text
 from hopefear.text.world_grammar.constructions import default_grammar
 from hopefear.text.world_grammar.derive import SentenceMaker
 from hopefear.text.world_grammar.phrases import Derivation
+from hopefear.text.world_grammar.trees import without_words
 from hopefear.text.world_grammar.words import Word
 
 PARTS = ("train", "dev", "test")
@@ -43,22 +44,23 @@ HELD_BACK = 8000  # training pairs after which unseen words of dev and test are 
 PATIENCE = 1000  # successive rejected sentences after which generation fails
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A source sentence with its references (one in training text).
 
     `document` is the name of the document, which ends with the topic. `noise` is the kind of noise
     in the pair: `bad pair`, `missing words` or empty. `words` are the lexicon entries that the
-    sentence consists of (only for dev and test): each reference has a form of each of them.
+    sentence consists of (only for dev and test): each reference has a form of each of them. `trees`
+    are the gold trees of the references, in brackets, if they were requested.
     """
 
-    __slots__ = ("bits", "document", "noise", "references", "source", "words")
     source: str
     references: tuple[str, ...]
     document: str
     bits: int
     noise: str
     words: tuple[Word, ...]
+    trees: tuple[str, ...] = ()
 
     @property
     def topic(self) -> str:
@@ -111,24 +113,26 @@ def generate(
     dev: int = 300,
     test: int = 500,
     seed: int = 1,
+    trees: bool = False,
     progress: Callable[[int], None] = lambda count: None,
 ) -> World:
     """Take the sizes of the parts in sentences and a seed; return the generated world.
 
-    The same seed gives the same world. `progress` is called for each document, with its number of
-    sentences.
+    The same seed gives the same world, with `trees` or without. `progress` is called for each
+    document, with its number of sentences.
     """
     for name, size in (("train", train), ("dev", dev), ("test", test)):
         if size < 0:
             raise OptionError(f"{name}={size}: expected a number of sentences of at least 0")
     opening = _opening_source()
-    test_part = _part("test", test, seed, {opening}, progress)
+    test_part = _part("test", test, seed, {opening}, progress, trees)
     banned = {opening, *(sentence.source for sentence in test_part)}
-    dev_part = _part("dev", dev, seed, banned, progress)
+    dev_part = _part("dev", dev, seed, banned, progress, trees)
     banned |= {sentence.source for sentence in dev_part}
     banned.discard(opening)
     words = {word for sentence in (*test_part, *dev_part) for word in sentence.source.split(" ")}
-    return World(_part("train", train, seed, banned, progress, words), dev_part, test_part, seed)
+    train_part = _part("train", train, seed, banned, progress, trees, words)
+    return World(train_part, dev_part, test_part, seed)
 
 
 def _stream(*name: object) -> Callable[[], float]:
@@ -147,6 +151,7 @@ def _part(
     seed: int,
     banned: Container[str],
     progress: Callable[[int], None],
+    trees: bool,
     tested_words: Set[str] = frozenset(),
 ) -> list[Sentence]:
     """Return the sentences of a part; those of dev and test are all different.
@@ -172,8 +177,11 @@ def _part(
         document: list[Sentence] = []
         if opens:
             derivation = maker.opening(scene)
-            english = maker.english(derivation, draw, plain=True)
-            document.append(_sentence(derivation, (english,), name))
+            if trees:
+                spoken = dict([maker.english_tree(derivation, draw, plain=True)])
+            else:
+                spoken = {maker.english(derivation, draw, plain=True): ""}
+            document.append(_sentence(derivation, spoken, name))
         refused = 0
         while len(document) < length:
             refused += 1
@@ -188,13 +196,13 @@ def _part(
             if unseen and not unseen.isdisjoint(derivation.source.split(" ")):
                 continue
             if part == "train":
-                references: tuple[str, ...] = (maker.english(derivation, draw),)
+                spoken = _references(maker, derivation, draw, trees, 1)
             else:
-                references = _references(maker, derivation, draw)
-                if len(references) < REFERENCES:
+                spoken = _references(maker, derivation, draw, trees, REFERENCES)
+                if len(spoken) < REFERENCES:
                     continue
                 seen.add(derivation.source)
-            document.append(_sentence(derivation, references, name, part != "train"))
+            document.append(_sentence(derivation, spoken, name, part != "train"))
             refused = 0
         if part == "train":
             document = _add_noise(document, _stream(seed, "noise", number), opens, banned)
@@ -213,22 +221,34 @@ def _document_length(remaining: int, draw: Callable[[], float]) -> int:
 
 
 def _sentence(
-    derivation: Derivation, references: tuple[str, ...], document: str, keep: bool = False
+    derivation: Derivation, references: Mapping[str, str], document: str, keep: bool = False
 ) -> Sentence:
+    """Return a sentence; `references` are English texts with trees, which may be empty."""
     words = derivation.words if keep else ()
-    return Sentence(derivation.source, references, document, derivation.bits, "", words)
+    trees = tuple(tree for tree in references.values() if tree)
+    return Sentence(
+        derivation.source, tuple(references), document, derivation.bits, "", words, trees
+    )
 
 
 def _references(
-    maker: SentenceMaker, derivation: Derivation, draw: Callable[[], float]
-) -> tuple[str, ...]:
-    """Return up to four different translations."""
-    translations: dict[str, None] = {}  # as an ordered set
-    for _ in range(TRIES):
-        translations[maker.english(derivation, draw)] = None
-        if len(translations) == REFERENCES:
+    maker: SentenceMaker,
+    derivation: Derivation,
+    draw: Callable[[], float],
+    trees: bool,
+    count: int,
+) -> dict[str, str]:
+    """Return up to `count` different translations, with their trees or with empty texts."""
+    translations: dict[str, str] = {}
+    for _ in range(TRIES if count > 1 else 1):
+        if trees:
+            text, tree = maker.english_tree(derivation, draw)
+        else:
+            text, tree = maker.english(derivation, draw), ""
+        translations[text] = tree
+        if len(translations) == count:
             break
-    return tuple(translations)
+    return translations
 
 
 def _add_noise(
@@ -241,9 +261,11 @@ def _add_noise(
         if not (opens and i == 0):
             if u < BAD_PAIRS and len(document) > 1:
                 j = int(draw() * (len(document) - 1))
-                other = document[j + (j >= i)].references
-                if other != sentence.references:
-                    sentence = _changed(sentence, sentence.source, other, "bad pair")
+                other = document[j + (j >= i)]
+                if other.references != sentence.references:
+                    sentence = _changed(
+                        sentence, sentence.source, other.references, "bad pair", other.trees
+                    )
             elif BAD_PAIRS <= u < BAD_PAIRS + MISSING_WORDS:
                 sentence = _drop_words(sentence, draw, banned)
         result.append(sentence)
@@ -259,21 +281,31 @@ def _drop_words(sentence: Sentence, draw: Callable[[], float], banned: Container
     start = int(draw() * (len(words) - count))
     shorter = " ".join(words[:start] + words[start + count :])
     if from_target:
-        return _changed(sentence, source, (shorter,), "missing words")
+        trees = tuple(without_words(tree, start, count) for tree in sentence.trees)
+        return _changed(sentence, source, (shorter,), "missing words", trees)
     if shorter in banned:
         return sentence
-    return _changed(sentence, shorter, (target,), "missing words")
+    return _changed(sentence, shorter, (target,), "missing words", sentence.trees)
 
 
-def _changed(sentence: Sentence, source: str, references: tuple[str, ...], noise: str) -> Sentence:
-    return Sentence(source, references, sentence.document, sentence.bits, noise, sentence.words)
+def _changed(
+    sentence: Sentence,
+    source: str,
+    references: tuple[str, ...],
+    noise: str,
+    trees: tuple[str, ...],
+) -> Sentence:
+    return Sentence(
+        source, references, sentence.document, sentence.bits, noise, sentence.words, trees
+    )
 
 
 def write(world: World, directory: PathLike) -> None:
     """Write `{train,dev,test}.zh`, `train.en`, `{dev,test}.en.0` to `.en.3` and `.doc` files.
 
-    A .doc file has the document name of each line, which contains the topic (`topic_of`). The files
-    appear together, when all are complete.
+    A .doc file has the document name of each line, which contains the topic (`topic_of`). If the
+    world has trees, `train.en.trees` and `{dev,test}.en.0.trees` to `.en.3.trees` have those of the
+    English files. The files appear together, when all are complete.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
@@ -289,6 +321,10 @@ def write(world: World, directory: PathLike) -> None:
             else:
                 for i in range(REFERENCES):
                     columns[f"en.{i}"] = [s.references[i] for s in sentences]
+            if any(s.trees for s in sentences):
+                for i in range(len(sentences[0].trees)):
+                    name = "en.trees" if part == "train" else f"en.{i}.trees"
+                    columns[name] = [s.trees[i] for s in sentences]
             for suffix, lines in columns.items():
                 file = stack.enter_context(write_text(folder / f"{part}.{suffix}"))
                 file.writelines(line + "\n" for line in lines)

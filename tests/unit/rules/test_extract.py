@@ -269,7 +269,7 @@ def test_bad_options(tmp_path: Path) -> None:
 
 
 def test_the_steps_have_an_order() -> None:
-    engine = _engine.RuleExtraction(None, 7, 6, 20, 1.0, "off", 1 << 30, 1, "")
+    engine = _engine.RuleExtraction(None, None, False, "none", 7, 6, 20, 1.0, "off", 1 << 30, 1, "")
     for step in (engine.extract, engine.count):
         with pytest.raises(RuntimeError, match="in this order"):
             step(None)

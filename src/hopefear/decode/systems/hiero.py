@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hopefear.base.registry import register
 from hopefear.decode.systems.base import System
+from hopefear.rules.extract import ExtractOptions
 from hopefear.rules.hiero import HieroExtractOptions
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Hiero(System):
     """The hierarchical system."""
 
     description = "hierarchical rules"
-    extract_options = HieroExtractOptions
+    extract_options: ClassVar[type[ExtractOptions]] = HieroExtractOptions
     own_weights: ClassVar[Mapping[str, float]] = {
         "words": 0.6,
         "arity0": 0.0,

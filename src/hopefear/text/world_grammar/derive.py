@@ -15,6 +15,7 @@ from hopefear.text.world_grammar.constructions import SLOT, Construction, Gramma
 from hopefear.text.world_grammar.english import articles
 from hopefear.text.world_grammar.phrases import DeadEndError, Derivation, Node, Scene
 from hopefear.text.world_grammar.speak import Speaker, append_mandarin
+from hopefear.text.world_grammar.trees import Piece, TreeSpeaker
 from hopefear.text.world_grammar.words import Saying, Table, WorldDataError
 
 MAX_WORDS = 60
@@ -126,3 +127,13 @@ class SentenceMaker(Clauses):
         """Return a random English sentence of a derivation; with `plain`, the first choices."""
         speaker = Speaker(self.lexicon, self.heads, (lambda: 0.0) if plain else draw)
         return articles(speaker.sentence(derivation.root))
+
+    def english_tree(
+        self, derivation: Derivation, draw: Callable[[], float], *, plain: bool = False
+    ) -> tuple[str, str]:
+        """Return the sentence of `english` and its tree in brackets."""
+        speaker = TreeSpeaker(self.lexicon, self.heads, (lambda: 0.0) if plain else draw)
+        tree = speaker.sentence(derivation.root)
+        assert isinstance(tree, Piece)
+        text = articles(str(tree))
+        return text, tree.brackets(text.split(" "))

@@ -51,7 +51,8 @@ def append_mandarin(ops: Sequence[Op], slots: dict[str, Any], out: list[str]) ->
 class Speaker:
     """Generates the English text of a derivation with random choices.
 
-    `agreement` is that of the last noun phrase.
+    `agreement` is that of the last noun phrase. The methods before `sentence` make texts of words;
+    trees.py overrides them to keep the structure.
     """
 
     def __init__(self, lexicon: Lexicon, heads: Mapping[str, VerbForms], draw: Callable[[], float]):
@@ -59,6 +60,38 @@ class Speaker:
         self.heads = heads
         self.draw = draw
         self.agreement = "s"
+
+    def joined(self, node: Node, out: list[str]) -> str:
+        """Return the text of a sentence, a place or a noun phrase."""
+        return " ".join(out)
+
+    def end_clause(self, mode: str, start: int, out: list[str]) -> None:
+        """Take the parts of a clause, which begin at `start`."""
+
+    def spoken(self, filler: Any, text: str) -> str:
+        """Return the text of a word other than a noun or verb."""
+        return text
+
+    def pronoun(self, text: str, possessive: bool = False) -> str:
+        """Return the text of a pronoun."""
+        return text
+
+    def noun_text(self, text: str, plural: bool) -> str:
+        """Return the text of a noun."""
+        return text
+
+    def comparative(self, text: str) -> str:
+        """Return the text of a compared adjective."""
+        return text
+
+    def verb(self, forms: Any, form: str, finite: bool = False) -> str:
+        """Return a form of a verb; `finite`: it is not preceded by an auxiliary."""
+        text: str = getattr(forms, form)
+        return text
+
+    def auxiliaries(self, text: str, finite: bool) -> str:
+        """Return the text of auxiliaries and `not`; `finite`: they begin the verb group."""
+        return text
 
     def sentence(self, node: Node) -> str:
         """Return the words of a sentence, before `articles` is applied."""
@@ -77,7 +110,7 @@ class Speaker:
                 last = self.clause(filler, op.arg or ("inside" if inside else ""), last, out)
             else:
                 out.append(self.phrase(filler, True))
-        return " ".join(out)
+        return self.joined(node, out)
 
     def _paraphrase(self, rule: Construction) -> Alternative:
         free = rule.free
@@ -89,7 +122,7 @@ class Speaker:
 
     def clause(self, node: Node, mode: str, agreement: str, out: list[str]) -> str:
         """Append a clause; return its subject's agreement (`agreement` if that slot is open)."""
-        draw, slots, rule = self.draw, node.slots, node.rule
+        draw, slots, rule, start = self.draw, node.slots, node.rule, len(out)
         form = node.verb.forms.pick(draw()) if node.verb else None
         assert node.aspect
         willing = node.aspect.options.get("agent", False)  # "a title wants to be won by"
@@ -108,8 +141,9 @@ class Speaker:
                 tense = node.aspect.en.items[0]
             head = next(op.name for op in choice.ops if op.kind == HEAD)
             be = head == "be" or (form is not None and form.forms.do.startswith("be "))
-            out.append(verb_group(tense, be, agreement, True).aux)
+            out.append(self.auxiliaries(verb_group(tense, be, agreement, True).aux, True))
         self._ops(choice.ops, node, choice, mode, tense, form, subject, agreement, out)
+        self.end_clause(mode, start, out)
         return agreement
 
     def _ops(
@@ -136,10 +170,11 @@ class Speaker:
                     self._ops(inner, node, choice, mode, tense, form, subject, agreement, out)
             elif kind == FORM:
                 if name == "verb":
-                    out.append(getattr(form.forms, arg))
+                    out.append(self.verb(form.forms, arg))
                 else:  # {quality:more}
                     adjective = slots[name]
-                    out.append(adjective.comparatives[adjective.table.pick(self.draw())])
+                    text = adjective.comparatives[adjective.table.pick(self.draw())]
+                    out.append(self.comparative(text))
             elif name == "prep":
                 out.append(form.prep)
             else:  # {at:slot}
@@ -150,30 +185,29 @@ class Speaker:
         out: list[str],
     ) -> None:  # fmt: skip
         if mode == "do":
-            out.append(forms.do)
+            out.append(self.verb(forms, "do"))
             return
         be = be or forms.do.startswith("be ")
         aux, rest, form = verb_group(tense, be, agreement, mode == "question")
         if aux and mode != "question":
-            out.append(aux)
+            out.append(self.auxiliaries(aux, True))
         often = adverb.table.pick(self.draw()) if isinstance(adverb, Word) else ""
         if often and not rest.startswith("not"):
-            out.append(often)
+            out.append(self.spoken(adverb, often))
             often = ""
         if rest:
-            out.append(rest)
+            out.append(self.auxiliaries(rest, not aux))
         if often:
-            out.append(often)
+            out.append(self.spoken(adverb, often))
         if form:
-            out.append(getattr(forms, form))
+            out.append(self.verb(forms, form, not aux and not rest))
         elif len(forms.do) > 2:  # "be responsible for": the rest of the phrase
             out.append(forms.do[3:])
 
     def phrase(self, filler: Any, nominative: bool) -> str:
         """Return the words of a noun phrase, a place or a word."""
         if not isinstance(filler, Node):
-            text: str = filler.table.pick(self.draw())
-            return text
+            return self.spoken(filler, filler.table.pick(self.draw()))
         rule = filler.rule
         choice = self._paraphrase(rule)
         noun = filler.noun
@@ -182,14 +216,14 @@ class Speaker:
             pronoun = filler.slots.get("pronoun")
             if pronoun is not None:
                 self.agreement = pronoun.agreement
-                return str(pronoun.english[0 if nominative else 1])
+                return self.pronoun(str(pronoun.english[0 if nominative else 1]))
             for op in choice.ops:
                 out.append(
                     op.name if op.kind == WORD else self.phrase(filler.slots[op.name], False)
                 )
-            return " ".join(out)
+            return self.joined(filler, out)
         self._noun_phrase(choice, filler, noun, out)
-        return " ".join(out)
+        return self.joined(filler, out)
 
     def _noun_phrase(self, choice: Alternative, node: Node, noun: Noun, out: list[str]) -> None:
         slots, draw = node.slots, self.draw
@@ -209,9 +243,10 @@ class Speaker:
                     out.append(name)
             elif name == "n":
                 if arg == "title":
-                    out.append(noun.english[0].title())
+                    out.append(self.noun_text(noun.english[0].title(), False))
                 else:
-                    out.append(form.plural if plural else form.singular)
+                    text = form.plural if plural else form.singular
+                    out.append(self.noun_text(text, own == "p"))
             elif name == "det":
                 det = "the" if form.the else node.det
                 if det == "the" and form.kind not in ("bare", "name"):
@@ -225,9 +260,10 @@ class Speaker:
                     else ("that" if draw() < 0.65 else "which")
                 )
             elif name == "measure":
-                out.append(self.lexicon.measures[noun.measure][plural])
+                text = self.lexicon.measures[noun.measure][plural]
+                out.append(self.noun_text(text, plural))
             elif name == "pronoun":
-                out.append(slots["pronoun"].english[2])
+                out.append(self.pronoun(slots["pronoun"].english[2], True))
             else:
                 filler = slots.get(name)
                 if filler is None:

@@ -1,0 +1,1 @@
+"""Phrase-structure trees: bracket files, trees as flat arrays, scores, the parser."""
