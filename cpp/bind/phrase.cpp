@@ -187,12 +187,23 @@ void bind_phrase(nb::module_& m) {
             features::NameLog log(self->recent_names(names));
             {
               const nb::gil_scoped_release release;
-              decode::name_features(*self, input, forest, {edges.data(), edges.size()}, log);
+              decode::sparse_features(*self, input, forest, {edges.data(), edges.size()}, &log);
             }
             log.move_to(*names, requested.ids());
           },
           "input"_a, "forest"_a, nb::arg("edges").noconvert(), "wanted"_a, "names"_a,
           "Add the names of those of the wanted features that a derivation of the forest has.")
+      .def(
+          "sparse_features",
+          [](const PhraseModel& self, const PhraseInput& input, const Forest& forest,
+             const nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig>& edges) {
+            const nb::gil_scoped_release release;
+            return decode::sparse_features(self, input, forest, {edges.data(), edges.size()},
+                                           nullptr);
+          },
+          "input"_a, "forest"_a, nb::arg("edges").noconvert(),
+          "Return the features of templates on a derivation of the forest, which may be without "
+          "them.")
       .def(
           "force",
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, nb::handle references,

@@ -299,6 +299,14 @@ class Decoder(ABC):
         if capability not in self.can:
             raise OptionError(f"{user}: {refusal(capability, self.title)}; {remedy}")
 
+    def full_features(self, sentence: Sentence | Tokens, derivation: Derivation) -> SparseVector:
+        """Return all features of a derivation of a forest whose sparse features are collapsed.
+
+        For learning, which searches with one number for all sparse features and moves the weights
+        of few derivations. A decoder that can "collapse" offers it.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.full_features")
+
     def name_features(
         self, sentence: Sentence | Tokens, derivation: Derivation, wanted: SparseVector
     ) -> None:

@@ -40,6 +40,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
+
 from hopefear._engine import (
     Derivation,
     PhraseInput,
@@ -247,6 +249,17 @@ class PhraseDecoder(Decoder):
         )
         # Search always computes the spans: they are its future costs.
         return Decoded(forest, spans if request.spans else None)
+
+    def full_features(self, sentence: Sentence | Tokens, derivation: Derivation) -> SparseVector:
+        sparse = self.engine_of(sentence).sparse_features(
+            self.engine_input(sentence), forest=derivation.forest, edges=derivation.edges
+        )
+        dense = derivation.features
+        own = dense.ids != np.uint64(self.names.intern(SPARSE_SCORE))
+        return SparseVector(
+            np.concatenate([dense.ids[own], sparse.ids]),
+            np.concatenate([dense.values[own], sparse.values]),
+        )
 
     def name_features(
         self, sentence: Sentence | Tokens, derivation: Derivation, wanted: SparseVector

@@ -169,6 +169,14 @@ def bleu_in_forests(metric: Metric) -> Bleu:
 
 
 @dataclass(frozen=True)
+class Collapsed:
+    """The use of a forest with one number for all sparse features of an edge."""
+
+    weights: Weights  #: the weights of the forest's features
+    features: Callable[[Derivation], SparseVector]  #: all features of one of its derivations
+
+
+@dataclass(frozen=True)
 class Example:
     """A sentence of a minibatch, decoded with the weights that `update` gets."""
 
@@ -179,6 +187,8 @@ class Example:
     complete: bool = True  #: False for a prefix of a sentence pair
     #: Best translations of spans under the same weights, if the tuner `needs_spans`.
     spans: BestSpans | None = None
+    #: If the forest's sparse features are collapsed into one score: how to use it.
+    collapsed: Collapsed | None = None
 
 
 @dataclass(frozen=True)
@@ -267,6 +277,11 @@ class OnlineTuner(Tuner):
     @property
     def names_later(self) -> bool:
         """Whether updates list all derivations of their steps, so that features get names later."""
+        return False
+
+    @property
+    def takes_collapsed(self) -> bool:
+        """Whether updates need the sparse features of few derivations (`Example.collapsed`)."""
         return False
 
     def begin(self, share: Share) -> None:

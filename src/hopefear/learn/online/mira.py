@@ -15,7 +15,7 @@ after the other, the last with complete translations; in a larger minibatch all 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -163,6 +163,10 @@ class Mira(SearchAware, OnlineTuner):
         # Other steps use many derivations, and those of bins and forests are not kept.
         return self.space == "kbest" and self.search_aware == "off" and not self._step.lists
 
+    @property
+    def takes_collapsed(self) -> bool:
+        return self.names_later
+
     def begin(self, share: Share) -> None:
         parts = self._parts() if self.cost else default_parts(share.metric)
         for part in parts:
@@ -275,6 +279,11 @@ class Mira(SearchAware, OnlineTuner):
     def _find(self, weights: Weights, group: Group) -> Hypotheses:
         example, bin = group
         if bin is None:
+            if example.collapsed is not None:
+                found = self._selection.find(
+                    example.forest, example.collapsed.weights, self._cost, example.sentence
+                )
+                return replace(found, replay=example.collapsed.features)
             return self._selection.find(
                 example.forest, weights, self._cost, example.sentence, lists=self._step.lists
             )
