@@ -28,7 +28,7 @@ from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
 from hopefear.decode.source import DecoderSource
 from hopefear.learn.loop.judge import TuningSet
 from hopefear.model.directory import Model
-from hopefear.model.folds import in_folds
+from hopefear.model.folds import in_folds, text_files, training_text
 from hopefear.model.overrides import chosen_templates
 from hopefear.model.source import ModelDecoder
 from hopefear.model.translate import TranslateOptions, Translator
@@ -109,6 +109,13 @@ class TuningInput:
         targets = (split_words(texts[0]) for texts in data.references)
         pairs = zip(map(Sentence.of, data.sentences), targets, strict=True)
         return TuningSet(in_folds(self.model, pairs, place), data.references)
+
+    def own_text(self) -> TuningSet:
+        """The text that the model was trained on, each pair with its fold."""
+        assert self.model is not None
+        sentences, references = training_text(self.model)
+        self.digests |= {path: digest_of(path) for path in text_files(self.model)}
+        return TuningSet(sentences, references)
 
     def aligned(self, data: TuningSet, path: Path) -> TuningSet:
         """Training data with the word alignment of a file."""
