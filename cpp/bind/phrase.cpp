@@ -12,6 +12,7 @@
 #include "bind/dense.hpp"
 #include "bind/forest_arrays.hpp"
 #include "bind/spans.hpp"
+#include "bind/training_pair.hpp"
 
 namespace hopefear::bind {
 namespace {
@@ -34,10 +35,7 @@ void make_input(PhraseInput* self, nb::handle words, nb::handle after, nb::handl
                             strings_of(part(2)), nb::cast<double>(part(3))});
   }
   input.exclusive = exclusive;
-  if (!leave_out.is_none()) {
-    const auto part = [&](size_t i) { return nb::object(nb::borrow(leave_out)[i]); };
-    input.leave_out = TrainingPair{strings_of(part(0)), nb::cast<int64_t>(part(1))};
-  }
+  input.leave_out = training_pair(leave_out);
   new (self) PhraseInput(std::move(input));
 }
 

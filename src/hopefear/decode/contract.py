@@ -202,6 +202,12 @@ class Decoded:
     gold: GoldPair | None = None
 
 
+def own_pair(sentence: Sentence) -> tuple[Sequence[str], int] | None:
+    """Return the pair whose rules are left out in the engine's form: its target and number."""
+    pair = sentence.leave_out
+    return None if pair is None else (pair.target, -1 if pair.number is None else pair.number)
+
+
 class FoldParts(NamedTuple):
     """Rule table and language models trained without one fold of the training text."""
 

@@ -61,6 +61,7 @@ from hopefear.decode.contract import (
     Request,
     Sentence,
     Tokens,
+    own_pair,
     tagger_for,
 )
 from hopefear.decode.forced import force
@@ -304,7 +305,6 @@ class PhraseDecoder(Decoder):
     def engine_input(self, text: Sentence | Tokens) -> PhraseInput:
         """Return a sentence in the engine's form."""
         sentence = self.tagged(text)
-        pair = sentence.leave_out
         return PhraseInput(
             words=sentence.words,
             after=sentence.after,
@@ -312,7 +312,5 @@ class PhraseDecoder(Decoder):
             id=sentence.id,
             options=[(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
             exclusive=sentence.exclusive,
-            leave_out=None
-            if pair is None
-            else (pair.target, -1 if pair.number is None else pair.number),
+            leave_out=own_pair(sentence),
         )

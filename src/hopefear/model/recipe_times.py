@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hopefear.base import registry
@@ -17,7 +17,6 @@ from hopefear.base.progress import duration
 from hopefear.base.threads import all_cores
 from hopefear.base.weights import Weights
 from hopefear.decode.contract import Request, Sentence
-from hopefear.learn.tuner import OnlineTuner
 from hopefear.model.adding_folds import seconds_of_folds
 from hopefear.model.directory import Model
 from hopefear.model.folds import text_files
@@ -47,7 +46,7 @@ def announce(
     title: str,
     model: Model,
     *,
-    weights: Weights | None,
+    weights: Weights,
     texts: Mapping[Path, Sequence[str]],
     tell: Tell,
 ) -> None:
@@ -62,7 +61,7 @@ def announce(
     for name, purpose, options in steps:
         sparse = options.templates is not None
         if sparse not in speeds:
-            speeds[sparse] = _measure(options, model, weights, texts)
+            speeds[sparse] = _measure(options, weights, texts)
         rows.append((name, purpose, _seconds(options, speeds[sparse], model, texts)))
     total = sum(seconds for *_, seconds in rows)
     tell(f"{title}: {len(steps)} step{'s' * (len(steps) > 1)}, about {duration(total)}")
@@ -70,18 +69,11 @@ def announce(
         tell(f"  {name}: {purpose}, about {duration(seconds)}")
 
 
-def _measure(
-    options: TuneOptions,
-    model: Model,
-    weights: Weights | None,
-    texts: Mapping[Path, Sequence[str]],
-) -> _Speed:
+def _measure(options: TuneOptions, weights: Weights, texts: Mapping[Path, Sequence[str]]) -> _Speed:
     """Decode some sentences of the development set, as many short and long ones as it has."""
-    from dataclasses import replace
-
     first = replace(options, weights=None, folds=False)
     inputs = tuning_input(
-        first, k=100, learners=1, weights=weights or model.weights(warn=_silent), texts=texts,
+        first, k=100, learners=1, weights=weights, texts=texts,
         warn=_silent,
     )  # fmt: skip
     data = inputs.read(options.sources, options.refs)
@@ -113,7 +105,7 @@ def _seconds(
     assert options.tuner is not None
     factor = LEARNING[options.tuner]
     judging = (options.iterations + 1) * speed.words * speed.parallel
-    if not issubclass(registry.get("tuner", options.tuner), OnlineTuner):
+    if registry.get("tuner", options.tuner).loop != "online":
         return judging * factor
     passes = options.iterations * _training_words(options, model, texts) * speed.seconds
     return judging + passes * factor

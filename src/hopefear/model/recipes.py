@@ -28,7 +28,6 @@ from typing import Any
 
 from hopefear.base import registry
 from hopefear.base.config import to_mapping
-from hopefear.base.files import digest_of
 from hopefear.base.progress import Display
 from hopefear.base.weights import Weights
 from hopefear.features.feature import parse_templates
@@ -120,6 +119,9 @@ def tune_by_recipe(
     in_folds = any(step.bitext for step in recipe.steps)
     if in_folds and not model.folds:
         check_folds_can_be_added(model)
+    start = weights
+    if start is None:
+        start = model.weights(options.weights, warn=lambda text: None)
     templates = options.templates
     if templates is None:
         templates = sparse_templates(model)
@@ -132,38 +134,31 @@ def tune_by_recipe(
             **({"templates": templates} if in_folds else {}),
         },
         "metric": {"name": options.metric, **to_mapping(metric)},
-        "files": {"model": str(options.model)},
     }
     places = [options.output]
     if options.runs > 1:
         places = [options.output / f"run-{number}" for number in range(1, options.runs + 1)]
-        several = {**config, "runs": options.runs, "loop": {"seed": options.seed}}
-        _check_weights(options, weights)
-        prepare_directory(options.output, several, resume=options.resume)
-    for number, place in enumerate(places):
-        own = {**config, "loop": {"seed": options.seed + number}}
-        # Runs in a directory always resume: `resume` was checked for the directory.
-        resume = options.resume or options.runs > 1
-        prepare_directory(place, own, resume=resume)
     plan = [
         _StepRun(step, replace(options, seed=options.seed + number), place, templates, model)
         for number, place in enumerate(places)
         for step in recipe.steps
     ]
+    if (options.output / CONFIG_FILE).is_file():
+        _prepare(options, places, config)  # refuses a run without --resume, before any work
     announce(
-        [(step.step.name, step.step.purpose, step.options()) for step in plan if not step.finished],
+        [(step.label, step.step.purpose, step.options()) for step in plan if not step.finished],
         f"recipe {options.recipe} in {options.output}",
         model,
-        weights=weights,
+        weights=start,
         texts=texts or {},
         tell=tell,
     )
+    _prepare(options, places, config)
     if in_folds and not model.folds:
         tell(f"{model.directory}: making folds of its training text")
         model = add_folds(model, threads=options.threads, display=display, tell=tell)
     for step in plan:
-        where = "" if options.runs == 1 else f"{step.place.name}, "
-        tell(f"{where}{step.step.name}: {step.step.purpose}")
+        tell(f"{step.label}: {step.step.purpose}")
         tune(
             step.options(),
             step.step.settings,
@@ -174,6 +169,8 @@ def tune_by_recipe(
             tell=tell,
             warn=warn,
         )
+        if step.step.bitext:
+            tell(f"{step.label}: the weights of its last iteration go on to the next step")
         if step.is_last:
             _finish(step.place)
     if options.runs > 1:
@@ -226,6 +223,12 @@ class _StepRun:
         return self.place / self.step.name
 
     @property
+    def label(self) -> str:
+        """Its name in messages, with that of its run if there are several."""
+        several = self.recipe_options.runs > 1
+        return f"{self.place.name}/{self.step.name}" if several else self.step.name
+
+    @property
     def finished(self) -> bool:
         state = RunDirectory(self.directory).read_state()
         return state is not None and state["phase"] == "finished"
@@ -262,10 +265,16 @@ class _StepRun:
         return directory.weights_path(last)
 
 
-def _check_weights(options: TuneOptions, weights: Weights | None) -> None:
-    """Read the initial weights once, so that a wrong file leaves no directory."""
-    if weights is None and options.weights is not None:
-        digest_of(options.weights)
+def _prepare(options: TuneOptions, places: Sequence[Path], config: Mapping[str, Any]) -> None:
+    """Create the directories of the runs, or check that existing ones are of the same recipe."""
+    if options.runs > 1:
+        several = {**config, "runs": options.runs, "loop": {"seed": options.seed}}
+        prepare_directory(options.output, several, resume=options.resume)
+    for number, place in enumerate(places):
+        own = {**config, "loop": {"seed": options.seed + number}}
+        # Runs in a directory always resume: `resume` was checked for the directory.
+        resume = options.resume or options.runs > 1
+        prepare_directory(place, own, resume=resume)
 
 
 def _finish(place: Path) -> None:

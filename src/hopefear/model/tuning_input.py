@@ -19,7 +19,7 @@ from hopefear.base.config import from_mapping
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import digest_of, display_name
 from hopefear.base.weights import Weights
-from hopefear.decode.contract import Decoder, Sentence
+from hopefear.decode.contract import Decoder, Sentence, refusal
 from hopefear.decode.forced import leaving_out
 from hopefear.decode.markup import read_segment
 from hopefear.decode.precomputed import GivenForests
@@ -93,8 +93,8 @@ class TuningInput:
         assert self.model is not None
         if "leave-out" not in self.decoder.can:
             raise OptionError(
-                f"--leave-out: only for phrase models, but {self.model.directory} is a "
-                f"{self.model.system} model; train it with --folds and give --folds instead"
+                f"--leave-out: {refusal('leave-out', self.decoder.title)}; train "
+                f"{self.model.directory} with --folds and give --folds instead"
             )
         pairs = zip(data.sentences, data.references, strict=True)
         marked = [leaving_out(source, texts[0]) for source, texts in pairs]
