@@ -1,4 +1,4 @@
-"""`hopefear tune --recipe`: steps in one run directory, resumed after a kill, and what it is made of."""
+"""`hopefear tune --recipe`: steps in one run directory, resumed after a kill."""
 
 from __future__ import annotations
 

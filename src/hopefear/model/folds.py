@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopefear.base.errors import InputError
