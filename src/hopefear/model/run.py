@@ -272,7 +272,7 @@ class Run:
         report["best_iteration"] = self.best_iteration
         if "mean_of" in self.best:
             report["mean_of"] = self.best["mean_of"]
-        report["iterations"] = sum(part["iterations"] for part in parts)
+        report["iterations"] = max(r["iteration"] for r in self.records if "mean_of" not in r)
         for key in ("seconds", "decode_seconds", "optimise_seconds"):
             report[key] = round(sum(part[key] for part in parts), 3)
         report["warnings"] = [text for part in parts for text in part["warnings"]]
