@@ -182,12 +182,12 @@ void bind_phrase(nb::module_& m) {
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Forest& forest,
              const nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig>& edges,
              const SparseVector& requested, std::shared_ptr<FeatureNames> names) {
-            features::NameLog log(self->recent_names(names));
+            features::NameLog log(self->recent_names(names), requested.ids());
             {
               const nb::gil_scoped_release release;
               decode::sparse_features(*self, input, forest, {edges.data(), edges.size()}, &log);
             }
-            log.move_to(*names, requested.ids());
+            log.move_to(*names);
           },
           "input"_a, "forest"_a, nb::arg("edges").noconvert(), "wanted"_a, "names"_a,
           "Add the names of those of the wanted features that a derivation of the forest has.")

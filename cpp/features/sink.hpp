@@ -62,6 +62,9 @@ class NameLog {
  public:
   // `recent`: the cache of the FeatureNames passed to move_to(); may be null.
   explicit NameLog(std::shared_ptr<RecentNames> recent = nullptr) : recent_(std::move(recent)) {}
+  // Only for names of these features, which must ascend and are borrowed.
+  NameLog(std::shared_ptr<RecentNames> recent, std::span<const FeatureId> wanted)
+      : recent_(std::move(recent)), wanted_(wanted), only_wanted_(true) {}
   void add(FeatureId id, std::string_view name) {
     if (recent_ == nullptr || !recent_->has(id)) add_new(id, name);
   }
@@ -75,6 +78,8 @@ class NameLog {
  private:
   void add_new(FeatureId id, std::string_view name);
   std::shared_ptr<RecentNames> recent_;
+  std::span<const FeatureId> wanted_;
+  bool only_wanted_ = false;
   std::vector<std::string> names_;
   KeySet seen_;
 };

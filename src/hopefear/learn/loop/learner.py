@@ -186,7 +186,7 @@ class Learner:
                 step = update.step if job.learnable is None else only(update.step, job.learnable)
                 weights.add(step)
                 late.add(step, float(steps))
-                if tuner.names_later:
+                if tuner.names_later and len(step):
                     for sentence, derivation in update.derivations:
                         self.decoder.name_features(self._sentence(sentence), derivation, step)
                 steps += len(batch)
