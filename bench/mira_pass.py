@@ -1,8 +1,8 @@
 """What a pass of MIRA over the training text costs, with all features, from Bible zh-en.
 
-A model with word clusters and folds, beam 100 and pop limit 500, one thread; CPU seconds of the pass
-for the 27,698 pairs of the whole text, from a part of them. `every edge` has the features of every
-edge of a forest, as a pass had until search kept their score alone. Budget: 0.75 of that.
+A model with word clusters and folds, beam 100 and pop limit 500, one thread; CPU seconds of the
+pass for the 27,698 pairs of the whole text, from a part of them. `every edge` has the features of
+every edge of a forest, as a pass had until search kept their score alone. Budget: 0.75 of that.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import hopefear
-from hopefear.learn.online.mira import Mira
 from support import models
 from support.figures import Figure, main
 from support.machine import OUT
+
+import hopefear
+from hopefear.learn.online.mira import Mira
 
 PAIRS = 27_698
 TEMPLATES = ["rule-id", "word-edges", "rule-bigrams", "rule-history"]
@@ -29,7 +30,7 @@ def seconds(model: Path, examples: int, kbest: int) -> float:
             model, dev=text, refs=list(zip(*references, strict=True)), tuner="mira",
             tuner_options={"C": 0.001}, output=Path(folder) / "run", tokenized=True, folds=True,
             max_examples=examples, kbest=kbest, iterations=1, threads=1, templates=TEMPLATES,
-            fix=[name for name in hopefear.Model.load(model).decoder(templates={}).dense],
+            fix=hopefear.Model.load(model).decoder(templates={}).dense,
         )  # fmt: skip
     return float(record["optimise_cpu_seconds"]) * PAIRS / examples
 

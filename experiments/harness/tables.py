@@ -78,6 +78,7 @@ COLUMNS: dict[str, Column] = {
     "length": _mean("{:.3f}".format, lambda run: run.report["length_ratio"]),
     "derived pairs": _pairs,
     "% updated": _updated,
+    "spread": _mean("{:.1f}".format, lambda run: run.records()[-1].get("spread", 0.0)),
     "features": _mean(_number, lambda run: run.report["active_features"]),
 }
 
