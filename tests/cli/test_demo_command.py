@@ -15,9 +15,7 @@ import pytest
 from hopefear.cli import demo_compare, demo_tune, main
 from hopefear.text import world
 
-METHODS = tuple(
-    replace(method, iterations=min(1, method.iterations)) for method in demo_tune.METHODS
-)
+METHODS = tuple(replace(method, iterations=method.iterations and 1) for method in demo_tune.METHODS)
 
 
 @pytest.fixture

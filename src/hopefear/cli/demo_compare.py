@@ -182,8 +182,7 @@ def _conclusion(rows: Sequence[Mapping[str, Any]]) -> str:
         text += "No difference to mert is significant (p < 0.05). "
     return text + (
         "To save time, pro uses shorter lists than its default, hiero a narrower search, and the "
-        "recipe a narrower search and 3,000 of the training pairs. The step size of search-aware "
-        "is the best of three on the development set with seed 1. A single seed of a small corpus "
-        "does not show which method is best; docs/results has experiments on real text with "
-        "several seeds."
+        "recipe 5,000 of the training pairs. The step size of search-aware is the best of three on "
+        "the development set with seed 1. A single seed of a small corpus does not show which "
+        "method is best; docs/results has experiments on real text with several seeds."
     )
