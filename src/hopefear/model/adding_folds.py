@@ -48,7 +48,8 @@ def add_folds(
     values = {**options, **parallel, "order": lm["order"], "folds": count, "threads": threads}
     place = str(work / STATE_FILE)
     Training(
-        *(work / f"{side}.txt" for side in SIDES),
+        work / "source.txt",
+        work / "target.txt",
         model.directory,
         from_mapping(TrainOptions, values, place),
         display,

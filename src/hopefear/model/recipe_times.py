@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hopefear.base import registry
 from hopefear.base.progress import duration
@@ -105,7 +106,8 @@ def _seconds(
     assert options.tuner is not None
     factor = LEARNING[options.tuner]
     judging = (options.iterations + 1) * speed.words * speed.parallel
-    if registry.get("tuner", options.tuner).loop != "online":
+    tuner: Any = registry.get("tuner", options.tuner)
+    if tuner.loop != "online":
         return judging * factor
     passes = options.iterations * _training_words(options, model, texts) * speed.seconds
     return judging + passes * factor
