@@ -18,8 +18,9 @@ from hopefear.base.errors import InputError
 from hopefear.base.progress import Display
 from hopefear.model.directory import WORK, Model
 from hopefear.model.folds import SIDES
-from hopefear.model.train import STATE_FILE, Training
+from hopefear.model.train import Training
 from hopefear.model.train_options import TrainOptions
+from hopefear.model.train_steps import STATE_FILE
 
 FOLDS = 5
 #: Steps whose options the folds share.
@@ -54,7 +55,7 @@ def add_folds(
         from_mapping(TrainOptions, values, place),
         display,
         tell,
-    ).add_folds(model)
+    ).add_folds(model, rules, lm)
     return Model.load(model.directory)
 
 
