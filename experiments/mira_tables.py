@@ -5,6 +5,9 @@
     python experiments/mira_tables.py steps --run --write         # table 3.10: cutting plane, PA …
     python experiments/mira_tables.py bound --run --write         # table 4.7: B and k
     python experiments/mira_tables.py dense --run --write         # tables 4.3, 4.4: MERT, PRO, … RM
+    python experiments/mira_tables.py contexts --run --write      # context of sentence BLEU
+    python experiments/mira_tables.py units --run --write         # B, C and D as printed
+    python experiments/mira_tables.py regimes --run --write       # rates, mixing, averages, forests
 
 These use phrase models; `selection-hiero` and so on have the same rows with hierarchical models,
 which are smaller and learn from fewer sentences, since their decoder takes ten times as long. Each
@@ -20,6 +23,14 @@ from harness import BEST_ITERATION, Setting, Sizes, Study, main
 
 MERT = Setting("mert", "mert", tune=BEST_ITERATION)
 MIRA, RM = Setting("mira", "mira"), Setting("rm", "rm")
+
+#: Contexts of sentence BLEU.
+LAST_PASS = ("cost=bleu-context", "cost_options=bleu-context.context=previous")
+DOCUMENT = (
+    "cost=bleu-context",
+    "cost_options=bleu-context.context=document bleu-context.scale=source-length "
+    "bleu-context.decay=0.9",
+)
 
 
 def mira(label: str, *options: str) -> Setting:
@@ -88,6 +99,52 @@ TABLES = [
         ],
     ),
     Study(
+        "contexts",
+        "Context of sentence BLEU, by learners",
+        [
+            mira("1, last pass", *LAST_PASS),
+            mira("1, document", *DOCUMENT),
+            mira("5, last pass", *LAST_PASS, "learners=5"),
+            mira("5, document", *DOCUMENT, "learners=5"),
+            mira("15, last pass", *LAST_PASS, "learners=15"),
+            mira("15, document", *DOCUMENT, "learners=15"),
+        ],
+        text="Last pass: the statistics of all 1-best translations of the last pass, of all "
+        "learners. Document: Chiang's decaying sums, scaled by source length (decay 0.9), of the "
+        "learner's own sentences.",
+    ),
+    Study(
+        "units",
+        "Relative margin in the units of the thesis",
+        [
+            replace(MIRA, label="mira, scale 10, C 0.01"),
+            replace(RM, label="rm, scale 10, B 10, C 0.01, D 0.01 (ours)"),
+            rm("rm, scale 10, B 1, C 0.01, D 0.01", "B=0.1"),
+            mira("mira, scale 1, C 0.01", "scale=1"),
+            rm("rm, scale 1, B 1, C 0.01, D 0.01", "scale=1"),
+            rm("rm, scale 1, B 1, C 0.01, D 0.1", "scale=1", "D=0.1"),
+        ],
+        columns=("spread",),
+        text="B, C and D as they are printed, in units of the model score; in our options B is "
+        "multiplied by the scale of the cost. Spread: from the learned to the worst hypothesis of "
+        "a list, in the last iteration.",
+    ),
+    Study(
+        "regimes",
+        "Rates, mixing, averages and spaces",
+        [
+            MIRA,
+            mira("AdaGrad", "rate=adagrad"),
+            mira("AROW", "rate=arow"),
+            mira("5 learners, mixed after each iteration", "learners=5"),
+            mira("5 learners, mixed at the end", "learners=5", "mixing=end"),
+            mira("mean of iterations", "average=iterations"),
+            mira("mean of learners' iterations", "learners=5", "average=learners"),
+            mira("no mean", "average=none"),
+            mira("whole forests", "space=forest"),
+        ],
+    ),
+    Study(
         "dense",
         "Tuners with dense features (thesis, tables 4.3 and 4.4)",
         [MERT, *(Setting(name, name) for name in ("pro", "rampion", "batch-mira")), MIRA, RM],
@@ -101,7 +158,7 @@ def studies() -> list[Study]:
     """Returns every table with phrase models and with hierarchical models."""
     studies = []
     for table in TABLES:
-        columns = ("iterations", "CPU s per iteration")
+        columns = (*table.columns, "iterations", "CPU s per iteration")
         sizes = table.sizes if table.sizes.dev else Sizes(train=20_000, dev=200, test=600)
         studies.append(replace(table, columns=columns, sizes=sizes, page="online"))
         studies.append(

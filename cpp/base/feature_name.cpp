@@ -1,5 +1,6 @@
 #include "base/feature_name.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -19,13 +20,12 @@ bool are_plain(uint64_t eight) {
 size_t good_size(std::string_view name) {
   size_t at = 0;
   while (at < name.size()) {
-    uint64_t eight;
-    if (name.size() - at >= sizeof(eight)) {  // most names are ASCII
-      std::memcpy(&eight, name.data() + at, sizeof(eight));
-      if (are_plain(eight)) {
-        at += sizeof(eight);
-        continue;
-      }
+    uint64_t eight = 0x2020202020202020ULL;  // blanks after the end
+    const size_t left = std::min(name.size() - at, sizeof(eight));
+    std::memcpy(&eight, name.data() + at, left);
+    if (are_plain(eight)) {  // most names are ASCII
+      at += left;
+      continue;
     }
     const size_t size = printable_sequence(name.substr(at));
     if (size == 0) break;

@@ -9,6 +9,7 @@
 
 #include "bind/dense.hpp"
 #include "bind/forest_arrays.hpp"
+#include "bind/training_pair.hpp"
 #include "decode/chart_decoder.hpp"
 
 namespace hopefear::bind {
@@ -59,17 +60,18 @@ Answer tuple_of(ChartDecoder::Output&& output) {
 // GIL.
 template <typename F>
 Answer run(const ChartDecoder& decoder, nb::handle words, nb::handle tags, nb::handle id,
-           std::shared_ptr<rules::RuleTable> grammar, F&& f) {
+           nb::handle leave_out, std::shared_ptr<rules::RuleTable> grammar, F&& f) {
   const std::vector<std::string> text = strings_of(words), text_tags = tags_of(tags, text.size());
   nb::object held;
   const std::string name(text_of(id, held));
+  const std::optional<decode::TrainingPair> pair = training_pair(leave_out);
   if (grammar != nullptr) intern_columns(*grammar, *decoder.model().names);
   features::NameLog names(decoder.model().recent_names);
   ChartDecoder::Output output;
   std::vector<FeatureId> kept;  // templates fire for every rule, but few features are in the forest
   {
     const nb::gil_scoped_release release;
-    output = f(ChartDecoder::Input{text, name, std::move(grammar), text_tags}, names);
+    output = f(ChartDecoder::Input{text, name, std::move(grammar), text_tags, pair}, names);
     const auto ids = output.forest.arrays().feature_ids;
     kept.assign(ids.begin(), ids.end());
     std::sort(kept.begin(), kept.end());
@@ -108,37 +110,42 @@ void bind_chart(nb::module_& m) {
       .def(
           "parse",
           [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,
-             const Weights& weights, std::shared_ptr<rules::RuleTable> grammar,
-             bool target_features) {
-            return run(self, words, tags, id, std::move(grammar),
+             nb::handle leave_out, const Weights& weights,
+             std::shared_ptr<rules::RuleTable> grammar, bool target_features) {
+            return run(self, words, tags, id, leave_out, std::move(grammar),
                        [&](const auto& input, auto& names) {
                          return self.parse(input, weights, target_features, names);
                        });
           },
-          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target_features"_a,
+          "words"_a, "tags"_a, "id"_a, "leave_out"_a.none(), "weights"_a, "grammar"_a.none(),
+          "target_features"_a,
           "Return the forest before the language model, and statistics of the search.")
       .def(
           "decode",
           [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,
-             const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, size_t beam) {
-            return run(self, words, tags, id, std::move(grammar),
+             nb::handle leave_out, const Weights& weights,
+             std::shared_ptr<rules::RuleTable> grammar, size_t beam) {
+            return run(self, words, tags, id, leave_out, std::move(grammar),
                        [&](const auto& input, auto& names) {
                          return self.decode(input, weights, beam, names);
                        });
           },
-          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "beam"_a,
+          "words"_a, "tags"_a, "id"_a, "leave_out"_a.none(), "weights"_a, "grammar"_a.none(),
+          "beam"_a,
           "Return the forest of a sentence, and statistics of the search; beam 0: all derivations.")
       .def(
           "constrain",
           [](const ChartDecoder& self, nb::handle words, nb::handle tags, nb::handle id,
-             const Weights& weights, std::shared_ptr<rules::RuleTable> grammar, nb::handle target) {
+             nb::handle leave_out, const Weights& weights,
+             std::shared_ptr<rules::RuleTable> grammar, nb::handle target) {
             const std::vector<std::string> target_words = strings_of(target);
-            return run(self, words, tags, id, std::move(grammar),
+            return run(self, words, tags, id, leave_out, std::move(grammar),
                        [&](const auto& input, auto& names) {
                          return self.constrain(input, weights, target_words, names);
                        });
           },
-          "words"_a, "tags"_a, "id"_a, "weights"_a, "grammar"_a.none(), "target"_a,
+          "words"_a, "tags"_a, "id"_a, "leave_out"_a.none(), "weights"_a, "grammar"_a.none(),
+          "target"_a,
           "Return the forest of all derivations of the target, and statistics of the search.");
 }
 

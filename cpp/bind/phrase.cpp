@@ -12,6 +12,7 @@
 #include "bind/dense.hpp"
 #include "bind/forest_arrays.hpp"
 #include "bind/spans.hpp"
+#include "bind/training_pair.hpp"
 
 namespace hopefear::bind {
 namespace {
@@ -34,10 +35,7 @@ void make_input(PhraseInput* self, nb::handle words, nb::handle after, nb::handl
                             strings_of(part(2)), nb::cast<double>(part(3))});
   }
   input.exclusive = exclusive;
-  if (!leave_out.is_none()) {
-    const auto part = [&](size_t i) { return nb::object(nb::borrow(leave_out)[i]); };
-    input.leave_out = TrainingPair{strings_of(part(0)), nb::cast<int64_t>(part(1))};
-  }
+  input.leave_out = training_pair(leave_out);
   new (self) PhraseInput(std::move(input));
 }
 
@@ -184,15 +182,26 @@ void bind_phrase(nb::module_& m) {
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, const Forest& forest,
              const nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig>& edges,
              const SparseVector& requested, std::shared_ptr<FeatureNames> names) {
-            features::NameLog log(self->recent_names(names));
+            features::NameLog log(self->recent_names(names), requested.ids());
             {
               const nb::gil_scoped_release release;
-              decode::name_features(*self, input, forest, {edges.data(), edges.size()}, log);
+              decode::sparse_features(*self, input, forest, {edges.data(), edges.size()}, &log);
             }
-            log.move_to(*names, requested.ids());
+            log.move_to(*names);
           },
           "input"_a, "forest"_a, nb::arg("edges").noconvert(), "wanted"_a, "names"_a,
           "Add the names of those of the wanted features that a derivation of the forest has.")
+      .def(
+          "sparse_features",
+          [](const PhraseModel& self, const PhraseInput& input, const Forest& forest,
+             const nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig>& edges) {
+            const nb::gil_scoped_release release;
+            return decode::sparse_features(self, input, forest, {edges.data(), edges.size()},
+                                           nullptr);
+          },
+          "input"_a, "forest"_a, nb::arg("edges").noconvert(),
+          "Return the features of templates on a derivation of the forest, which may be without "
+          "them.")
       .def(
           "force",
           [](std::shared_ptr<PhraseModel> self, const PhraseInput& input, nb::handle references,

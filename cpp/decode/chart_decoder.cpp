@@ -86,7 +86,8 @@ ChartDecoder::ChartDecoder(ChartOptions options, features::ChartFeatures dense,
 
 ChartDecoder::Output ChartDecoder::parse(const Input& input, const Weights& weights,
                                          bool target_features, features::NameLog& names) const {
-  const ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar);
+  const ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar,
+                               input.leave_out);
   ParseOptions options;
   options.target_features = target_features;
   features::Memo memo(&weights);
@@ -98,7 +99,8 @@ ChartDecoder::Output ChartDecoder::parse(const Input& input, const Weights& weig
 
 ChartDecoder::Output ChartDecoder::decode(const Input& input, const Weights& weights, size_t beam,
                                           features::NameLog& names) const {
-  const ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar);
+  const ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar,
+                               input.leave_out);
   ParseOptions options;
   options.record_places = false;
   features::Memo memo(&weights);
@@ -111,7 +113,7 @@ ChartDecoder::Output ChartDecoder::decode(const Input& input, const Weights& wei
 ChartDecoder::Output ChartDecoder::constrain(const Input& input, const Weights& weights,
                                              std::span<const std::string> target,
                                              features::NameLog& names) const {
-  ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar);
+  ChartSentence sentence(model_, input.words, input.tags, input.id, input.grammar, input.leave_out);
   std::vector<int32_t> words;
   for (const std::string& word : target) words.push_back(sentence.vocabulary->intern(word));
   sentence.number_lm_words();

@@ -28,6 +28,7 @@ class ChartDecoder {
     std::string id;
     std::shared_ptr<const rules::RuleTable> grammar;  // of this sentence, may be null
     std::span<const std::string> tags = {};           // of the words, or empty
+    std::optional<TrainingPair> leave_out = {};  // leave out rules extracted from this pair only
   };
   struct Output {
     Forest forest;

@@ -285,7 +285,7 @@ class Parser {
         if (symbol == rules::kNoWord) continue;
         const RuleTable& table = sentence_.tables[t]->rules();
         const RuleTable::Node node = table.child(table.root(), symbol);
-        if (node != RuleTable::kNoNode && table.rules(node).size() > 0) return;
+        if (node != RuleTable::kNoNode && rules_.has_word(t, node)) return;
       }
     }
     if (target_ != nullptr && std::find(target_->begin(), target_->end(), word) == target_->end()) {

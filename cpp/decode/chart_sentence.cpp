@@ -11,7 +11,8 @@ using rules::RuleView;
 
 ChartSentence::ChartSentence(const ChartModel& m, std::span<const std::string> text,
                              std::span<const std::string> text_tags, std::string sentence_id,
-                             std::shared_ptr<const rules::RuleTable> grammar)
+                             std::shared_ptr<const rules::RuleTable> grammar,
+                             const std::optional<TrainingPair>& leave_out)
     : model(m), id(std::move(sentence_id)), vocabulary(std::make_shared<Vocabulary>(m.vocabulary)) {
   for (const auto& table : model.tables) tables.push_back(table.get());
   if (grammar != nullptr) {
@@ -40,6 +41,7 @@ ChartSentence::ChartSentence(const ChartModel& m, std::span<const std::string> t
     std::erase_if(glued, [&](Label l) { return l == glue_label || l == goal_label; });
   }
   unaries = UnaryOrder(tables, glued, glue_label);
+  if (leave_out.has_value()) left_out.emplace(leave_out, *vocabulary);
   own_lm_words_.resize(model.lms.size());
   number_lm_words();
 }
@@ -93,7 +95,7 @@ ChartRules::Range ChartRules::at(uint32_t table, RuleTable::Node node, size_t de
   for (uint32_t rule = range.begin; rule < range.end; ++rule) {
     const size_t targets = targets_.size();
     const Option option = option_of(table, rule, depth, arity);
-    if (target_ == nullptr || occurs(target(option))) {
+    if (!is_own(option) && (target_ == nullptr || occurs(target(option)))) {
       options.push_back(option);
     } else {
       targets_.resize(targets);
@@ -112,6 +114,18 @@ ChartRules::Range ChartRules::at(uint32_t table, RuleTable::Node node, size_t de
     options.resize(begin + limit);
   }
   return found->second = {begin, static_cast<uint32_t>(options.size())};
+}
+
+bool ChartRules::has_word(uint32_t table, RuleTable::Node node) {
+  const RuleTable::Range range = sentence_.tables[table]->rules().rules(node);
+  if (!sentence_.left_out.has_value()) return range.size() > 0;
+  const size_t targets = targets_.size();
+  bool found = false;
+  for (uint32_t rule = range.begin; rule < range.end && !found; ++rule) {
+    found = !is_own(option_of(table, rule, 1, 0));
+    targets_.resize(targets);
+  }
+  return found;
 }
 
 ChartRules::Option ChartRules::option_of(uint32_t table, uint32_t rule, size_t depth,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 
 #include "base/weights.hpp"
 #include "decode/chart_grammar.hpp"
+#include "decode/own_rules.hpp"
 #include "features/dense/chart.hpp"
 #include "features/feature.hpp"
 #include "forest/builder.hpp"
@@ -33,10 +35,12 @@ struct ChartModel {
 
 struct ChartSentence {
   // `text_tags`: one per word, or empty. `grammar`: of this sentence only, may be null; its new
-  // words and labels are numbered after the model's.
+  // words and labels are numbered after the model's. `leave_out`: leave out the rules that were
+  // extracted from this pair only.
   ChartSentence(const ChartModel& model, std::span<const std::string> text,
                 std::span<const std::string> text_tags, std::string id,
-                std::shared_ptr<const rules::RuleTable> grammar);
+                std::shared_ptr<const rules::RuleTable> grammar,
+                const std::optional<TrainingPair>& leave_out = {});
 
   const ChartModel& model;
   std::string id;
@@ -47,6 +51,7 @@ struct ChartSentence {
   Label label, glue_label, goal_label;
   std::vector<Label> glued;  // labels that glue rewrites, ascending
   UnaryOrder unaries;
+  std::optional<OwnRules> left_out;
   int32_t size() const { return static_cast<int32_t>(words.size()); }
 
   lm::WordId lm_word(size_t model_number, int32_t word) const {
@@ -84,6 +89,8 @@ class ChartRules {
 
   // The rules at a node that was reached by `depth` symbols, `arity` of them nonterminals.
   Range at(uint32_t table, rules::RuleTable::Node node, size_t depth, size_t arity);
+  // Whether the table translates a word by itself, with rules that are not left out.
+  bool has_word(uint32_t table, rules::RuleTable::Node node);
   // Appends the dense features of a rule, by local number.
   void features(const Option& option, std::vector<FeatureEntry>& entries) const;
   // The same for a rule that is in no table, with the feature `own`.
@@ -104,6 +111,12 @@ class ChartRules {
     return table.scores(option.rule).first(columns_[option.table].numbers.size());
   }
   bool occurs(std::span<const int32_t> side) const;
+  bool is_own(const Option& option) const {
+    if (!sentence_.left_out.has_value()) return false;
+    const rules::RuleTable& table = sentence_.tables[option.table]->rules();
+    return sentence_.left_out->has(table.rule(option.rule), target(option),
+                                   table.layout().one_sentence > 0);
+  }
 
   const ChartSentence& sentence_;
   const std::vector<int32_t>* target_;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,18 @@ class OwnRules {
   // compares the numbers of the pairs; if one is unknown, whether the rule's target side occurs in
   // the target.
   bool has(const rules::RuleView& rule) const;
+  // The same for a rule with the target side `target`, in numbers of the vocabulary and negative
+  // numbers for nonterminals, each of which stands for a word or more. `numbered`: the table has
+  // numbers of pairs, so that a rule without one comes from several pairs; counts of hierarchical
+  // rules do not say so, since they are fractions.
+  bool has(const rules::RuleView& rule, std::span<const int32_t> target, bool numbered) const;
 
  private:
+  // Whether the numbers of the pairs say that it is a rule of this pair; nothing if they are
+  // unknown.
+  std::optional<bool> by_number(const rules::RuleView& rule) const;
+  bool contains(std::span<const int32_t> side) const;
+  std::vector<int32_t> words_;  // of the target
   std::optional<ReferenceTrie> target_;
   int64_t number_ = -1;
 };

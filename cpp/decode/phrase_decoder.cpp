@@ -50,7 +50,8 @@ PhraseResult decode(const PhraseModel& model, const Weights& weights, const Phra
   check_length(input, limits);
   const PhraseWeights dense(model, weights);
   PhraseResult result;
-  result.spans.options = collect_options(model, dense, input, settings.table_limit, nullptr);
+  result.spans.options =
+      collect_options(model, dense, input, settings.table_limit, nullptr, nullptr, summed == 0);
   const OptionTable& options = *result.spans.options;
   result.spans.table = std::make_unique<SpanTable>(options, width_of(limits, input));
   PhraseSearch search(model, dense, options, *result.spans.table, limits, summed != 0);

@@ -49,7 +49,7 @@ struct PhraseResult {
 
 // Decodes a sentence. `log` receives the names of features that templates composed; move them to
 // `names`, which the forest refers to, while no other thread uses it. Null: these features stay
-// without names (see name_features). `summed`: a feature that replaces those of all templates by
+// without names (see sparse_features). `summed`: a feature that replaces those of all templates by
 // their score; 0: none.
 PhraseResult decode(const PhraseModel& model, const Weights& weights, const PhraseInput& input,
                     const PhraseSettings& settings, std::shared_ptr<FeatureNames> names,
@@ -94,11 +94,12 @@ struct PhraseUse {
 SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input,
                               std::span<const PhraseUse> phrases, features::NameLog& log);
 
-// Logs the names of the features of a derivation, given by its edges from the last to the first; it
-// may be partial. For forests decoded without names, which have far more features than are ever
-// learned.
-void name_features(const PhraseModel& model, const PhraseInput& input, const Forest& forest,
-                   std::span<const uint32_t> edges, features::NameLog& log);
+// The features of templates on a derivation, given by its edges from the last to the first; it may
+// be partial. For forests whose features are summed up or have no names: both take time, and
+// learning uses few derivations of a forest. `log` receives the names; null: none.
+SparseVector sparse_features(const PhraseModel& model, const PhraseInput& input,
+                             const Forest& forest, std::span<const uint32_t> edges,
+                             features::NameLog* log);
 
 // Writes a search graph as a forest (phrase_forest.cpp). `log` receives the names of features that
 // templates fired on its edges; may be null. `summed` requires a search that kept scores.

@@ -244,10 +244,7 @@ class ForestWriter {
                          }
                        }});
     if (summed_ != 0) {
-      double score = 0;
-      for (const features::Fired& fired : options_.fired(option)) {
-        score += static_cast<double>(memo_.weight(fired.id)) * fired.value;
-      }
+      const double score = options_.option(option).fired_score;
       scratch_.push_back({summed_feature(), static_cast<float>(score)});
     } else {
       add_fired_by(option);

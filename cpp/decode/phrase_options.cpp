@@ -44,13 +44,15 @@ void OptionTable::step_templates(const PhraseOption& o, const std::byte* tail, f
 class OptionCollector {
  public:
   OptionCollector(const PhraseModel& model, const PhraseWeights& weights, const PhraseInput& input,
-                  size_t table_limit, features::NameLog* names, const TargetFilter* filter)
+                  size_t table_limit, features::NameLog* names, const TargetFilter* filter,
+                  bool record)
       : model_(model),
         weights_(weights),
         input_(input),
         limit_(table_limit == 0 ? std::numeric_limits<size_t>::max() : table_limit),
         names_(names),
         filter_(filter),
+        record_(record),
         length_(static_cast<int32_t>(input.words.size())),
         out_(std::make_unique<OptionTable>()) {
     // A log probability is at most 0, so without negative weights language models can only lower
@@ -366,7 +368,7 @@ class OptionCollector {
   void fire() {
     OptionTable& t = *out_;
     if (model_.templates().empty()) return;
-    features::Sink sink(weights_.memo(), &t.fired_, names_);
+    features::Sink sink(weights_.memo(), record_ ? &t.fired_ : nullptr, names_);
     for (PhraseOption& o : t.options_) {
       const features::RuleUse use = t.use(o);
       sink.reset();
@@ -378,6 +380,7 @@ class OptionCollector {
             input_.place() +
             "a feature template fired a value that is not finite; correct the template");
       }
+      o.fired_score = score;
       o.row += score;
       o.estimate += score;
       o.fired_size = static_cast<uint32_t>(t.fired_.size()) - o.fired;
@@ -418,6 +421,7 @@ class OptionCollector {
   const size_t limit_;
   features::NameLog* const names_;
   const TargetFilter* const filter_;
+  const bool record_;
   const int32_t length_;
   bool lm_only_lowers_ = true;
   std::shared_ptr<Ranking> ranking_;
@@ -435,8 +439,8 @@ std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    const PhraseWeights& weights,
                                                    const PhraseInput& input, size_t table_limit,
                                                    features::NameLog* names,
-                                                   const TargetFilter* filter) {
-  return OptionCollector(model, weights, input, table_limit, names, filter).collect();
+                                                   const TargetFilter* filter, bool record) {
+  return OptionCollector(model, weights, input, table_limit, names, filter, record).collect();
 }
 
 void name_fired(const PhraseModel& model, const OptionTable& options, uint32_t option,

@@ -51,6 +51,7 @@ struct PhraseOption {
   uint32_t target = 0;         // offset of its words, see OptionTable::target
   uint32_t target_size = 0;
   uint32_t fired = 0, fired_size = 0;  // range of its features, see OptionTable::fired
+  double fired_score = 0;              // their score
   int64_t rule = features::kPassThrough;
   double row = 0;       // score of the features that do not depend on the context
   double estimate = 0;  // row + language models of the phrase alone
@@ -156,12 +157,14 @@ struct TargetFilter {
 
 // Collects `table_limit` options per source phrase, 0 for all; `filter` is applied after the limit.
 // Names that templates compose go to `names`; null: names are not kept, which is faster, since most
-// options are never used (name_fired() logs those of used ones). The model must outlive the result.
+// options are never used (name_fired() logs those of used ones). Without `record` only the scores
+// of templates are kept, not their features. The model must outlive the result.
 std::unique_ptr<const OptionTable> collect_options(const PhraseModel& model,
                                                    const PhraseWeights& weights,
                                                    const PhraseInput& input, size_t table_limit,
                                                    features::NameLog* names,
-                                                   const TargetFilter* filter = nullptr);
+                                                   const TargetFilter* filter = nullptr,
+                                                   bool record = true);
 // Logs the names of the features that an option fired. `memo`: of the sentence.
 void name_fired(const PhraseModel& model, const OptionTable& options, uint32_t option,
                 features::Memo& memo, features::NameLog& names);

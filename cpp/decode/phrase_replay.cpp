@@ -18,13 +18,13 @@ std::string text_of(std::span<const std::string> words) {
 
 class Replay {
  public:
-  Replay(const PhraseModel& model, const PhraseInput& input, features::NameLog& log)
+  Replay(const PhraseModel& model, const PhraseInput& input, features::NameLog* log)
       : model_(model),
         input_(input),
         vocabulary_(std::make_shared<Vocabulary>(model.vocabulary())),
         own_(input.leave_out, *vocabulary_),
         dense_{std::vector<double>(model.names().size())},
-        sink_(fired_, &log),
+        sink_(fired_, log),
         state_(model.state_size()),
         after_(model.state_size()) {
     for (const std::string& word : input.words) source_words_.push_back(vocabulary_->intern(word));
@@ -36,9 +36,11 @@ class Replay {
   }
 
   // The features of templates only, for a derivation or a beginning of one.
-  void name(std::span<const PhraseUse> phrases, bool complete) {
+  SparseVector sparse(std::span<const PhraseUse> phrases, bool complete) {
     for (const PhraseUse& phrase : phrases) add_phrase(phrase);
     if (complete) finish();
+    dense_.values.assign(dense_.values.size(), 0);
+    return vector();
   }
 
   SparseVector features(std::span<const PhraseUse> phrases) {
@@ -210,7 +212,7 @@ class Replay {
 
 SparseVector score_derivation(const PhraseModel& model, const PhraseInput& input,
                               std::span<const PhraseUse> phrases, features::NameLog& log) {
-  return Replay(model, input, log).features(phrases);
+  return Replay(model, input, &log).features(phrases);
 }
 
 namespace {
@@ -233,8 +235,9 @@ std::pair<int32_t, int32_t> span_between(const ForestView& a, uint32_t tail, uin
 
 }  // namespace
 
-void name_features(const PhraseModel& model, const PhraseInput& input, const Forest& forest,
-                   std::span<const uint32_t> edges, features::NameLog& log) {
+SparseVector sparse_features(const PhraseModel& model, const PhraseInput& input,
+                             const Forest& forest, std::span<const uint32_t> edges,
+                             features::NameLog* log) {
   const ForestView& a = forest.arrays();
   std::vector<PhraseUse> phrases;
   bool complete = false;
@@ -252,7 +255,7 @@ void name_features(const PhraseModel& model, const PhraseInput& input, const For
       if (a.target[t] >= 0) phrase.target.emplace_back(forest.vocabulary()->word(a.target[t]));
     }
   }
-  Replay(model, input, log).name(phrases, complete);
+  return Replay(model, input, log).sparse(phrases, complete);
 }
 
 }  // namespace hopefear::decode

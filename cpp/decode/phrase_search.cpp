@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/interrupt.hpp"
 #include "decode/open_bin.hpp"
 
@@ -168,10 +171,9 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
   }
   double score = sum.score;
   if (!model_.stateful().empty()) {
-    sink_.reset();
-    options_.step_templates(o, tail, sink_, state_.data());
-    score += sink_.score();
-    if (scores_) values_[lms_] = static_cast<float>(sink_.score());
+    const double fired = step_templates(option, tail);
+    score += fired;
+    if (scores_) values_[lms_] = static_cast<float>(fired);
     if (!std::isfinite(score)) {
       throw InputError("a feature template fired a value that is not finite; correct the template");
     }
@@ -180,6 +182,29 @@ void PhraseSearch::evaluate(const SearchBin& from, uint32_t index, double with_j
                     state_.data()};
   into.add(key, o.begin, score, score + coverage_.rest(coverage), {from.first + index, option},
            values_.data());
+}
+
+// Returns the score of the stateful templates for an option after the state `tail`, and writes
+// their states to state_.
+double PhraseSearch::step_templates(uint32_t option, const std::byte* tail) {
+  const size_t begin = model_.stateful().front().offset, size = state_size_ - begin;
+  const std::string_view before(reinterpret_cast<const char*>(tail) + begin, size);
+  const uint64_t key = combine64(hash64(before), option);
+  if (steps_.size() >= kMostSteps) {
+    steps_.clear();
+    after_steps_.clear();
+  }
+  const auto [step, is_new] = steps_.try_emplace(key == 0 ? 1 : key);
+  if (!is_new) {
+    std::memcpy(state_.data() + begin, after_steps_.data() + step.after, size);
+    return step.score;
+  }
+  sink_.reset();
+  options_.step_templates(options_.option(option), tail, sink_, state_.data());
+  step = {sink_.score(), static_cast<uint32_t>(after_steps_.size())};
+  const auto* const after = state_.data() + begin;
+  after_steps_.insert(after_steps_.end(), after, after + size);
+  return step.score;
 }
 
 // Fills groups_ with the nodes of a bin.

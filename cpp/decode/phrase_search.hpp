@@ -28,6 +28,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/probing_table.hpp"
 #include "decode/coverage.hpp"
 #include "decode/phrase_model.hpp"
 #include "decode/phrase_options.hpp"
@@ -136,6 +137,15 @@ class PhraseSearch {
   void queue_cell(const Cube& cube, uint32_t number, double row_score, uint32_t orientation,
                   uint32_t row, uint32_t option);
   OpenBin& open(int32_t covered);
+  double step_templates(uint32_t option, const std::byte* tail);
+
+  // A step of the stateful templates. It depends on the option and the templates' states alone, and
+  // hypotheses that differ elsewhere take it again: two thirds of the steps of a search are known.
+  struct TemplateStep {
+    double score = 0;
+    uint32_t after = 0;  // where the states after it begin in after_steps_
+  };
+  static constexpr size_t kMostSteps = size_t{1} << 18;
 
   const PhraseModel& model_;
   const PhraseWeights& weights_;
@@ -160,7 +170,9 @@ class PhraseSearch {
   static constexpr uint32_t kNoGroup = 0xffffffff;
   std::vector<uint32_t> group_of_;  // by coverage, while groups are made
   std::vector<std::byte> state_;    // of the current hypothesis
-  std::vector<float> values_;       // as in SearchBin
+  ProbingMap<TemplateStep> steps_;  // by a hash of the option and the states before it
+  std::vector<std::byte> after_steps_;
+  std::vector<float> values_;  // as in SearchBin
   uint32_t ticks_ = 0;
 };
 

@@ -5,6 +5,7 @@
 namespace hopefear::features {
 
 void NameLog::add_new(FeatureId id, std::string_view name) {
+  if (only_wanted_ && !std::binary_search(wanted_.begin(), wanted_.end(), id)) return;
   if (seen_.add(id)) names_.emplace_back(name);
 }
 

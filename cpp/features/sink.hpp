@@ -62,6 +62,9 @@ class NameLog {
  public:
   // `recent`: the cache of the FeatureNames passed to move_to(); may be null.
   explicit NameLog(std::shared_ptr<RecentNames> recent = nullptr) : recent_(std::move(recent)) {}
+  // Only for names of these features, which must ascend and are borrowed.
+  NameLog(std::shared_ptr<RecentNames> recent, std::span<const FeatureId> wanted)
+      : recent_(std::move(recent)), wanted_(wanted), only_wanted_(true) {}
   void add(FeatureId id, std::string_view name) {
     if (recent_ == nullptr || !recent_->has(id)) add_new(id, name);
   }
@@ -75,6 +78,8 @@ class NameLog {
  private:
   void add_new(FeatureId id, std::string_view name);
   std::shared_ptr<RecentNames> recent_;
+  std::span<const FeatureId> wanted_;
+  bool only_wanted_ = false;
   std::vector<std::string> names_;
   KeySet seen_;
 };
@@ -105,6 +110,8 @@ class Memo {
   std::vector<std::string>& tails(uint64_t key) { return tails_[key]; }
   // The number of a key that is not 0, and whether the key is new. Valid until the next call.
   std::pair<int32_t&, bool> number(uint64_t key) { return numbers_.try_emplace(key); }
+  // The same for a score.
+  std::pair<double&, bool> score(uint64_t key) { return scores_.try_emplace(key); }
 
  private:
   const Weights* weights_;
@@ -114,6 +121,7 @@ class Memo {
   std::unordered_map<uint64_t, std::vector<PrefixHash>> prefixes_;
   std::unordered_map<uint64_t, std::vector<std::string>> tails_;
   ProbingMap<int32_t> numbers_;
+  ProbingMap<double> scores_;
 };
 
 class Sink {
@@ -201,6 +209,23 @@ class Sink {
                                         Compose&& compose) {
     return composed(memo_->tails(combine64(reinterpret_cast<uintptr_t>(owner), key)), count,
                     compose);
+  }
+  // Whether features are recorded, or only their score is summed up.
+  bool records() const { return record_ != nullptr || names_ != nullptr; }
+  // Adds the score of features that a key determines; add(), which adds them, is called once per
+  // sentence. `owner` and `key` as above. Only if nothing is recorded.
+  template <typename Add>
+  void add_known(const void* owner, uint64_t key, Add&& add) {
+    const uint64_t both = combine64(reinterpret_cast<uintptr_t>(owner), key);
+    const auto [score, is_new] = memo_->score(both == 0 ? 1 : both);
+    if (is_new) {
+      const double before = score_;
+      score_ = 0;
+      add();
+      score = score_;
+      score_ = before;
+    }
+    score_ += score;
   }
   // A number that a template has for a rule, such as that of the rule's text in the vocabulary.
   // `owner` and `key` as above; compute(text), with an empty string to compose in, is called once

@@ -34,6 +34,7 @@ from hopefear.model.translations import TranslationOptions
 from hopefear.model.tune_options import TuneOptions
 
 Words = Sequence[str | Path | int]
+RECIPE = "recipe "  # before the name of a recipe, where a tuner's is expected
 Report = dict[str, Any]
 
 
@@ -150,13 +151,21 @@ def tune(
     pairs: Sequence[str] = (),
     **more: Any,
 ) -> Report:
-    """Make a run, or resume it; returns its report. `pairs` are KEY=VALUE options of the tuner."""
+    """Make a run, or resume it; returns its report. `pairs` are KEY=VALUE options of the tuner.
+
+    A tuner `recipe NAME` is a recipe instead.
+    """
     metric = [pair.removeprefix("metric.") for pair in pairs if pair.startswith("metric.")]
     own = [pair for pair in pairs if not pair.startswith("metric.")]
+    if tuner.startswith(RECIPE):
+        more = {**more, "recipe": tuner.removeprefix(RECIPE)}
+        del more["iterations"]  # its steps have their own
+    else:
+        cls = registry.get("tuner", tuner)
+        more = {**more, "tuner": tuner, "tuner_options": config.parse_pairs(cls, own)}
     return hopefear.tune(
-        model, dev=dev[0], refs=dev[1:], tuner=tuner, output=run, resume=run.exists(),
+        model, dev=dev[0], refs=dev[1:], output=run, resume=run.exists(),
         tell=_print_message,
-        tuner_options=config.parse_pairs(registry.get("tuner", tuner), own),
         metric_options=config.parse_pairs(registry.get("metric", "bleu"), metric),
         **{**_options(TuneOptions, corpus, words), **more},
     ).report()  # fmt: skip

@@ -18,6 +18,7 @@ class Corpus:
     tokenized: bool = True
     tokenize: Any = "none"  # tokenisation for scoring
     short: int | None = None  # dev sentences have fewer source words than this
+    held_out: int = 0  # the last training pairs, which are the test set instead
     drawn: bool = False  # training pairs are drawn at random: the first ones are not typical
 
 
@@ -68,4 +69,12 @@ def with_short_dev(name: str, words: int) -> str:
     corpus, new = CORPORA[name], f"{name}-short"
     title = f"{corpus.title}, tuned on short sentences"
     CORPORA[new] = replace(corpus, name=new, title=title, short=words)
+    return new
+
+
+def with_in_domain_test(name: str, pairs: int) -> str:
+    """Register a copy of a corpus whose test set is held out from its training text."""
+    corpus, new = CORPORA[name], f"{name}-in-domain"
+    title = f"{corpus.title}, tested on {pairs:,} training pairs held out"
+    CORPORA[new] = replace(corpus, name=new, title=title, held_out=pairs)
     return new

@@ -52,6 +52,8 @@ class Runner(Calls):
         sources = [self.data / name for name in corpus.files[part]]
         if part == "train" and corpus.align is not None:
             sources.append(self.data / corpus.align)
+        if corpus.held_out and part in ("train", "test"):
+            sources = self._divided(corpus, part)
         if part == "dev" and corpus.short is not None:
             sources = self._short(sources, self.out / "text" / corpus.name, corpus.short)
         size = self.study.sizes.of(part)
@@ -67,6 +69,23 @@ class Runner(Calls):
                     with open_input(path) as file:
                         lines = self._drawn(file, size) if drawn else islice(file, size)
                         target.write_bytes(b"".join(lines))
+        return targets
+
+    def _divided(self, corpus: Corpus, part: str) -> list[Path]:
+        """Returns the training text without its last pairs, or these pairs as a test set."""
+        paths = [self.data / name for name in corpus.files["train"]]
+        if part == "train" and corpus.align is not None:
+            paths.append(self.data / corpus.align)
+        folder = self.out / "text" / f"{corpus.name}-{corpus.held_out}"
+        targets = [folder / f"{part}.{path.name.removesuffix('.gz')}" for path in paths]
+        with self.once(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            for path, target in zip(paths, targets, strict=True):
+                if not target.exists():
+                    with open_input(path) as file:
+                        lines = file.readlines()
+                    rest = len(lines) - corpus.held_out
+                    target.write_bytes(b"".join(lines[:rest] if part == "train" else lines[rest:]))
         return targets
 
     @staticmethod

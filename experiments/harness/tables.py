@@ -39,6 +39,11 @@ class Finished:
         each = [sum(record.get(key, 0.0) for key in keys) for record in self.records()[1:]]
         return float(np.mean(each or [0.0]))
 
+    def total_cpu_seconds(self) -> float:
+        """Returns the CPU seconds of the whole run."""
+        keys = ("optimise_cpu_seconds", "decode_cpu_seconds")
+        return sum(record.get(key, 0.0) for record in self.records() for key in keys)
+
 
 def _mean(form: Callable[[float], str], value: Callable[[Finished], float]) -> Column:
     return lambda runs: form(float(np.mean([value(run) for run in runs])))
@@ -67,11 +72,13 @@ Column = Callable[[Sequence[Finished]], str]
 COLUMNS: dict[str, Column] = {
     "iterations": _mean("{:.1f}".format, lambda run: run.report["iterations"]),
     "best": _mean("{:.1f}".format, lambda run: run.report["best_iteration"]),
+    "CPU s": _mean(_number, Finished.total_cpu_seconds),
     "CPU s per iteration": _mean(_number, Finished.cpu_seconds),
     "learning s": _mean(_number, lambda run: run.report["optimise_seconds"]),
     "length": _mean("{:.3f}".format, lambda run: run.report["length_ratio"]),
     "derived pairs": _pairs,
     "% updated": _updated,
+    "spread": _mean("{:.1f}".format, lambda run: run.records()[-1].get("spread", 0.0)),
     "features": _mean(_number, lambda run: run.report["active_features"]),
 }
 

@@ -85,7 +85,7 @@ def tune(
     model: Model | PathLike | None = None,
     *,
     refs: Sequence[Text] | PathLike,
-    tuner: str,
+    tuner: str | None = None,
     output: PathLike,
     dev: Text | None = None,
     train: Sequence[Text] = (),
@@ -108,6 +108,9 @@ def tune(
         run = hopefear.tune("fr-en", dev="dev.fr", refs=["dev.en"], tuner="mert", output="run",
                             tuner_options={"restarts": 5}, seed=1)
         run.weights, run.dev_bleu
+
+    `recipe="best"` instead of a tuner takes several steps (`model/recipes.py`); the run has them in
+    `run.steps`.
     """
     _load_plugins(options.get("plugin") or ())
     texts = Texts()

@@ -319,6 +319,26 @@ def test_collapsed_forests_score_the_same(case: Case) -> None:
         assert scores == pytest.approx([score for _, score in full], abs=1e-3)
 
 
+def test_collapsed_derivations_have_their_features(case: Case) -> None:
+    decoder = decoder_with(case, "collapse")
+    weights = decoder.collapsed_weights(case.weights)
+    for request in requests(case):
+        collapsed = decoder.decode(replace(request, sparse="collapsed", named=False)).forest
+        full = decoder.decode(request).forest
+        for derivation in kbest(collapsed, weights, 10):
+            features = decoder.full_features(request.sentence, derivation)
+            assert case.weights.dot(features) == pytest.approx(derivation.score, abs=1e-3)
+            decoder.name_features(request.sentence, derivation, features)
+            assert all(decoder.names.name(id) for id in features.ids.tolist())
+        best = viterbi(full, case.weights)
+        also = viterbi(collapsed, weights)
+        assert best is not None
+        assert also is not None
+        features = decoder.full_features(request.sentence, also)
+        np.testing.assert_array_equal(features.ids, best.features.ids)
+        np.testing.assert_allclose(features.values, best.features.values, rtol=1e-5)
+
+
 def test_decoders_without_templates_or_folds_do_not_offer_them() -> None:
     plain = SmallModel(TABLE).decoder()
     assert isinstance(plain, PhraseDecoder)

@@ -2,6 +2,8 @@
 // [yu2013]
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <span>
 
 #include "base/error.hpp"
 #include "features/registry.hpp"
@@ -54,6 +56,10 @@ class WordEdges : public Template {
       }
       combinations_.push_back(std::move(made));
     }
+    for (size_t i = 0; i < combinations_.size(); ++i) {
+      all_.push_back(i);
+      groups_[target_edges(combinations_[i].edges)].push_back(i);
+    }
   }
   bool needs_tags() const override {
     const unsigned tag = 1U << static_cast<unsigned>(Level::kTag);
@@ -67,20 +73,27 @@ class WordEdges : public Template {
   void fire(const RuleUse& use, Sink& sink) const override {
     if (use.rule == kPassThrough) return;
     Pieces pieces;
-    collect(use, pieces);
-    const std::string length = std::to_string(use.span.end - use.span.begin);
-    sink.add_all(1, combinations_.size(), [&](size_t i, std::string& text) {
-      const Combination& combination = combinations_[i];
-      if ((combination.edges & pieces.missing) != 0) return false;
-      text += combination.head;
-      for (const EdgeAtom& atom : combination.atoms) {
-        text += '|';
-        text += atom.edge == Edge::kLength
-                    ? std::string_view(length)
-                    : pieces.of[static_cast<size_t>(atom.edge)][static_cast<size_t>(atom.level)];
-      }
-      return true;
-    });
+    if (sink.records()) {
+      collect(use, pieces);
+      fire(use, pieces, all_, sink);
+      return;
+    }
+    // Rules of the same span often begin or end with the same target word, and many combinations
+    // see nothing else of the target side: half of the names need not be composed.
+    bool collected = false;
+    for (unsigned group = 0; group < kGroups; ++group) {
+      const std::span<const int32_t> target = use.target_side;
+      const bool none = target.empty();
+      const int32_t first = (group & 1) == 0 ? kUnseen : none ? kNoWord : target.front();
+      const int32_t last = (group & 2) == 0 ? kUnseen : none ? kNoWord : target.back();
+      const uint64_t key =
+          key_of({static_cast<int32_t>(group), use.span.begin, use.span.end, first, last});
+      sink.add_known(this, key, [&] {
+        if (!collected) collect(use, pieces);
+        collected = true;
+        fire(use, pieces, groups_[group], sink);
+      });
+    }
   }
 
  private:
@@ -93,6 +106,29 @@ class WordEdges : public Template {
     std::array<std::array<std::string_view, kLevels>, kEdgeWords> of;
     unsigned missing = 0;  // a bit per edge that this use lacks
   };
+  static constexpr unsigned kGroups = 4;  // by the two target edges that a combination needs
+  static constexpr int32_t kUnseen = INT32_MIN, kNoWord = INT32_MIN + 1;
+  static unsigned target_edges(unsigned edges) {
+    return edges >> static_cast<unsigned>(Edge::kTargetFirst) & (kGroups - 1);
+  }
+
+  // Fires some combinations, by their numbers.
+  void fire(const RuleUse& use, const Pieces& pieces, std::span<const size_t> numbers,
+            Sink& sink) const {
+    const std::string length = std::to_string(use.span.end - use.span.begin);
+    sink.add_all(1, numbers.size(), [&](size_t i, std::string& text) {
+      const Combination& combination = combinations_[numbers[i]];
+      if ((combination.edges & pieces.missing) != 0) return false;
+      text += combination.head;
+      for (const EdgeAtom& atom : combination.atoms) {
+        text += '|';
+        text += atom.edge == Edge::kLength
+                    ? std::string_view(length)
+                    : pieces.of[static_cast<size_t>(atom.edge)][static_cast<size_t>(atom.level)];
+      }
+      return true;
+    });
+  }
 
   void collect(const RuleUse& use, Pieces& pieces) const {
     const Source& source = *use.source;
@@ -152,7 +188,9 @@ class WordEdges : public Template {
   }
 
   std::vector<Combination> combinations_;
-  std::array<unsigned, kEdgeWords> needed_{};  // a bit per level that some combination needs
+  std::vector<size_t> all_;
+  std::array<std::vector<size_t>, kGroups> groups_;  // their numbers, in order
+  std::array<unsigned, kEdgeWords> needed_{};        // a bit per level that some combination needs
   WordClasses source_, target_;
 };
 

@@ -20,6 +20,9 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "hiero": ("yu [X,1] juxing le [X,2]", "[X,1] de [X,2]", "[X,1] ma ?"),
 }
 
+#: Folds of the training text, for the recipe that learns from it.
+FOLDS = 3
+
 
 def make_world(stage: Stage) -> dict[str, Any]:
     """A bilingual corpus"""
@@ -70,6 +73,7 @@ def train_models(stage: Stage) -> dict[str, Any]:
             system=system,
             tokenized=True,
             order=3,
+            folds=FOLDS if system == "phrase" else 0,
             display=stage.console.display,
         )
         steps = model.settings["training"]["steps"]

@@ -366,10 +366,15 @@ def _settings(
     `--set KEY=VALUE` applies to the first component that has the key; `--set metric.KEY=VALUE`
     applies to the metric.
     """
-    chosen = {f.name: values.get(f.name, f.default) for f in config.fields_of(cls)}
-    if not all(isinstance(chosen[field], str) for field in cls.components):
+    fields = [field for field in config.fields_of(cls) if field.name in cls.components]
+    chosen = {field.name: values.get(field.name, field.default) for field in fields}
+    if not all(isinstance(chosen[field.name], str) for field in fields if field.required):
         return {}  # a required component is missing; `from_mapping` reports it
-    named = {field: registry.get(kind, chosen[field]) for field, kind in cls.components.items()}
+    named = {
+        field: registry.get(kind, chosen[field])
+        for field, kind in cls.components.items()
+        if isinstance(chosen[field], str)
+    }
     settings: Settings = {field: dict(tables.get(chosen[field], {})) for field in named}
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -380,6 +385,12 @@ def _settings(
             name = field.replace("-", "_")
             owners = [f for f, c in named.items() if name in {x.name for x in config.fields_of(c)}]
             if not owners:
+                missing = [f"--{f.replace('_', '-')}" for f in cls.components if f not in named]
+                if missing:
+                    raise OptionError(
+                        f"--set {name}: no {' or '.join(missing)} is given that could have this "
+                        "option; give it, or leave the option out"
+                    )
                 known = {x.name for c in (cls, *named.values()) for x in config.fields_of(c)}
                 raise OptionError(f"--set: unknown key {name!r}; {suggestion(name, known)}")
             field = owners[0]

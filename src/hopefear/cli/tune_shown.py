@@ -32,6 +32,20 @@ def show_outcome(report: Mapping[str, Any], console: Console) -> None:
             f"mean {report['dev_bleu_mean']:.2f}, standard deviation "
             f"{report['dev_bleu_deviation']:.2f}"
         )
+    for number, run in enumerate(report.get("runs", [report]), 1):
+        if "steps" in run:
+            label = f"run {number}: " if "runs" in report else ""
+            rows = [
+                (
+                    label + step["step"],
+                    step["tuner"],
+                    f"{step['dev_bleu']:.2f}",
+                    f"{step['active_features']:,}",
+                    duration(step["seconds"]),
+                )
+                for step in run["steps"]
+            ]
+            console.print(table(rows, ("step", "tuner", "dev BLEU", "features", "time")) + "\n")
     chosen = name_of({"iteration": report["best_iteration"], "mean_of": report.get("mean_of")})
     stopped = "" if report["stopped"] == "iterations" else f" (stopped: {report['stopped']})"
     console.print(
@@ -52,6 +66,19 @@ def describe_run(path: Path) -> dict[str, Any]:
 
     config = read_config(path / CONFIG_FILE)
     metrics = path / METRICS_FILE
+    if "recipe" in config:
+        from hopefear.model.run import Run
+
+        run = Run(path)
+        return {
+            "kind": "run",
+            "directory": str(path),
+            "tuner": {"name": run.tuner, "steps": " ".join(config["recipe"]["steps"])},
+            "metric": config.get("metric", {}),
+            "signature": config.get("signature", ""),
+            "config": config,
+            "iterations": run.records,
+        }
     return {
         "kind": "run",
         "directory": str(path),

@@ -34,6 +34,7 @@ from hopefear.decode.contract import (
     Request,
     Sentence,
     Tokens,
+    own_pair,
     tagger_for,
 )
 from hopefear.features.dense import (
@@ -100,7 +101,7 @@ class HieroDecoder(Decoder):
 
     options_class = ChartOptions
     title = "hierarchical search"
-    can = frozenset({"target", "grammar"})
+    can = frozenset({"target", "grammar", "leave-out"})
 
     def __init__(
         self,
@@ -195,7 +196,7 @@ class HieroDecoder(Decoder):
         """Return the forest of a search, or with a target the forest of all its derivations."""
         sentence = self.tagged(request.sentence)
         grammar = self._grammar(sentence)
-        text = (sentence.words, sentence.tags, sentence.id)
+        text = (sentence.words, sentence.tags, sentence.id, own_pair(sentence))
         engine, weights, target = self._engine_of(sentence), request.weights.table, request.target
         if target is None:
             beam = self.options.pop_limit if self.options.search == "cube" else 0
@@ -217,7 +218,7 @@ class HieroDecoder(Decoder):
         sentence = self.tagged(sentence)
         self.check(Request(sentence, weights))
         grammar = self._grammar(sentence)
-        text = (sentence.words, sentence.tags, sentence.id)
+        text = (sentence.words, sentence.tags, sentence.id, own_pair(sentence))
         result = self._engine_of(sentence).parse(*text, weights.table, grammar, target_features)
         return self._forest(sentence, result)
 

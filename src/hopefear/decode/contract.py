@@ -202,6 +202,12 @@ class Decoded:
     gold: GoldPair | None = None
 
 
+def own_pair(sentence: Sentence) -> tuple[Sequence[str], int] | None:
+    """Return the pair whose rules are left out in the engine's form: its target and number."""
+    pair = sentence.leave_out
+    return None if pair is None else (pair.target, -1 if pair.number is None else pair.number)
+
+
 class FoldParts(NamedTuple):
     """Rule table and language models trained without one fold of the training text."""
 
@@ -298,6 +304,14 @@ class Decoder(ABC):
         """Raise an `OptionError` if the decoder lacks a capability that `user` needs."""
         if capability not in self.can:
             raise OptionError(f"{user}: {refusal(capability, self.title)}; {remedy}")
+
+    def full_features(self, sentence: Sentence | Tokens, derivation: Derivation) -> SparseVector:
+        """Return all features of a derivation of a forest whose sparse features are collapsed.
+
+        For learning, which searches with one number for all sparse features and moves the weights
+        of few derivations. A decoder that can "collapse" offers it.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.full_features")
 
     def name_features(
         self, sentence: Sentence | Tokens, derivation: Derivation, wanted: SparseVector

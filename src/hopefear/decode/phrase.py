@@ -40,6 +40,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
+
 from hopefear._engine import (
     Derivation,
     PhraseInput,
@@ -59,6 +61,7 @@ from hopefear.decode.contract import (
     Request,
     Sentence,
     Tokens,
+    own_pair,
     tagger_for,
 )
 from hopefear.decode.forced import force
@@ -248,6 +251,17 @@ class PhraseDecoder(Decoder):
         # Search always computes the spans: they are its future costs.
         return Decoded(forest, spans if request.spans else None)
 
+    def full_features(self, sentence: Sentence | Tokens, derivation: Derivation) -> SparseVector:
+        sparse = self.engine_of(sentence).sparse_features(
+            self.engine_input(sentence), forest=derivation.forest, edges=derivation.edges
+        )
+        dense = derivation.features
+        own = dense.ids != np.uint64(self.names.intern(SPARSE_SCORE))
+        return SparseVector(
+            np.concatenate([dense.ids[own], sparse.ids]),
+            np.concatenate([dense.values[own], sparse.values]),
+        )
+
     def name_features(
         self, sentence: Sentence | Tokens, derivation: Derivation, wanted: SparseVector
     ) -> None:
@@ -291,7 +305,6 @@ class PhraseDecoder(Decoder):
     def engine_input(self, text: Sentence | Tokens) -> PhraseInput:
         """Return a sentence in the engine's form."""
         sentence = self.tagged(text)
-        pair = sentence.leave_out
         return PhraseInput(
             words=sentence.words,
             after=sentence.after,
@@ -299,7 +312,5 @@ class PhraseDecoder(Decoder):
             id=sentence.id,
             options=[(o.begin, o.end, o.target, o.log_probability) for o in sentence.options],
             exclusive=sentence.exclusive,
-            leave_out=None
-            if pair is None
-            else (pair.target, -1 if pair.number is None else pair.number),
+            leave_out=own_pair(sentence),
         )

@@ -169,6 +169,14 @@ def bleu_in_forests(metric: Metric) -> Bleu:
 
 
 @dataclass(frozen=True)
+class Collapsed:
+    """The use of a forest with one number for all sparse features of an edge."""
+
+    weights: Weights  #: the weights of the forest's features
+    features: Callable[[Derivation], SparseVector]  #: all features of one of its derivations
+
+
+@dataclass(frozen=True)
 class Example:
     """A sentence of a minibatch, decoded with the weights that `update` gets."""
 
@@ -184,6 +192,8 @@ class Example:
     derive: Callable[[Sequence[str]], Forest] | None = None
     #: Weight of the language models per natural log (`Decoder.language_weight`); 0 without models.
     language_weight: float = 0.0
+    #: If the forest's sparse features are collapsed into one score: how to use it.
+    collapsed: Collapsed | None = None
 
 
 @dataclass(frozen=True)
@@ -277,6 +287,11 @@ class OnlineTuner(Tuner):
     @property
     def needs_target(self) -> bool:
         """Whether the tuner asks for all derivations of translations (`Example.derive`)."""
+        return False
+
+    @property
+    def takes_collapsed(self) -> bool:
+        """Whether updates need the sparse features of few derivations (`Example.collapsed`)."""
         return False
 
     def begin(self, share: Share) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from hopefear.base.errors import InputError
 from hopefear.model.directory import WORK, Model
 from hopefear.text.lines import read_parallel
+from hopefear.text.tokenizers.plain import split_words
 
 if TYPE_CHECKING:
     from hopefear.decode.contract import Sentence
@@ -64,8 +65,23 @@ def in_folds(
     return sentences
 
 
-def _folds_of_text(model: Model) -> dict[tuple[str, str], list[int]]:
-    """The folds of each pair of the training text, one for each occurrence."""
+def training_text(model: Model) -> tuple[list[Sentence], list[list[str]]]:
+    """The prepared text that the model was trained on: sentences with their folds, references."""
+    from hopefear.decode.contract import Sentence
+
+    paths = text_files(model)
+    rows = list(read_parallel(paths))
+    count = len(model.folds)
+    sentences, references = [], []
+    for fold in range(count):
+        for source, target in rows[slice(*fold_range(fold, count, len(rows)))]:
+            sentences.append(Sentence(tuple(split_words(source)), fold=fold))
+            references.append([target])
+    return sentences, references
+
+
+def text_files(model: Model) -> list[Path]:
+    """The prepared texts that the model was trained on, which are checked to exist."""
     paths = [model.directory / WORK / f"{side}.txt" for side in SIDES]
     for path in paths:
         if not path.is_file():
@@ -73,8 +89,13 @@ def _folds_of_text(model: Model) -> dict[tuple[str, str], list[int]]:
                 f"{path}: no such file, so the folds of sentence pairs are unknown; copy the "
                 "whole model directory"
             )
+    return paths
+
+
+def _folds_of_text(model: Model) -> dict[tuple[str, str], list[int]]:
+    """The folds of each pair of the training text, one for each occurrence."""
     folds: dict[tuple[str, str], list[int]] = {}
-    rows = list(read_parallel(paths))
+    rows = list(read_parallel(text_files(model)))
     count = len(model.folds)
     for fold in range(count):
         for row in rows[slice(*fold_range(fold, count, len(rows)))]:

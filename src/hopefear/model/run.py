@@ -53,8 +53,13 @@ class Run:
         self.records: list[Record]
         self.finished: bool
         self._state: Mapping[str, Any] = {}
+        #: The runs of a recipe's steps, as far as they have begun; empty without a recipe.
+        self.steps: list[Run] = []
         count = self.config.get("runs", 1)
         self.members: list[Run] = [self]
+        if count == 1 and "recipe" in self.config:
+            self._read_steps()
+            return
         if count > 1:
             self.members = [self._member(number) for number in range(1, count + 1)]
             self.records = [
@@ -78,6 +83,46 @@ class Run:
         if not (path / CONFIG_FILE).is_file():
             raise InputError(f"{path}: this run has not begun yet; wait, or tune with --resume")
         return Run(path)
+
+    def _read_steps(self) -> None:
+        """Read the runs of a recipe's steps; the records are theirs, numbered in order."""
+        names = self.config["recipe"]["steps"]
+        self.records = []
+        for name in names:
+            if not (self.path / name / CONFIG_FILE).is_file():
+                break
+            try:
+                step = Run(self.path / name)
+            except InputError:
+                if self.steps:  # its first iteration is not finished yet
+                    break
+                raise
+            self.steps.append(step)
+        if not self.steps:
+            raise InputError(f"{self.path}: no step has begun yet; wait, or tune with --resume")
+        for step in self.steps:
+            first = len(self.records)
+            for record in step.records:
+                moved = {**record, "step": step.path.name}
+                moved["iteration"] = first + step.records.index(record)
+                if "mean_of" in record:
+                    moved["mean_of"] = [first + number for number in record["mean_of"]]
+                self.records.append(moved)
+        self.config = {**self.steps[-1].config, **self.config}
+        self.finished = len(self.steps) == len(names) and self.steps[-1].finished
+
+    @cached_property
+    def best_step(self) -> Run:
+        """The run of a recipe's step whose weights were chosen; before the end, the last step."""
+        results = self.config["recipe"]["results"]
+        final = [step for step in self.steps if step.path.name in results]
+        if not self.finished:
+            return self.steps[-1]
+        return max(final, key=lambda step: (step.quality, self.steps.index(step)))
+
+    def chosen_weights(self) -> Weights:
+        """Return the weights of the best step or run, of which this run consists."""
+        return (self.best_step if self.steps else self.best_member).weights
 
     def _read_records(self) -> list[Record]:
         path = self.path / METRICS_FILE
@@ -104,7 +149,9 @@ class Run:
 
     @property
     def tuner(self) -> str:
-        """The name of the tuner."""
+        """The name of the tuner, or of the recipe."""
+        if "recipe" in self.config:
+            return f"recipe {self.config['recipe']['name']}"
         return str(self.config.get("tuner", {}).get("name", "?"))
 
     def file(self, key: str) -> list[Path]:
@@ -131,6 +178,10 @@ class Run:
         """The record of the chosen weights; before the run is finished, the best record."""
         if self.best_member is not self:
             return self.best_member.best
+        if self.steps:
+            at = self.best_step.records.index(self.best_step.best)
+            name = self.best_step.path.name
+            return [record for record in self.records if record["step"] == name][at]
         if self.finished:
             chosen = self._state.get("chosen")
             for record in self.records:
@@ -162,6 +213,8 @@ class Run:
     @cached_property
     def weights(self) -> Weights:
         """The chosen weights."""
+        if self.steps and not (self.path / WEIGHTS_FILE).is_file():
+            return self.best_step.weights
         return Weights.load(self.path / WEIGHTS_FILE)
 
     @property
@@ -199,15 +252,36 @@ class Run:
     def report(self) -> dict[str, Any]:
         """The report of the run, as printed by `hopefear tune --json`."""
         head = {"tuner": self.tuner, "run": str(self.path)}
+        if "recipe" in self.config:
+            head["recipe"] = self.config["recipe"]["name"]
         if self.best_member is self:
             return head | self._summary()
         reports = [run._summary() for run in self.members]
         return head | together(reports, self.members.index(self.best_member))
 
     def _summary(self) -> dict[str, Any]:
+        if self.steps:
+            return self._summary_of_steps()
         stopped = str(self._state.get("stopped", "not finished"))
         # The summary does not use the weights, which may be millions.
         return summary(Outcome(self.records, self.chosen, self.quality, stopped, Weights()))
+
+    def _summary_of_steps(self) -> dict[str, Any]:
+        parts = [step._summary() for step in self.steps]
+        report = dict(parts[self.steps.index(self.best_step)])
+        report["best_iteration"] = self.best_iteration
+        if "mean_of" in self.best:
+            report["mean_of"] = self.best["mean_of"]
+        report["iterations"] = max(r["iteration"] for r in self.records if "mean_of" not in r)
+        for key in ("seconds", "decode_seconds", "optimise_seconds"):
+            report[key] = round(sum(part[key] for part in parts), 3)
+        report["warnings"] = [text for part in parts for text in part["warnings"]]
+        report["best_step"] = self.best_step.path.name
+        report["steps"] = [
+            {"step": step.path.name, "tuner": step.tuner, "run": str(step.path), **part}
+            for step, part in zip(self.steps, parts, strict=True)
+        ]
+        return report
 
     def __repr__(self) -> str:
         several = f"{len(self.members)} runs of " if len(self.members) > 1 else ""
@@ -233,8 +307,10 @@ def iteration_table(
     """A table of the iterations of a run: its header and its rows."""
     heldout = any("heldout_score" in record for record in records)
     several = any("run" in record for record in records)
+    steps = any("step" in record for record in records)
     columns = [
         *([("run", "run", "d")] if several else []),
+        *([("step", "step", "s")] if steps else []),
         ("iteration", "iteration", "d"),
         ("score", str(config.get("metric", {}).get("name")), ".2f"),
         *([("heldout_score", "held out", ".2f")] if heldout else []),
@@ -252,5 +328,5 @@ def iteration_table(
     ]
     for row, record in zip(rows, records, strict=True):
         if "mean_of" in record:
-            row[int(several)] = short_name(record["iteration"], record["mean_of"])
+            row[several + steps] = short_name(record["iteration"], record["mean_of"])
     return [title for _, title, _ in columns], rows

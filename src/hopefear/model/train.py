@@ -44,7 +44,15 @@ from hopefear.base.threads import all_cores
 from hopefear.decode.systems.base import get_system
 from hopefear.features.word_classes import CLASSES_FILE, SideClasses, WordClasses
 from hopefear.features.word_lists import LISTS_FILE, WordLists
-from hopefear.model.directory import FOLDS, LM_FILE, MODEL_FILE, WEIGHTS_FILE, WORK, write_settings
+from hopefear.model.directory import (
+    FOLDS,
+    LM_FILE,
+    MODEL_FILE,
+    WEIGHTS_FILE,
+    WORK,
+    Model,
+    write_settings,
+)
 from hopefear.model.folds import SIDES, fold_range
 from hopefear.model.times import without_times
 from hopefear.model.train_options import TrainOptions
@@ -89,13 +97,15 @@ def train(
     files of `plugins`.
     """
     options = options or TrainOptions()
-    training = _Training(
+    training = Training(
         Path(source), Path(target), Path(directory), options, display, tell, plugins
     )
     return training.run()
 
 
-class _Training:
+class Training:
+    """A training in a model directory: its steps and the files they make."""
+
     def __init__(
         self,
         source: Path,
@@ -104,7 +114,7 @@ class _Training:
         options: TrainOptions,
         display: Display | None,
         tell: Callable[[str], None],
-        plugins: Sequence[Path],
+        plugins: Sequence[Path] = (),
     ) -> None:
         options.check_cluster()
         self.inputs = dict(zip(SIDES, (source, target), strict=True))
@@ -193,6 +203,31 @@ class _Training:
                     path.replace(place / path.name)
                 state.finish(step, made.report, made.seconds, made.cpu_seconds)
 
+    def add_folds(self, model: Model, rules: dict[str, Any], lm: dict[str, Any]) -> None:
+        """Add folds to a finished model, as a training with the same options and folds would.
+
+        `rules`, `lm`: what its rules and its language model depend on. The model stays usable; of
+        its files only model.toml changes, at the end.
+        """
+        refusal = f"{self.directory}: another process is training in it; wait for it or stop it"
+        executor = self.options.executor(self.threads, plugins=self.plugins, tell=self.tell)
+        with locked(self.work / LOCK_FILE, refusal), executor as self.executor:
+            self._remove_leftovers()
+            training = dict(model.settings["training"])
+            reports = dict(training["steps"])
+            self.sentences = reports["text"]["kept"]
+            self._check_folds()
+            steps = self.fold_steps(rules, lm)
+            state = FinishedSteps(self.directory, [*reports, *(step.name for step in steps)])
+            left = [step for step in steps if not state.is_finished(step)]
+            if left:
+                self._make_tables(left, state)
+            reports |= {step.name: without_times(state.report(step)) for step in steps}
+            training |= {"folds": self.options.folds, "steps": reports}
+            made = ("format", "digests")
+            settings = {k: v for k, v in model.settings.items() if k not in made}
+            write_settings(self.directory, {**settings, "training": training})
+
     # -- the directory and its state --
 
     def _prepare_directory(self) -> None:
@@ -270,13 +305,17 @@ class _Training:
         if options.clusters or any(classes):
             depends = {"text": text, "clusters": options.clusters, "given": classes, "version": 1}
             steps.append(TrainingStep("word classes", depends, (CLASSES_FILE,), self._word_classes))
-        for number in range(options.folds):
-            fold = {"rules": table, "lm": lm, "fold": [number, options.folds]}
+        steps += self.fold_steps(table, lm)
+        return steps
+
+    def fold_steps(self, table: dict[str, Any], lm: dict[str, Any]) -> list[TrainingStep]:
+        """The steps of the folds; `table`, `lm`: what rules and language model depend on."""
+        steps, own_lm = [], "lm_text" not in lm
+        for number in range(self.options.folds):
+            fold = {"rules": table, "lm": lm, "fold": [number, self.options.folds]}
             place = f"{FOLDS}/{number}"
-            outputs = (f"{place}/{TABLE_FILE}",) + (
-                () if options.lm_text is not None else (f"{place}/{LM_FILE}",)
-            )
-            task = partial(self._fold, number)
+            outputs = (f"{place}/{TABLE_FILE}", *([f"{place}/{LM_FILE}"] if own_lm else []))
+            task = partial(self._fold, number, own_lm)
             steps.append(TrainingStep(f"fold {number}", fold, outputs, None, task))
         return steps
 
@@ -427,10 +466,13 @@ class _Training:
                 "pairs; check the alignment, or --min-count and --max-length"
             )
 
-    def _fold(self, number: int) -> Task:
-        """A table and a model without the fold; the alignment of the whole text is kept."""
+    def _fold(self, number: int, own_lm: bool) -> Task:
+        """A table and a model without the fold; the alignment of the whole text is kept.
+
+        Not `own_lm`: the language model has a text of its own, which all folds share.
+        """
         left_out = fold_range(number, self.options.folds, self.sentences)
-        return Task(number + 1, left_out, language_model=self.options.lm_text is None)
+        return Task(number + 1, left_out, language_model=own_lm)
 
     def _check_folds(self) -> None:
         folds = self.options.folds

@@ -88,7 +88,12 @@ class FinishedSteps:
         write_times(self.work, self._in_order(self.times))
         outputs = {name: digest_of(self.directory / name) for name in step.outputs}
         key = digest(step.depends)
-        self.steps[step.name] = {"key": key, "outputs": outputs, "report": report}
+        self.steps[step.name] = {
+            "key": key,
+            "outputs": outputs,
+            "report": report,
+            "depends": step.depends,  # from which folds can be added later
+        }
         self._known[step.name] = True
         self._write()
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from hopefear.base.cluster.options import ClusterOptions
-from hopefear.base.config import fields_of, option
+from hopefear.base.config import changed, fields_of, option
 from hopefear.base.errors import OptionError
 from hopefear.base.files import check_one_stdin
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.model.overrides import DecoderOverrides
 from hopefear.model.translate_options import UnknownWordOptions
+
+#: Options that the steps of a recipe choose, or that a recipe cannot use.
+_SET_BY_RECIPES = (
+    *("tuner", "align", "lattices", "lattice_format", "lattice_scores", "decoder"),
+    *("stream_decoder", "iterations", "kbest", "distinct", "patience", "tolerance"),
+    *("average_last", "fix", "tie", "min_sentences", "most_frequent", "prefixes", "leave_out"),
+    *("folds", "with_dev", "gold_phrases", "max_states"),
+)
 
 
 @dataclass(kw_only=True)
@@ -26,7 +35,15 @@ class TuneOptions(
     refs: list[Path] = option(
         metavar="REF", help="reference translations of the development set, one file per reference"
     )
-    tuner: str = option(metavar="NAME", help="tuning algorithm, such as mert, batch-mira or mira")
+    tuner: str | None = option(
+        None, metavar="NAME", help="tuning algorithm, such as mert, batch-mira or mira"
+    )
+    recipe: Literal["best", "fast"] | None = option(
+        None,
+        help="instead of a tuner, steps that are known to work well: best (dense weights, then "
+        "millions of sparse ones from the training text in folds, then dense ones again) or fast "
+        "(batch-mira)",
+    )
     output: Path = option(flags=("-o",), metavar="RUN", help="directory of the tuning run")
     train: list[Path] = option(
         [],
@@ -100,6 +117,10 @@ class TuneOptions(
 
     def check(self) -> None:
         """Raise an `OptionError` for options that contradict each other or have no effect."""
+        if self.tuner is None and self.recipe is None:
+            raise OptionError("--tuner is missing; give a tuner, or --recipe best")
+        if self.recipe is not None:
+            self._check_recipe(self.recipe)
         command = self.decoder or self.stream_decoder
         self.check_cluster()
         if self.cluster is not None and (command is not None or self.lattices):
@@ -137,12 +158,12 @@ class TuneOptions(
             raise OptionError("--heldout and --heldout-refs: only together; give both")
         if self.train and len(self.train) != 2:
             raise OptionError(f"--train: {len(self.train)} files, expected two; give SRC TGT")
-        for name in ("leave_out", "folds"):
-            if getattr(self, name) and (not self.train or command is not None):
-                raise OptionError(
-                    f"--{name.replace('_', '-')}: only with --train and a built-in decoder; "
-                    "leave it out"
-                )
+        if self.leave_out and (not self.train or command is not None):
+            raise OptionError("--leave-out: only with --train and a built-in decoder; leave it out")
+        if self.folds and (self.lattices or command is not None):
+            raise OptionError("--folds: only with a built-in decoder; leave it out")
+        if self.with_dev and not self.train and not self.folds:
+            raise OptionError("--with-dev: only with --train or --folds; leave it out")
         if self.leave_out and self.folds:
             raise OptionError(
                 "--leave-out: has no effect with --folds, which leaves out more; leave it out"
@@ -171,6 +192,20 @@ class TuneOptions(
                     f"{flag}: {self.tuner} learns from whole forests, not from k-best lists; leave "
                     "it out"
                 )
+
+    def _check_recipe(self, recipe: str) -> None:
+        names = set(_SET_BY_RECIPES)
+        if recipe == "fast":
+            names |= {"train", "max_examples", "templates"}
+        field = changed(self, names)
+        if field is not None:
+            raise OptionError(
+                f"{field.flag}: has no effect with --recipe {recipe}, whose steps choose it; leave "
+                "it out, or tune without a recipe"
+            )
+        paths = [*self.sources, *self.refs, *self.train, self.weights, self.heldout]
+        if any(str(path) == "-" for path in [*paths, *self.heldout_refs]):
+            raise OptionError(f"'-': --recipe {recipe} reads its texts several times; give files")
 
     def _check_lattices(self) -> None:
         overrides = [f.name for f in fields_of(DecoderOverrides) if f.name != "plugin"]

@@ -13,6 +13,7 @@ from typing import Any
 
 from hopefear.base import registry
 from hopefear.base.config import part_of, to_mapping
+from hopefear.base.errors import OptionError
 from hopefear.base.executor import Executor
 from hopefear.base.files import digest_of
 from hopefear.base.memory import check_address_space
@@ -24,6 +25,7 @@ from hopefear.learn.loop.base import BaseLoop
 from hopefear.learn.loop.options import LoopOptions, TrainingOptions
 from hopefear.learn.loop.run import RunDirectory, digest_of_weights
 from hopefear.learn.loop.runs import tune as tune_runs
+from hopefear.model.folds import text_files
 from hopefear.model.run import Run
 from hopefear.model.tune_options import TuneOptions
 from hopefear.model.tuning_input import TuningInput, tuning_input
@@ -50,8 +52,22 @@ def tune(
     options.check()
     check_address_space()
     texts = texts or {}
+    if options.recipe is not None:
+        from hopefear.model.recipes import tune_by_recipe
 
-    make_tuner = partial(registry.create, "tuner", options.tuner, tuner_options)
+        if tuner_options:
+            raise OptionError(
+                f"--set {next(iter(tuner_options))}: an option of tuners, which --recipe "
+                f"{options.recipe} sets; leave it out, or tune without a recipe"
+            )
+        return tune_by_recipe(
+            options, metric_options, weights=weights, texts=texts, display=display, tell=tell,
+            warn=warn,
+        )  # fmt: skip
+    assert options.tuner is not None, "see TuneOptions.check"
+    tuner_name = options.tuner
+
+    make_tuner = partial(registry.create, "tuner", tuner_name, tuner_options)
     tuner = make_tuner()
     metric = registry.create("metric", options.metric, metric_options)
     if not tuner.takes_lists:
@@ -72,12 +88,16 @@ def tune(
         training = inputs.without_own_rules(training)
     if training is not None and options.folds:
         training = inputs.in_folds(training, options.train[0])
+    elif options.folds:
+        training = inputs.own_text()
     if training is not None and options.align is not None:
         training = inputs.aligned(training, options.align)
+    if training is not None and options.with_dev:
+        training = training.joined(data)
     threads = options.threads or all_cores()
     changed = training_options.given()
     config = {
-        "tuner": {"name": options.tuner, **to_mapping(tuner)},
+        "tuner": {"name": tuner_name, **to_mapping(tuner)},
         "metric": {"name": options.metric, **to_mapping(metric)},
         **_config(options, inputs),
         **({"training": changed} if changed else {}),
@@ -137,6 +157,9 @@ def _config(options: TuneOptions, inputs: TuningInput) -> dict[str, Any]:
         files |= {"heldout": [options.heldout], "heldout_refs": options.heldout_refs}
     if options.train:
         files["train"] = options.train
+    elif options.folds:
+        assert inputs.model is not None
+        files["train"] = text_files(inputs.model)
     if options.align is not None:
         files["align"] = [options.align]
     places: dict[str, Any] = {

@@ -19,7 +19,7 @@ from hopefear.base.config import from_mapping
 from hopefear.base.errors import InputError, OptionError
 from hopefear.base.files import digest_of, display_name
 from hopefear.base.weights import Weights
-from hopefear.decode.contract import Decoder, Sentence
+from hopefear.decode.contract import Decoder, Sentence, refusal
 from hopefear.decode.forced import leaving_out
 from hopefear.decode.markup import read_segment
 from hopefear.decode.precomputed import GivenForests
@@ -28,7 +28,7 @@ from hopefear.decode.remote.stream import StreamDecoder, StreamOptions
 from hopefear.decode.source import DecoderSource
 from hopefear.learn.loop.judge import TuningSet
 from hopefear.model.directory import Model
-from hopefear.model.folds import in_folds
+from hopefear.model.folds import in_folds, text_files, training_text
 from hopefear.model.overrides import chosen_templates
 from hopefear.model.source import ModelDecoder
 from hopefear.model.translate import TranslateOptions, Translator
@@ -93,8 +93,8 @@ class TuningInput:
         assert self.model is not None
         if "leave-out" not in self.decoder.can:
             raise OptionError(
-                f"--leave-out: only for phrase models, but {self.model.directory} is a "
-                f"{self.model.system} model; train it with --folds and give --folds instead"
+                f"--leave-out: {refusal('leave-out', self.decoder.title)}; train "
+                f"{self.model.directory} with --folds and give --folds instead"
             )
         pairs = zip(data.sentences, data.references, strict=True)
         marked = [leaving_out(source, texts[0]) for source, texts in pairs]
@@ -109,6 +109,13 @@ class TuningInput:
         targets = (split_words(texts[0]) for texts in data.references)
         pairs = zip(map(Sentence.of, data.sentences), targets, strict=True)
         return TuningSet(in_folds(self.model, pairs, place), data.references)
+
+    def own_text(self) -> TuningSet:
+        """The text that the model was trained on, each pair with its fold."""
+        assert self.model is not None
+        sentences, references = training_text(self.model)
+        self.digests |= {path: digest_of(path) for path in text_files(self.model)}
+        return TuningSet(sentences, references)
 
     def aligned(self, data: TuningSet, path: Path) -> TuningSet:
         """Training data with the word alignment of a file."""

@@ -252,7 +252,10 @@ def test_missing_files_are_named(folder: Path, tmp_path: Path) -> None:
     [
         (("--tuner", "maxforce", "--leave-out"), "--leave-out: has no effect with --folds"),
         (("--tuner", "mert"), "--train: mert learns from the development set"),
-        (("--tuner", "mira", "--decoder", "cat {weights}"), "--folds: only with --train and a"),
+        (
+            ("--tuner", "mira", "--decoder", "cat {weights}"),
+            "--folds: only with a built-in decoder",
+        ),
     ],
 )
 def test_refusals(

@@ -118,7 +118,7 @@ def test_an_interrupted_run_resumes(
             def stop(self: object) -> dict[str, Any]:
                 raise KeyboardInterrupt
 
-            patch.setattr(module._Training, method, stop)
+            patch.setattr(module.Training, method, stop)
             with pytest.raises(KeyboardInterrupt):
                 run(bitext, directory)
         with pytest.raises(InputError, match=r"is unfinished, it has no model\.toml"):

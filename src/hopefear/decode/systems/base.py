@@ -62,6 +62,9 @@ class System(ABC):
         Mapping[str, float]
     ] = {}  #: of the decoder's features and certain columns
 
+    #: Feature templates that `tune --recipe best` learns.
+    sparse_templates: ClassVar[tuple[str, ...]] = ("rule-id", "word-edges", "rule-bigrams")
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -35,6 +35,8 @@ class Phrase(System):
         "unknown": -100.0,
     }
 
+    sparse_templates = (*System.sparse_templates, "rule-history")
+
     @property
     def decoder_class(self) -> type[Decoder]:
         from hopefear.decode.phrase import PhraseDecoder

@@ -30,6 +30,10 @@ class TuningSet:
         if not self.sentences:
             raise InputError("the set to learn from is empty; give at least one sentence")
 
+    def joined(self, other: TuningSet) -> TuningSet:
+        """Return both sets as one."""
+        return TuningSet([*self.sentences, *other.sentences], [*self.references, *other.references])
+
 
 class Judge:
     """Scores translations of a set by the metric, and by BLEU."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from hopefear.decode.source import DecoderSource
 from hopefear.forest import ForestFile
 from hopefear.learn.loop.moments import Moments
 from hopefear.learn.pool.feature_selection import only, restricted
-from hopefear.learn.tuner import Example, OnlineTuner, Share, Task
+from hopefear.learn.tuner import Collapsed, Example, OnlineTuner, Share, Task
 from hopefear.metrics import Metric
 from hopefear.metrics.metric import total
 
@@ -185,7 +186,7 @@ class Learner:
                 step = update.step if job.learnable is None else only(update.step, job.learnable)
                 weights.add(step)
                 late.add(step, float(steps))
-                if tuner.names_later:
+                if tuner.names_later and len(step):
                     for sentence, derivation in update.derivations:
                         self.decoder.name_features(self._sentence(sentence), derivation, step)
                 steps += len(batch)
@@ -246,18 +247,22 @@ class Learner:
         threads: int,
     ) -> list[Example]:
         """Decode a minibatch with the learner's weights and return the examples."""
-        tuner, data = self.tuner, self.examples
+        tuner, data, decoder = self.tuner, self.examples, self.decoder
+        # Only the derivations of an update need their sparse features, which are found by replay.
+        collapses = tuner.takes_collapsed and "collapse" in decoder.can
+        form = decoder.collapsed_weights(weights) if collapses else None
         requests = (
             Request(
                 self._sentence(number),
                 weights,
+                sparse="collapsed" if collapses else "full",
                 named=not tuner.names_later,
                 spans=tuner.needs_spans,
             )
             for number in batch
         )
-        answers = self.decoder.decode_all(requests, threads=min(threads, len(batch)))
-        language_weight = self.decoder.language_weight(weights)
+        answers = decoder.decode_all(requests, threads=min(threads, len(batch)))
+        language_weight = decoder.language_weight(weights)
         return [
             Example(
                 number,
@@ -268,6 +273,9 @@ class Learner:
                 decoded.spans,
                 self._derive(number, weights) if tuner.needs_target else None,
                 language_weight,
+                None
+                if form is None
+                else Collapsed(form, partial(decoder.full_features, self._sentence(number))),
             )
             for number, decoded in zip(batch, answers, strict=True)
         ]

@@ -87,7 +87,13 @@ class TrainingOptions:
     folds: bool = option(
         False,
         help="decode each pair of --train with rules and a language model that leave its fold out; "
-        "needs a model trained with --folds on the same text",
+        "needs a model trained with --folds on the same text; without --train, learn from the text "
+        "that the model was trained on",
+    )
+    with_dev: bool = option(
+        False,
+        help="learn from the development set, too, besides the training text; --heldout then "
+        "chooses the best iteration without favouring it",
     )
     gold_phrases: int | None = option(
         None,

@@ -13,7 +13,7 @@ after the other, the last with complete translations; in a larger minibatch all 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -72,6 +72,10 @@ class Mira(SearchAware, LargeMargin):
         # Other steps use many derivations, and those of bins and forests are not kept.
         return self.space == "kbest" and self.search_aware == "off" and not self._step.lists
 
+    @property
+    def takes_collapsed(self) -> bool:
+        return self.names_later
+
     # -- the choices of `large_margin.py` --
 
     def _used(self) -> dict[str, bool]:
@@ -122,6 +126,11 @@ class Mira(SearchAware, LargeMargin):
     def _hypotheses(self, weights: Weights, group: Group) -> Hypotheses:
         example, bin = group
         if bin is None:
+            if example.collapsed is not None:
+                found = self._selection.find(
+                    example.forest, example.collapsed.weights, self._cost, example.sentence
+                )
+                return replace(found, replay=example.collapsed.features)
             return self._selection.find(
                 example.forest, weights, self._cost, example.sentence, lists=self._step.lists
             )

@@ -23,7 +23,7 @@ Differs: errata eq. 3.3: gamma and beta only select; the loss is the hinge (`ste
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from hopefear._engine import Derivation, Forest, collect_rows
 from hopefear.base.errors import OptionError
-from hopefear.base.weights import Weights
+from hopefear.base.weights import SparseVector, Weights
 from hopefear.forest import Search, choose, find_candidates, kbest
 from hopefear.learn.online.cost import Cost
 from hopefear.learn.pool.candidate_builder import gathered
@@ -76,12 +76,22 @@ class Hypotheses:
     pair: tuple[int, int] | None = None  # the indices of y+ and y-, if they are chosen already
     model_best: int | None = None  # index of the decoder's output, if not the largest score
     measures: Mapping[str, float] = field(default_factory=dict)  # numbers to log
+    #: The features of a derivation, if its forest has them collapsed into one score.
+    replay: Callable[[Derivation], SparseVector] | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def rows(self, which: Sequence[int]) -> Rows:
         """Take indices of hypotheses and return their feature vectors."""
+        if self.replay is not None:
+            vectors = [self.replay(self.derivations[at]) for at in which]
+            ends = np.cumsum([0, *map(len, vectors)], dtype=np.int64)
+            return Rows(
+                ends,
+                np.concatenate([vector.ids for vector in vectors]),
+                np.concatenate([vector.values for vector in vectors]),
+            )
         if self.features is None:
             return Rows(*collect_rows([self.derivations[at] for at in which])[1:])
         begin, ids, values = self.features
