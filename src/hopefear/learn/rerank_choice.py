@@ -87,12 +87,12 @@ class _Places:
         number = None if self.ids else id_number(id)
         if number is None:
             if id in self._seen:
-                raise self._second(id)
+                raise second_list(self.nbest, id)
             self._seen.add(id)
             yield f"{id}\t{text}" if self.ids else text
             return
         if number < self._next or number in self._waiting:
-            raise self._second(id)
+            raise second_list(self.nbest, id)
         if number - self._next - len(self._waiting) > 10_000_000:
             raise InputError(
                 f"{display_name(self.nbest)}: id {id} after {self.lists - 1:,} lists; expected the "
@@ -112,8 +112,10 @@ class _Places:
             yield self._waiting[number]
             self._next = number + 1
 
-    def _second(self, id: str) -> InputError:
-        return InputError(
-            f"{display_name(self.nbest)}: a second list of id {id!r}; put the candidates of one id "
-            "together"
-        )
+
+def second_list(nbest: Path, id: str) -> InputError:
+    """Return the error of an id that occurs again after other ids."""
+    return InputError(
+        f"{display_name(nbest)}: a second list of id {id!r}; put the candidates of one id "
+        "together ('hopefear rerank convert --sort' does)"
+    )

@@ -29,8 +29,8 @@ from hopefear.base.files import PathLike, write_text
 from hopefear.base.weights import Weights
 from hopefear.forest import edge_scores
 from hopefear.forest.io.nbest import Format, read_nbest
-from hopefear.learn.rerank_choice import Choice
-from hopefear.learn.rerank_entries import entries_of, numbered, references_of
+from hopefear.learn.rerank_choice import Choice, second_list
+from hopefear.learn.rerank_entries import entries_of, grouped, numbered, references_of
 from hopefear.learn.rerank_options import RerankOptions
 from hopefear.learn.rerank_report import ablation_table, metric_table, number
 
@@ -141,8 +141,12 @@ class Reranker:
         if isinstance(lists, str | os.PathLike):
             choice = Choice(Path(lists), self.weights, None)
         else:
-            choice = Choice(_MEMORY, self.weights, entries=entries_of(lists))
-        for _, text in choice.choices():
+            choice = Choice(_MEMORY, self.weights, entries=grouped(lists))
+        seen: set[str] = set()
+        for list_, text in choice.choices():
+            if list_.id in seen:
+                raise second_list(choice.nbest, list_.id)
+            seen.add(list_.id)
             yield text
         for remark in choice.remarks("the weights"):
             warnings.warn(remark, stacklevel=2)
@@ -157,13 +161,19 @@ class Reranker:
         return np.concatenate([np.zeros(0), *scores])
 
     def score(self, lists: Any, refs: Any) -> float:
-        """Return the metric of the chosen candidates against references: higher is better."""
+        """Return the metric of the chosen candidates against references: higher is better.
+
+        `refs` has a text, or a list of texts, for each list in their order, or is a file.
+        """
         from hopefear.learn.rerank_metrics import TextMetric, is_text_metric, parse_terms
         from hopefear.metrics.metric import create
+        from hopefear.text.lines import read_lines
 
         (term, *others) = parse_terms(self.metric)
         if others or not is_text_metric(term.name):
             raise OptionError(f"score: metric {self.metric} cannot score text; see `report`")
+        if isinstance(refs, str | os.PathLike):
+            refs = list(read_lines(refs))
         columns = references_of(refs)
         references = [list(row) for row in zip(*columns, strict=True)]
         metric = TextMetric(create(term.name, self.metric_options), references, self.tokenize)
@@ -188,6 +198,16 @@ class Reranker:
                 )
             setattr(self, name, value)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn asks before it cross-validates an estimator."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(two_d_array=False, string=True, dict=True),
+        )
 
     @classmethod
     def _parameters(cls) -> list[str]:

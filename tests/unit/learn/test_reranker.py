@@ -119,6 +119,43 @@ def test_scores_in_a_table() -> None:
     assert reranker.rerank(table) == ["t2"] * 6
 
 
+def test_missing_values_and_rows_in_any_order_in_a_table() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [
+        {"id": number, "text": candidate["text"], "n": number, **candidate["features"]}
+        for number, candidates in enumerate(LISTS)
+        for candidate in candidates
+    ]
+    name = next(iter(LISTS[0][0]["features"]))
+    for row in rows[::3]:
+        row[name] = None
+    filled = pandas.DataFrame(rows).fillna(0)
+    expected = Reranker(**FAST).fit(filled, REFERENCES)
+    with_missing = pandas.DataFrame(rows)
+    for table in (with_missing, with_missing.convert_dtypes(), filled.astype({"id": float})):
+        reranker = Reranker(**FAST).fit(table, REFERENCES)
+        assert dict(reranker.weights.items()) == dict(expected.weights.items())
+        assert reranker.rerank(table) == expected.rerank(filled)
+    places = [*range(0, len(filled), 2), *range(1, len(filled), 2)]  # each list in two parts
+    mixed = filled.iloc[places]
+    assert len(expected.rerank(mixed)) == len(LISTS)
+    assert (expected.decision_function(mixed) == expected.decision_function(filled)[places]).all()
+
+
+def test_no_choice_is_silently_left_out_or_added(tmp_path: Path) -> None:
+    reranker = Reranker(**FAST).fit(LISTS, REFERENCES)
+    for call in (reranker.rerank, lambda lists: Reranker(**FAST).fit(lists, REFERENCES)):
+        with pytest.raises(InputError, match="list 1 is empty, expected one candidate or more"):
+            call([LISTS[0], [], *LISTS[2:]])
+    again = [ENTRIES[0], ENTRIES[-1], ENTRIES[1]]
+    with pytest.raises(InputError, match="a second list of id '0'"):
+        reranker.rerank(iter(again))
+    path = tmp_path / "lists.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in again))
+    with pytest.raises(InputError, match="a second list of id '0'"):
+        reranker.rerank(path)
+
+
 def test_several_references_for_some_lists() -> None:
     several = [[text, "x x x"] if number % 2 else text for number, text in enumerate(REFERENCES)]
     reranker = Reranker(**FAST).fit(LISTS, several)
@@ -142,6 +179,14 @@ def test_scikit_learn_can_clone_it() -> None:
     assert base.clone(reranker).get_params() == reranker.get_params()
 
 
+def test_scikit_learn_can_cross_validate_it() -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    reranker = Reranker(metric="wer", folds=1, **FAST)
+    assert len(selection.cross_val_score(reranker, LISTS, REFERENCES, cv=3)) == 3
+    search = selection.GridSearchCV(reranker, {"tuner": ["mert"], "seed": [1, 2]}, cv=2)
+    assert search.fit(LISTS, REFERENCES).best_params_["tuner"] == "mert"
+
+
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no weights yet; call fit"):
         Reranker().rerank(LISTS)
@@ -151,7 +196,12 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         Reranker().fit(3, REFERENCES)
     with pytest.raises(InputError, match="refs: empty"):
         Reranker().fit(LISTS, [])
+    with pytest.raises(InputError, match="refs: None of list 0; expected a text, or several"):
+        Reranker().fit(LISTS, [None])
     fitted = Reranker(**FAST).fit(LISTS, REFERENCES)
+    refs = tmp_path / "refs"
+    refs.write_text("".join(f"{line}\n" for line in REFERENCES))
+    assert fitted.score(LISTS, refs) == fitted.score(LISTS, REFERENCES)
     with pytest.raises(InputError, match="refs: 1 for 30 lists"):
         fitted.score(LISTS, REFERENCES[:1])
     with pytest.raises(OptionError, match="cannot score text"):
