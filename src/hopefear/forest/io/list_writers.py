@@ -59,7 +59,7 @@ def _json_lines(entries: Entries) -> Iterator[str]:
 
 def _moses_lines(entries: Entries) -> Iterator[str]:
     for entry in entries:
-        text = entry["text"].replace("|||", "&#124;&#124;&#124;")
+        text = " ".join(entry["text"].split()).replace("|||", "&#124;&#124;&#124;")
         features = " ".join(f"{name}= {value!r}" for name, value in entry["features"].items())
         yield f"{entry['id']} ||| {text} ||| {features} ||| {entry.get('score', 0)!r}\n"
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -59,33 +59,62 @@ class TokenFormat(ListFormat):
         return joined.replace("@@ ", "").removesuffix("@@") if self.pieces == "bpe" else joined
 
 
+def plain_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file without a byte order mark and without line ends, also Windows's."""
+    with open_text(path) as lines:
+        for number, line in enumerate(lines):
+            yield (line if number else line.removeprefix("\ufeff")).rstrip("\r\n")
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of each line that is not empty."""
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield f"{display_name(path)}:{number}", line.rstrip("\n")
+    for number, line in enumerate(plain_lines(path), 1):
+        if line.strip():
+            yield f"{display_name(path)}:{number}", line
 
 
-def json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the place and the value of each line of JSON, or of each item of one JSON array."""
+def json_lines(
+    path: Path, is_file: Callable[[list[Any]], bool] = lambda items: True
+) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the value of each line of JSON, or of each item of one JSON array.
+
+    The array may be on one line; `is_file` says whether an array on a line is such an array, and
+    not the value of the line.
+    """
     first = next(numbered_lines(path), ("", ""))[1].strip()
     if first == "[" or (first.startswith("[") and not _is_json(first)):
-        with open_text(path) as lines:
-            text = "".join(f"{line}\n" for line in lines)
+        text = "".join(f"{line}\n" for line in plain_lines(path))
         for number, value in enumerate(parsed(text, display_name(path))):
             yield f"{display_name(path)}, item {number}", value
         return
     for place, line in numbered_lines(path):
-        yield place, parsed(line, place)
+        value = parsed(line, place)
+        if isinstance(value, list) and value and is_file(value):
+            for number, item in enumerate(value):
+                yield f"{place}, item {number}", item
+        else:
+            yield place, value
 
 
 def parsed(text: str, place: str) -> Any:
     """Return the value of a JSON text."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not JSON ({in_line(error)})") from None
+    if "\\ud" in text or "\\uD" in text:
+        _check_surrogates(value, place)
+    return value
+
+
+def _check_surrogates(value: Any, place: str) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{place}: {error.object[error.start]!r} is half of a character, expected both halves; "
+            "replace it, for instance by \\ufffd"
+        ) from None
 
 
 def number(value: Any, place: str, what: str) -> float:

@@ -33,7 +33,7 @@ class HuggingFace(ListFormat):
     """Output of pipelines and of `generate` of transformers."""
 
     def read(self, path: Path) -> Iterator[Entry]:
-        for id, (place, value) in enumerate(json_lines(path)):
+        for id, (place, value) in enumerate(json_lines(path, _is_file)):
             if isinstance(value, dict) and "sequences" in value:
                 candidates = list(_sequences(value, place))
             else:
@@ -41,6 +41,11 @@ class HuggingFace(ListFormat):
                 candidates = [_candidate(item, place) for item in items]
             for rank, (text, features) in enumerate(candidates):
                 yield {"id": id, "text": text, "features": features or {"rank": rank}}
+
+
+def _is_file(items: list[Any]) -> bool:
+    """Whether an array on one line has the lists of all sentences, and is not one list."""
+    return all(isinstance(i, list) or (isinstance(i, dict) and "sequences" in i) for i in items)
 
 
 def _sequences(value: dict[str, Any], place: str) -> Iterator[tuple[str, dict[str, float]]]:

@@ -8,15 +8,15 @@ pyarrow (the extra `parquet`) and is read in batches of rows.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from hopefear.base.errors import HopefearError, InputError
-from hopefear.base.files import display_name, open_text
+from hopefear.base.files import display_name
 from hopefear.base.registry import register
-from hopefear.forest.io.lists.base import Entry, ListFormat, number
+from hopefear.forest.io.lists.base import Entry, ListFormat, number, plain_lines
 
 SCORES, FEATURES = "scores.", "features."
 RESERVED = ("id", "text", "score")
@@ -31,20 +31,20 @@ class Csv(ListFormat):
     delimiter: ClassVar[str] = ","
 
     def read(self, path: Path) -> Iterator[Entry]:
-        with open_text(path) as lines:
-            rows = csv.DictReader((f"{line}\n" for line in lines), delimiter=self.delimiter)
-            try:
-                _check(rows.fieldnames or [], path)
-                features: list[str] | None = None
-                for row in rows:
-                    place = f"{display_name(path)}:{rows.line_num}"
-                    if None in row or None in row.values():
-                        raise InputError(f"{place}: not as many fields as the header has")
-                    if features is None:  # the first row says which columns are numbers
-                        features = [name for name in row if _is_number(row[name])]
-                    yield _entry(row, features, place)
-            except csv.Error as error:
-                raise InputError(f"{display_name(path)}:{rows.line_num}: {error}") from None
+        lines = (f"{line}\n" for line in plain_lines(path))
+        rows = csv.DictReader(lines, delimiter=self.delimiter)
+        try:
+            _check(rows.fieldnames or [], path)
+            features: list[str] | None = None
+            for row in rows:
+                place = f"{display_name(path)}:{rows.line_num}"
+                if None in row or None in row.values():
+                    raise InputError(f"{place}: not as many fields as the header has")
+                if features is None:  # the first row says which columns are numbers
+                    features = [name for name in row if _is_number(row[name])]
+                yield _entry(row, features, place)
+        except csv.Error as error:
+            raise InputError(f"{display_name(path)}:{rows.line_num}: {error}") from None
 
 
 @register("list-format", "tsv")
@@ -96,13 +96,16 @@ def load_pyarrow() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-def _check(names: Iterable[str], path: Path) -> None:
+def _check(names: Sequence[str], path: Path) -> None:
     missing = [name for name in ("id", "text") if name not in names]
     if missing:
         raise InputError(
             f"{display_name(path)}: no column {' and '.join(missing)}; expected a header with id, "
             "text and features"
         )
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise InputError(f"{display_name(path)}: two columns {twice[0]!r}; rename one of them")
 
 
 def _entry(row: Mapping[str, Any], numeric: Iterable[str], place: str) -> Entry:
