@@ -91,6 +91,36 @@ def test_lower_scores_are_better(hopefear: Run, folder: Path) -> None:
     assert by_name(report)["vain"]["difference"] == pytest.approx(report["gain"], abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("los", "--lower los: no score of that name in dev.jsonl; did you mean 'loss'?"),
+        ("given", "--lower given: no score of that name in dev.jsonl; choose from loss, vain"),
+        ("bleu", "--lower bleu: only for scores in the lists; remove it"),
+    ],
+)
+def test_lower_names_a_score_of_the_lists(
+    hopefear: Run, folder: Path, name: str, message: str
+) -> None:
+    given = ["rerank", "tune", "--nbest", "dev.jsonl", "--tuner", "mert", "-o", "no.tsv"]
+    words = [*given, "--metric", "vain", "--lower", name, "--progress", "off"]
+    result = hopefear(*words, cwd=folder)
+    assert (result.returncode, result.stderr) == (2, f"hopefear: {message}\n")
+    assert not (folder / "no.tsv").exists()
+
+
+def test_warnings_name_a_remedy_that_can_be_typed(hopefear: Run, folder: Path) -> None:
+    _, stderr = tuned(hopefear, folder, "--refs", "refs")
+    assert (
+        "vain becomes worse by" in stderr
+        and "as in --metric bleu=1 vain=1 (or give --lower vain, if lower values are better)"
+        in stderr
+    )
+    _, stderr = tuned(hopefear, folder, "--refs", "refs", "--metric", "bleu=0.01", "vain=1")
+    assert "while bleu=0.01 vain=1 becomes better: raise its weight" in stderr
+    assert "as in --metric bleu=0.01 vain=1 chrf=1\n" in stderr
+
+
 def test_a_mix_has_the_scores_of_its_parts(hopefear: Run, folder: Path) -> None:
     words = ("--refs", "refs", "--metric", "bleu=2", "vain=0.1")
     report, _ = tuned(hopefear, folder, *words)

@@ -92,6 +92,7 @@ def read_lists(
         advance(1)
     if not read:
         raise InputError(f"{display_name(path)}: no list in it; expected n-best lists")
+    metrics.check_lower(read, path)
     metric, _ = metrics.objective(read, path)
     blocks = [
         counted.rows() if counted is not None else _given_rows(metrics, metric, place, read)

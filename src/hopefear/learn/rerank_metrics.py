@@ -134,6 +134,19 @@ class ListMetrics:
         scores = [column(list_, name) for list_ in lists]
         return GivenScore.of(np.concatenate(scores), lower=name in self.lower)
 
+    def check_lower(self, lists: Sequence[NbestList], path: PathLike) -> None:
+        """Refuse a name of `lower` that is not that of a score in the lists."""
+        known = dict.fromkeys(key for list_ in lists for key in list_.named)
+        if any(np.isfinite(list_.scores).any() for list_ in lists):
+            known[GIVEN] = None
+        for name in sorted(self.lower - known.keys()):
+            if is_text_metric(name):
+                raise OptionError(f"--lower {name}: only for scores in the lists; remove it")
+            raise OptionError(
+                f"--lower {name}: no score of that name in {display_name(path)}; "
+                + suggestion(name, known)
+            )
+
     def report_text_metrics(self) -> dict[str, TextMetric]:
         """Return the metrics of text to report besides the optimised ones."""
         if not self.references:

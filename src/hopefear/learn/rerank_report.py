@@ -121,10 +121,21 @@ def warnings_of(report: Mapping[str, Any]) -> list[str]:
         if row["metric"] != GIVEN and better and gain(row) < 0 and row["p_value"] <= SIGNIFICANT:
             texts.append(
                 f"{row['metric']} becomes worse by {number(abs(row['difference']), row)} "
-                f"(p = {row['p_value']:.3f}) while {main['metric']} becomes better: weigh both, as "
-                f"in --metric {main['metric'].split('=')[0]}=1 {row['metric']}=1"
+                f"(p = {row['p_value']:.3f}) while {main['metric']} becomes better: "
+                + _remedy(row, main)
             )
     return texts
+
+
+def _remedy(row: Mapping[str, Any], main: Mapping[str, Any]) -> str:
+    """Return what to do about a metric that becomes worse while the optimised one improves."""
+    if row["role"] == "part":
+        return "raise its weight"
+    weighed = main["metric"] if "=" in main["metric"] else f"{main['metric']}=1"
+    both = f"weigh both, as in --metric {weighed} {row['metric']}=1"
+    if row["percent"] or row["lower_is_better"]:
+        return both
+    return f"{both} (or give --lower {row['metric']}, if lower values are better)"
 
 
 def gain(row: Mapping[str, Any]) -> float:
