@@ -182,6 +182,7 @@ BAD = {
     "inf": ("0 ||| x ||| LM0= inf ||| 0\n", [], "list:1"),
     "no feature value": ("0 ||| x ||| LM0= y ||| 0\n", [], "list:1"),
     "empty": ("", [], "no list in it"),
+    "not json by its beginning": ("\ufeff {", [], "list:1: not a JSON object"),
     "not json": ("{", ["--format", "jsonl"], "list:1: not a JSON object"),
     "json nan": (
         '{"id": 0, "text": "x", "features": {"a": NaN}}\n',
@@ -235,6 +236,19 @@ def test_byte_order_mark_and_windows_line_ends(hopefear: Run, folder: Path) -> N
     content = "\ufeff" + moses().replace("\n", "\r\n")
     (folder / "list").write_bytes(content.encode())
     assert tune(hopefear, folder, "--nbest", "list").returncode == 0
+
+
+@pytest.mark.parametrize("lists", ["list", "list.gz", "-"])
+def test_json_lines_are_detected_in_any_file(hopefear: Run, folder: Path, lists: str) -> None:
+    content = jsonl()
+    (folder / "list").write_text(content)
+    (folder / "list.gz").write_bytes(gzip.compress(content.encode()))
+    words = ["rerank", "tune", "--nbest", lists, "--refs", "refs", "--tuner", "mert"]
+    stdin = {"input": content} if lists == "-" else {}
+    assert hopefear(*words, "-o", "w.tsv", cwd=folder, **stdin).returncode == 0
+    words = ["rerank", "apply", "--nbest", lists, "--weights", "w.tsv", "-o", "-"]
+    result = hopefear(*words, cwd=folder, **stdin)
+    assert len(result.stdout.splitlines()) == len(REFERENCES)
 
 
 def test_no_references(hopefear: Run, folder: Path) -> None:

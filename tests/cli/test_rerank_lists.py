@@ -169,6 +169,22 @@ def test_minimum_bayes_risk(hopefear: Run, folder: Path) -> None:
         (["convert", "nbest", "--system", "marien", "-o", "x"], "did you mean 'marian'"),
         (["convert", "nbest", "--system", "fairseq", "-o", "-", "--json"], "writes the report"),
         (["convert", "refs", "--system", "marian", "-o", "x"], "refs:1: expected 'id ||| text"),
+        (
+            ["convert", "refs", "--system", "fairseq", "-o", "x"],
+            "refs: no candidate in it; is --system fairseq the format of the file?",
+        ),
+        (
+            ["convert", "nbest", "--system", "marian", "--system-set", "piece=bpe", "-o", "x"],
+            "--system-set: unknown key 'piece'; did you mean 'pieces'?",
+        ),
+        (
+            ["features", "--nbest", "nbest", "--add", "agreement:metrics=ter", "-o", "x"],
+            "--add agreement: unknown key 'metrics'; did you mean 'metric'?",
+        ),
+        (
+            ["apply", "--nbest", "nbest", "--mbr", "chrf", "--mbr-set", "bet=1", "-o", "x"],
+            "--mbr-set: unknown key 'bet'; did you mean 'beta'?",
+        ),
         (["convert", "nbest", "--system", "marian", "--join", "-o", "x"], "give more than one"),
         (
             ["select", "--nbest", "nbest", "--refs", "refs", "--tuner", "mert", "--sizes", "0"],

@@ -374,18 +374,21 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
         raise OptionError(f"{place}: not valid TOML: {in_line(error)}") from None
 
 
-def parse_pairs(cls: type, pairs: Iterable[str]) -> dict[str, Any]:
-    """Convert the pairs of `--set key=value …` to a mapping of values for the fields of `cls`."""
+def parse_pairs(cls: type, pairs: Iterable[str], flag: str = "--set") -> dict[str, Any]:
+    """Convert pairs `key=value` to a mapping of values for the fields of `cls`.
+
+    `flag` is the option that has the pairs, for messages.
+    """
     fields = {field.name: field for field in fields_of(cls)}
     values = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         key = key.strip().replace("-", "_")
         if not equals:
-            raise OptionError(f"--set {pair}: expected key=value")
+            raise OptionError(f"{flag} {pair}: expected key=value")
         if key not in fields:
-            raise OptionError(f"--set: unknown key {key!r}; {suggestion(key, fields)}")
-        values[key] = convert_text(fields[key], text.strip(), f"--set {key}")
+            raise OptionError(f"{flag}: unknown key {key!r}; {suggestion(key, fields)}")
+        values[key] = convert_text(fields[key], text.strip(), f"{flag} {key}")
     return values
 
 

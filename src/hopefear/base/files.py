@@ -53,6 +53,10 @@ class _GzipReader(gzip.GzipFile):
         with self._named_faults():
             return super().readline(-1 if size is None else size)
 
+    def peek(self, n: int) -> bytes:
+        with self._named_faults():
+            return super().peek(n)
+
     @contextlib.contextmanager
     def _named_faults(self) -> Iterator[None]:
         try:

@@ -39,7 +39,7 @@ class RerankApply(Command):
     section = "Apply and evaluate"
     examples = (
         "hopefear rerank apply --nbest test.nbest --weights weights.tsv -o test.out",
-        "decode | hopefear rerank apply --nbest - --format jsonl --weights w.tsv -o - --ids",
+        "decode | hopefear rerank apply --nbest - --weights w.tsv -o - --ids",
         "hopefear rerank apply --lattices test.plf --weights run/weights.tsv -o test.out",
         "hopefear rerank apply --nbest samples.jsonl --mbr chrf -o test.out",
     )
@@ -78,7 +78,7 @@ class RerankApply(Command):
     output: Path = option(flags=("-o",), metavar="OUT", help="file for the translations")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
         None,
-        help="format of the lists (default: jsonl for files named .jsonl or .json, else detected)",
+        help="format of the lists (default: detected from the name or the beginning of the file)",
     )
     ids: bool = option(False, help="write the id and a tab before each translation")
 
@@ -173,9 +173,9 @@ class RerankApply(Command):
 
         if self.mbr == GIVEN and self.mbr_set:
             raise OptionError("--mbr-set: given utilities have no options; omit it")
-        options = (
-            parse_pairs(registry.get("metric", self.mbr), self.mbr_set) if self.mbr_set else {}
-        )
+        options = {}
+        if self.mbr_set:
+            options = parse_pairs(registry.get("metric", self.mbr), self.mbr_set, "--mbr-set")
         return ExpectedUtility(
             self.mbr,
             None if self.weights is None else Weights.load(self.weights),

@@ -68,7 +68,7 @@ class RerankConvert(Command):
         check_one_stdin(*self.files, *([self.keys] if self.keys else []))
         check_writable(self.output)
         cls = registry.get("list-format", self.system)
-        settings = parse_pairs(cls, self.system_set)
+        settings = parse_pairs(cls, self.system_set, "--system-set")
         self._format = registry.create("list-format", self.system, settings)
         self._numbers: dict[str, int] | None = None
         if self.keys is not None:
@@ -115,6 +115,11 @@ class RerankConvert(Command):
             if self._candidates % 1000 == 0:
                 step.advance(1000)
             yield entry
+        if not self._candidates:
+            raise InputError(
+                f"{display_name(self.files[0])}: no candidate in it; is --system {self.system} the "
+                "format of the file?"
+            )
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         console.note(f"{report['lists']:,} lists, {report['candidates']:,} candidates")

@@ -40,7 +40,7 @@ class RerankFeatures(Command):
     output: Path = option(flags=("-o",), metavar="OUT", help="file for the lists, JSON lines")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
         None,
-        help="format of the lists (default: jsonl for files named .jsonl or .json, else detected)",
+        help="format of the lists (default: detected from the name or the beginning of the file)",
     )
     plugin: list[Path] = option(
         [], metavar="FILE.py", help="Python files that define further list features"

@@ -56,7 +56,7 @@ class RerankSelect(RerankOptions, Command):
             raise OptionError("--ablation: is for 'rerank tune'; remove it")
         terms = [term.name for term in parse_terms(self.metric) if is_text_metric(term.name)]
         options = (
-            parse_pairs(registry.get("metric", terms[0]), self.metric_set)
+            parse_pairs(registry.get("metric", terms[0]), self.metric_set, "--metric-set")
             if terms
             else dict.fromkeys(self.metric_set)
         )

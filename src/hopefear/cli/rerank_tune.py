@@ -80,7 +80,7 @@ class RerankTune(RerankOptions, Command):
         terms = [term.name for term in parse_terms(self.metric) if is_text_metric(term.name)]
         if not terms:  # given scores have no options: `rerank` refuses the keys
             return dict.fromkeys(self.metric_set)
-        return parse_pairs(registry.get("metric", terms[0]), self.metric_set)
+        return parse_pairs(registry.get("metric", terms[0]), self.metric_set, "--metric-set")
 
     def show(self, report: Mapping[str, Any], console: Console) -> None:
         tell = console.note if str(self.output) == "-" else console.print

@@ -33,7 +33,7 @@ def make_features(specifications: Sequence[str]) -> list[ListFeature]:
     for text in specifications:
         name, _, settings = text.partition(":")
         cls = registry.get("list-feature", name)
-        pairs = parse_pairs(cls, [pair for pair in settings.split(",") if pair])
+        pairs = parse_pairs(cls, [pair for pair in settings.split(",") if pair], f"--add {name}")
         features.append(registry.create("list-feature", name, pairs))
     if not features:
         raise OptionError("--add: name at least one list feature")

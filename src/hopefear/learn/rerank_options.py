@@ -18,8 +18,7 @@ class RerankOptions:
     refs: list[Path] = option([], metavar="REF", help="references, one file each")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
         None,
-        help="format of the lists; if not given, jsonl for names in .jsonl or .json, else moses or "
-        "cdec by the content",
+        help="format of the lists (default: detected from the name or the beginning of the file)",
     )
     metric: list[str] = option(
         ["bleu"],

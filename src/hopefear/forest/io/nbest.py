@@ -9,12 +9,13 @@ adjacent: an id that occurs again later starts another list.
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,23 +52,20 @@ def read_nbest(
 ) -> Iterator[NbestList]:
     """Take a file of n-best lists and yield its lists.
 
-    By default, files named `.jsonl` or `.json` (also .gz) are JSON lines. All lists share
-    `vocabulary` and `names`. With `entries`, the objects of the JSON lines are taken from memory
+    By default, files named `.jsonl` or `.json` (also .gz) and those that begin with `{` are JSON
+    lines. All lists share `vocabulary` and `names`. With `entries`, the objects of the JSON lines are taken from memory
     and `path` only appears in messages.
     """
-    if format is None:
-        bare = str(path).removesuffix(".gz")
-        format = "jsonl" if bare.endswith((".jsonl", ".json")) else "moses"
     vocabulary = vocabulary if vocabulary is not None else Vocabulary()
     names = names if names is not None else FeatureNames()
-    if format == "jsonl" or entries is not None:
-        if entries is None:
-            yield from _read_json(path, vocabulary, names)
-            return
+    if entries is not None:
         parsed = _from_memory(entries, display_name(path))
         yield from _lists(parsed, ForestBuilder(vocabulary=vocabulary, names=names))
         return
     with open_input(path) as file:
+        if format == "jsonl" or (format is None and _is_json(path, file)):
+            yield from _read_json(file, path, vocabulary, names)
+            return
         stream = NbestStream(file, display_name(path), vocabulary, names)
         while (forest_and_scores := stream.next()) is not None:
             yield NbestList(forest_and_scores[0].id, *forest_and_scores)
@@ -115,15 +113,24 @@ def _lists(parsed: Iterable[_Entry], builder: ForestBuilder) -> Iterator[NbestLi
         yield NbestList(id, forest, np.array(scores, np.float64), columns, rows)
 
 
-def _read_json(path: PathLike, vocabulary: Vocabulary, names: FeatureNames) -> Iterator[NbestList]:
-    with open_input(path) as file:
-        stream = JsonNbestStream(file, display_name(path), vocabulary, names)
-        while (found := stream.next()) is not None:
-            forest, scores, score_names, named, utilities = found
-            columns = dict(zip(score_names, named, strict=True))
-            yield NbestList(forest.id, forest, scores, columns, utilities)
-        if stream.wrong_line:
-            raise _wrong_line(stream.wrong_line, stream.place)
+def _is_json(path: PathLike, file: BinaryIO) -> bool:
+    """Whether a file, of which nothing has been read, has JSON lines."""
+    if str(path).removesuffix(".gz").endswith((".jsonl", ".json")):
+        return True
+    peek = getattr(file, "peek", lambda size: b"")  # of all files but those of raw streams
+    return bool(peek(64).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"))
+
+
+def _read_json(
+    file: BinaryIO, path: PathLike, vocabulary: Vocabulary, names: FeatureNames
+) -> Iterator[NbestList]:
+    stream = JsonNbestStream(file, display_name(path), vocabulary, names)
+    while (found := stream.next()) is not None:
+        forest, scores, score_names, named, utilities = found
+        columns = dict(zip(score_names, named, strict=True))
+        yield NbestList(forest.id, forest, scores, columns, utilities)
+    if stream.wrong_line:
+        raise _wrong_line(stream.wrong_line, stream.place)
 
 
 def _wrong_line(line: str, place: str) -> InputError:
