@@ -77,6 +77,22 @@ def test_from_another_system_to_a_choice(hopefear: Run, folder: Path) -> None:
     assert "candidates are enough" in result.stdout
 
 
+def test_few_lists_do_not_say_how_many_candidates_are_enough(
+    hopefear: Run, folder: Path
+) -> None:
+    lines = (folder / "nbest").read_text().splitlines()
+    few = [line for line in lines if int(line.split()[0]) < 3]
+    (folder / "few").write_text("\n".join(few) + "\n")
+    refs = (folder / "refs").read_text().splitlines()
+    (folder / "few.refs").write_text("\n".join(refs[:3]) + "\n")
+    words = ("select", "--nbest", "few", "--refs", "few.refs", "--tuner", "mert", "--sizes", "4")
+    curve = report(hopefear, folder, *words)
+    row = curve["sizes"][0]
+    assert row["low"] <= row["difference"] <= row["high"]
+    (text,) = curve["warnings"]
+    assert text.startswith("3 lists are few, and 4 candidates may be too few")
+
+
 def test_joined_and_sorted_lists(hopefear: Run, folder: Path) -> None:
     for name, lines in (
         ("a.csv", "id,text,lm\nu2,a,1\nu1,b,2\n"),

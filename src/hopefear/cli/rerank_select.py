@@ -48,7 +48,7 @@ class RerankSelect(RerankOptions, Command):
         from hopefear.base.weights import Weights
         from hopefear.learn.rerank import RerankJob
         from hopefear.learn.rerank_metrics import is_text_metric, parse_terms
-        from hopefear.learn.rerank_select import enough, selected
+        from hopefear.learn.rerank_select import enough, selected, warnings_of
 
         if self.report is not None:
             check_writable(self.report)
@@ -72,13 +72,17 @@ class RerankSelect(RerankOptions, Command):
         rows = selected(job, self.sizes, start)
         metric = job.lists.metric
         lower = metric.lower_is_better or bool(getattr(metric, "lower", False))
-        report = {
+        report: dict[str, Any] = {
             "metric": " ".join(self.metric),
             "tuner": self.tuner,
             "lists": job.lists.candidates.groups,
             "sizes": rows,
             "enough": enough(rows, lower=lower),
+            "warnings": [],
         }
+        report["warnings"] = warnings_of(rows, report["lists"], report["enough"])
+        for text in report["warnings"]:
+            console.warn(text)
         if self.report is not None:
             with write_text(self.report) as file:
                 file.write(json.dumps({"kind": "select", "report": report}, indent=1) + "\n")
@@ -91,11 +95,13 @@ class RerankSelect(RerankOptions, Command):
                 f"{row['mean_candidates']:.1f}",
                 f"{row['tuned']:.4g}",
                 f"{row['difference']:+.4g}",
+                f"{row['low']:+.4g} … {row['high']:+.4g}",
                 f"{row['p_value']:.4f}",
                 f"{row['oracle']:.4g}",
             ]
             for row in report["sizes"]
         ]
-        header = ["candidates", "mean", f"{report['metric']}, tuned", "difference", "p", "oracle"]
+        tuned = f"{report['metric']}, tuned"
+        header = ["candidates", "mean", tuned, "difference", "95 % interval", "p", "oracle"]
         console.print(table(rows, header))
         console.print(f"{report['enough']:,} candidates are enough (p > 0.05 against all)")

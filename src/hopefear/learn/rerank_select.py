@@ -13,7 +13,7 @@ from typing import Any
 from hopefear.base.errors import OptionError
 from hopefear.base.weights import Weights
 from hopefear.learn.rerank import RerankJob
-from hopefear.learn.rerank_report import compared
+from hopefear.learn.rerank_report import FEW_LISTS, compared
 from hopefear.learn.rerank_tuning import check_folds, oracle_of, tune_reranker
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -54,8 +54,19 @@ def selected(job: RerankJob, sizes: Sequence[int], start: Weights) -> list[dict[
             step.advance()
     for size, row in zip(wanted, rows, strict=True):
         outcome = compared(metric, statistics[longest], statistics[size])
-        row["difference"], row["p_value"] = outcome["difference"], outcome["p_value"]
+        row |= {name: outcome[name] for name in ("difference", "low", "high", "p_value")}
     return rows
+
+
+def warnings_of(rows: Sequence[dict[str, Any]], count: int, enough: int) -> list[str]:
+    """Return what a reader of the rows of `count` lists should know."""
+    row = next(row for row in rows if row["candidates"] == enough)
+    if count >= FEW_LISTS or row is rows[-1]:
+        return []
+    return [
+        f"{count:,} lists are few, and {enough:,} candidates may be too few: the difference to all "
+        f"is between {row['low']:+.4g} and {row['high']:+.4g}; give {FEW_LISTS:,} lists or more"
+    ]
 
 
 def enough(rows: Sequence[dict[str, Any]], *, lower: bool, level: float = 0.05) -> int:

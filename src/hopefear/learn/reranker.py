@@ -303,8 +303,9 @@ class Reranker:
         yield (
             f"gain {number(report['gain'], main, '+')}, 95 % interval "
             f"{number(report['gain_low'], main, '+')} … {number(report['gain_high'], main, '+')}, "
-            f"p = {report['p_value']:.4f} ({report['test']})"
+            f"p = {report['p_value']:.4f}"
         )
+        yield f"test: {report['test']}"
         if report["oracle_share"] is not None:
             yield f"{100 * report['oracle_share']:.0f} % of the oracle's gain"
         if len(report["metrics"]) > 1:
