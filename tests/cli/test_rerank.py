@@ -314,3 +314,7 @@ def test_tokenised_references_are_noticed(hopefear: Run, folder: Path) -> None:
     done = tune(hopefear, folder, "--nbest", "raw.nbest", "--refs", "raw")
     assert done.returncode == 0, done.stderr
     assert "tokenised" not in done.stderr
+    (folder / "raw").write_text("A house, or a mouse, or a dog, or a cat.\n" * 3)
+    for words, hint in (((), True), (("--tokenize", "13a"), False), (("--metric", "wer"), False)):
+        done = tune(hopefear, folder, "--nbest", "raw.nbest", "--refs", "raw", *words)
+        assert ("the references are raw text" in done.stderr) == hint

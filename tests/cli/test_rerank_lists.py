@@ -77,9 +77,25 @@ def test_from_another_system_to_a_choice(hopefear: Run, folder: Path) -> None:
     assert "candidates are enough" in result.stdout
 
 
-def test_few_lists_do_not_say_how_many_candidates_are_enough(
-    hopefear: Run, folder: Path
-) -> None:
+def test_a_new_feature_does_not_replace_another_one(hopefear: Run, folder: Path) -> None:
+    entries = [
+        {"id": 0, "text": "a b", "features": {"words": 2, "rank": -3.5}},
+        {"id": 0, "text": "a", "features": {"words": 1}},
+    ]
+    (folder / "l.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    words = ("rerank", "features", "--nbest", "l.jsonl", "--add", "length", "rank", "-o", "m.jsonl")
+    result = hopefear(*words, "--progress", "off", cwd=folder)
+    assert result.returncode == 2
+    assert "id 0: the lists have a feature rank already, -3.5 and not 0; give" in result.stderr
+    assert hopefear(*words, "--prefix", "our.", cwd=folder).returncode == 0
+    first, second = map(json.loads, (folder / "m.jsonl").read_text().splitlines())
+    assert first["features"]["rank"] == -3.5
+    assert (second["features"]["our.rank"], second["features"]["our.words"]) == (1, 1)
+    again = ("--nbest", "m.jsonl", "--add", "length", "-o", "n.jsonl")  # the same values
+    assert hopefear("rerank", "features", *again, cwd=folder).returncode == 0
+
+
+def test_few_lists_do_not_say_how_many_candidates_are_enough(hopefear: Run, folder: Path) -> None:
     lines = (folder / "nbest").read_text().splitlines()
     few = [line for line in lines if int(line.split()[0]) < 3]
     (folder / "few").write_text("\n".join(few) + "\n")

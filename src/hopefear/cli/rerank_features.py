@@ -37,6 +37,9 @@ class RerankFeatures(Command):
     nbest: Path = option(help="file of n-best lists (.gz: compressed)")
     add: list[str] = option(metavar="NAME[:KEY=VALUE,…]", help="list features to add")
     source: Path | None = option(None, help="source text: line i is that of the list with id i")
+    prefix: str = option(
+        "", help="text before the names of the new features, if the lists have such names"
+    )
     output: Path = option(flags=("-o",), metavar="OUT", help="file for the lists, JSON lines")
     format: Literal["moses", "cdec", "jsonl"] | None = option(
         None,
@@ -71,6 +74,7 @@ class RerankFeatures(Command):
                 features,
                 format=self.format,
                 source=source,
+                prefix=self.prefix,
                 threads=self.threads or all_cores(),
             ):
                 lists, candidates = lists + 1, candidates + len(entries)

@@ -42,8 +42,9 @@ from hopefear.learn.reranker import Reranker
 from hopefear.learn.tuner import BatchTuner
 from hopefear.metrics.given import GivenScore
 from hopefear.metrics.mix import Mix
+from hopefear.metrics.score import RAW_TEXT
 from hopefear.text.lines import read_parallel
-from hopefear.text.spacing import tokenization_mismatch
+from hopefear.text.spacing import is_tokenized, tokenization_mismatch
 
 Tell = Callable[[str], None]
 Entries = Iterable[Mapping[str, Any]]  # candidates in memory, with the keys of JSON lines
@@ -160,8 +161,11 @@ class RerankJob:
         if options.tokenize == "none" and self.references:
             first = self.lists.texts(self.lists.first)
             mismatch = tokenization_mismatch(first, chain.from_iterable(self.references))
+            is_raw = is_tokenized(chain.from_iterable(self.references)) is False
             if mismatch is not None:
                 warn(mismatch)
+            elif "bleu" in self.metrics.texts and is_raw:
+                warn(RAW_TEXT)
 
     def fixed(self, start: Weights) -> frozenset[int]:
         """Return the ids of the features that keep their weights."""

@@ -7,7 +7,8 @@ threads, times sixteen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -46,9 +47,14 @@ def with_features(
     *,
     format: Format | None = None,
     source: Sequence[str] | None = None,
+    prefix: str = "",
     threads: int = 1,
 ) -> Iterator[list[dict[str, Any]]]:
-    """Yield the entries of each list with the new features, in the order of the lists."""
+    """Yield the entries of each list with the new features, in the order of the lists.
+
+    The names of new features begin with `prefix`. A feature that the lists have already is kept:
+    another one of its name is an error, unless its values are the same.
+    """
     if source is None and any(feature.needs_source for feature in features):
         names = [feature.name for feature in features if feature.needs_source]
         raise OptionError(f"--source is missing: {', '.join(names)} needs the source text")
@@ -57,7 +63,7 @@ def with_features(
         sentence = None
         if source is not None:
             sentence = source_of(list_.id, number, source, nbest)
-        return _extended(CandidateList(list_, sentence), features, nbest)
+        return _extended(CandidateList(list_, sentence), features, nbest, prefix)
 
     # Lists are read between blocks: the reader adds words to the vocabulary that the others use.
     lists = enumerate(read_nbest(nbest, format))
@@ -82,11 +88,12 @@ def source_of(id: str, number: int, source: Sequence[str], nbest: Path) -> str:
 
 
 def _extended(
-    list_: CandidateList, features: Sequence[ListFeature], nbest: Path
+    list_: CandidateList, features: Sequence[ListFeature], nbest: Path, prefix: str
 ) -> list[dict[str, Any]]:
     columns: dict[str, Sequence[float]] = {}
     for feature in features:
-        for name, values in feature.columns(list_).items():
+        for own_name, values in feature.columns(list_).items():
+            name = prefix + own_name
             column = np.asarray(values, np.float64)
             place = f"{display_name(nbest)}: id {list_.nbest.id}: {feature.name}"
             if column.shape != (list_.nbest.forest.edges,):
@@ -103,4 +110,22 @@ def _extended(
             if name in columns:
                 raise InputError(f"{place}: {name} is added twice; add each feature once")
             columns[name] = short(column)
-    return list(entries_of_list(list_.nbest, columns))
+    entries = list(entries_of_list(list_.nbest))
+    for name, added in columns.items():
+        if any(name in entry["features"] for entry in entries):
+            _check_same(entries, name, added, f"{display_name(nbest)}: id {list_.nbest.id}")
+        for entry, value in zip(entries, added, strict=True):
+            entry["features"][name] = value
+    return entries
+
+
+def _check_same(
+    entries: Sequence[Mapping[str, Any]], name: str, added: Sequence[float], place: str
+) -> None:
+    for entry, value in zip(entries, added, strict=True):
+        old = entry["features"].get(name, 0.0)
+        if not math.isclose(old, value, rel_tol=1e-5, abs_tol=1e-6):
+            raise InputError(
+                f"{place}: the lists have a feature {name} already, {old:.6g} and not {value:.6g}; "
+                "give the new ones other names with --prefix"
+            )

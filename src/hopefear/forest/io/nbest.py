@@ -53,8 +53,8 @@ def read_nbest(
     """Take a file of n-best lists and yield its lists.
 
     By default, files named `.jsonl` or `.json` (also .gz) and those that begin with `{` are JSON
-    lines. All lists share `vocabulary` and `names`. With `entries`, the objects of the JSON lines are taken from memory
-    and `path` only appears in messages.
+    lines. All lists share `vocabulary` and `names`. With `entries`, the objects of the JSON lines
+    are taken from memory and `path` only appears in messages.
     """
     vocabulary = vocabulary if vocabulary is not None else Vocabulary()
     names = names if names is not None else FeatureNames()

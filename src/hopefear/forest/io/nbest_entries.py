@@ -5,7 +5,7 @@ Features are sorted by name, and those that are 0 are left out, as everywhere in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,8 @@ from hopefear._engine import Derivation
 from hopefear.forest.io.nbest import NbestList, id_number
 
 
-def entries_of_list(
-    list_: NbestList, columns: Mapping[str, Sequence[float]] | None = None
-) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a list with the keys of JSON lines, and further features."""
+def entries_of_list(list_: NbestList) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a list with the keys of JSON lines."""
     names = list_.forest.names
     for place in range(list_.forest.edges):
         derivation = Derivation(list_.forest, np.array([place], np.uint32), 0.0)
@@ -34,8 +32,6 @@ def entries_of_list(
             "text": derivation.text,
             "features": features,
         }
-        for name, values in (columns or {}).items():
-            features[name] = values[place]
         if np.isfinite(list_.scores[place]):
             entry["score"] = float(list_.scores[place])
         named = {
