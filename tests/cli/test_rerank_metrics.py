@@ -119,6 +119,17 @@ def test_warnings_name_a_remedy_that_can_be_typed(hopefear: Run, folder: Path) -
     assert "as in --metric bleu=0.01 vain=1 chrf=1\n" in stderr
 
 
+def test_weights_that_make_lists_worse_are_noticed(hopefear: Run, folder: Path) -> None:
+    lists = [json.loads(line) for line in (folder / "dev.jsonl").read_text().splitlines()]
+    lists.sort(key=lambda entry: (entry["id"], entry["features"]["bad"]))  # the best one first
+    (folder / "sorted.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in lists))
+    (folder / "start.tsv").write_text("bad\t1\n")
+    given = ["rerank", "tune", "--nbest", "sorted.jsonl", "--refs", "refs", "--tuner", "mert"]
+    words = [*given, "--weights", "start.tsv", "-o", "w.tsv", "--fixed", *lists[0]["features"]]
+    result = hopefear(*words, "--progress", "off", cwd=folder)
+    assert "bleu becomes worse (p = 0.001); choose another tuner" in result.stderr
+
+
 def test_a_mix_has_the_scores_of_its_parts(hopefear: Run, folder: Path) -> None:
     words = ("--refs", "refs", "--metric", "bleu=2", "vain=0.1")
     report, _ = tuned(hopefear, folder, *words)

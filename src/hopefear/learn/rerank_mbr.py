@@ -71,8 +71,9 @@ class ExpectedUtility:
         size = list_.forest.edges
         if self.weights is None:
             return np.full(size, 1.0 / max(1, size))
-        scores = self.scale * edge_scores(list_.forest, self.weights)
-        powers = np.exp(scores - scores.max(initial=-np.inf))
+        scores = edge_scores(list_.forest, self.weights)
+        with np.errstate(over="ignore"):  # to -inf, of which the power is 0
+            powers = np.exp(self.scale * (scores - scores.max(initial=-np.inf)))
         posterior: FloatArray = powers / powers.sum()
         return posterior
 

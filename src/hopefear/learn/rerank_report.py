@@ -116,6 +116,11 @@ def warnings_of(report: Mapping[str, Any]) -> list[str]:
         )
     if main["p_value"] > SIGNIFICANT:
         texts.append(f"the gain in {main['metric']} may be chance (p = {main['p_value']:.3f})")
+    elif gain(main) < 0:
+        texts.append(
+            f"{main['metric']} becomes worse (p = {main['p_value']:.3f}); choose another tuner, or "
+            "bring the features to one scale"
+        )
     better = gain(main) > 0
     for row in report["metrics"][1:]:
         if row["metric"] != GIVEN and better and gain(row) < 0 and row["p_value"] <= SIGNIFICANT:

@@ -86,7 +86,7 @@ def test_the_curve_of_candidates(tmp_path: Path) -> None:
         for size in (1, 5, 20)
     ]
     content = {"kind": "select", "report": {"metric": "wer", "tuner": "mert", "lists": 9}}
-    content["report"] |= {"sizes": rows, "enough": 20}
+    content["report"] |= {"sizes": rows, "enough": 20, "warnings": ["9 lists are few"]}
     (tmp_path / "s.json").write_text(json.dumps(content))
     out = tmp_path / "r.html"
     reports = [read_rerank_report(tmp_path / "s.json")]
@@ -96,6 +96,7 @@ def test_the_curve_of_candidates(tmp_path: Path) -> None:
     assert page.open == []
     assert "svg" in page.tags
     assert "20 candidates are enough" in out.read_text()
+    assert "9 lists are few" in out.read_text()
 
 
 def test_files_that_are_no_reports(tmp_path: Path) -> None:

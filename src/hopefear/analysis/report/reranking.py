@@ -210,6 +210,7 @@ def _curve(report: Report) -> list[Markup | None]:
             f"cross-validated. {report['enough']:,} candidates are enough: fewer are significantly "
             "worse than all (p ≤ 0.05)."
         ),
+        *(prose(f"Note: {note}.") for note in report.get("warnings", [])),
         draw(chart),
         table(head, cells, "candidates"),
     ]
