@@ -103,6 +103,7 @@ def test_wrong_addresses_fail_soon(hopefear: Run) -> None:
             (web, "not Ray"),
             ("nowhere.invalid:6379", "nothing answers there"),
             ("10.0.0.1", "expected auto, or HOST:PORT"),
+            ("", "expected auto, or HOST:PORT"),
             ("ray://127.0.0.1:10001", "expected auto, or HOST:PORT"),
         ):
             begin = time.monotonic()
@@ -115,6 +116,15 @@ def test_wrong_addresses_fail_soon(hopefear: Run) -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_machine_that_is_not_there_is_not_a_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(*_: Any) -> None:
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(connect.socket, "create_connection", wait)
+    with pytest.raises(OptionError, match=r"nothing answers there \(timed out\)"):
+        connect.check_address("192.0.2.77:6379")
 
 
 def test_a_service_that_never_answers_is_not_waited_for() -> None:

@@ -170,6 +170,13 @@ def test_a_killed_worker_changes_nothing(
     assert sum(calls) == 300
 
 
+def test_neighbours_that_die_once_each_are_not_a_deadly_item(
+    executor: ClusterExecutor, tmp_path: Path
+) -> None:
+    job = Kills(frozenset(range(150, 156)), tmp_path)
+    assert list(executor.map(job, range(300))) == [-n for n in range(300)]
+
+
 def test_a_machine_that_dies_changes_nothing(
     executor: ClusterExecutor, machines: Any, count: Count
 ) -> None:

@@ -265,8 +265,8 @@ class Call:
         for chunk in reversed(chunks):
             self._count(chunk, 0)
             if chunk.attempts >= ATTEMPTS - 1 and len(chunk.items) > 1:
-                for numbered in reversed(chunk.items):
-                    self.queue.appendleft(Chunk([numbered], chunk.place, chunk.attempts))
+                for numbered in reversed(chunk.items):  # one death is each item's own, no more
+                    self.queue.appendleft(Chunk([numbered], chunk.place, attempts=1))
             else:
                 self.queue.appendleft(chunk)
         self.crew.bury(member, error)

@@ -68,7 +68,7 @@ def connect(address: str, cores: int) -> ExitStack:
     if ray.is_initialized():  # by the program that calls the Python API: its cluster
         return stack
     there = running_address() if address == "auto" else address
-    if there:
+    if there or address != "auto":
         check_address(there)
     stack.callback(_leave, ray)
     try:
@@ -156,18 +156,18 @@ def check_address(address: str) -> None:
             f"{start}expected auto, or HOST:PORT as 'ray start --head' prints it; run the command "
             "on a machine of the cluster"
         )
+    answer = b""
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), _PROBE) as connection:
-            connection.settimeout(_PROBE)
-            connection.sendall(_HTTP2)
-            answer = connection.recv(4)
+        connection = socket.create_connection((host.strip("[]"), int(port)), _PROBE)
     except OSError as error:
-        if not isinstance(error, TimeoutError | ConnectionResetError):
-            raise OptionError(
-                f"{start}nothing answers there ({error.strerror or in_line(error)}); start a "
-                "cluster with 'ray start --head', or correct the address"
-            ) from None
-        answer = b""
+        raise OptionError(
+            f"{start}nothing answers there ({error.strerror or in_line(error)}); start a cluster "
+            "with 'ray start --head', or correct the address"
+        ) from None
+    with connection, contextlib.suppress(OSError):  # a server that is silent, or hangs up
+        connection.settimeout(_PROBE)
+        connection.sendall(_HTTP2)
+        answer = connection.recv(4)
     if answer[3:] != b"\4":  # the type of the frame that every server of gRPC sends first
         raise OptionError(
             f"{start}what answers there is not Ray; give the address that 'ray start --head' prints"
