@@ -222,6 +222,8 @@ def test_python(world: Path, tmp_path: Path) -> None:
         (("--weights", "nowhere.tsv"), "best", "nowhere.tsv"),
         (("--train", "nowhere", "nowhere"), "best", "nowhere"),
         (("--templates", "rule-idd"), "best", "unknown feature 'rule-idd'"),
+        (("--templates",), "best", "--templates: names none, but recipe best learns their weights"),
+        (("--keep-pool",), "best", "--keep-pool: has no effect with --recipe best"),
     ],
 )
 def test_bad_options(
@@ -249,6 +251,28 @@ def test_a_model_whose_training_is_unknown(world: Path, tmp_path: Path, hopefear
     assert done.returncode == 2
     assert "its folds cannot be made; run the same 'hopefear train' again with" in done.stderr
     assert not (folder / "run").exists()
+
+
+def test_a_text_without_folds_is_refused_before_the_first_step(
+    world: Path, tmp_path: Path, hopefear: Command
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(world, folder)
+    from hopefear.model.adding_folds import add_folds
+
+    unequal = ("--train", folder / "train.zh", folder / "dev.en.0")
+    for texts, message in (
+        (unequal, "give files of equal length"),
+        (("--train", folder / "dev.zh", folder / "dev.en.0"), "so they have no fold"),
+        (unequal, "give files of equal length"),
+    ):
+        done = hopefear(*command(folder, folder / "run", *texts))
+        assert done.returncode == 2
+        assert message in done.stderr.splitlines()[-1]
+        assert not list((folder / "run").glob("1-dense"))
+        if texts is unequal:
+            assert not (folder / "run").exists()
+            add_folds(api.Model.load(folder / "model"), 3)
 
 
 def test_learning_from_the_own_text_and_the_dev_set(

@@ -28,6 +28,7 @@ from typing import Any
 
 from hopefear.base import registry
 from hopefear.base.config import to_mapping
+from hopefear.base.errors import OptionError
 from hopefear.base.progress import Display
 from hopefear.base.weights import Weights
 from hopefear.features.feature import parse_templates
@@ -46,6 +47,8 @@ from hopefear.model.recipe_times import announce
 from hopefear.model.run import Run
 from hopefear.model.tune_options import TuneOptions
 from hopefear.model.tuning import tune
+from hopefear.model.tuning_input import tuning_input
+from hopefear.text.lines import read_parallel
 
 Tell = Callable[[str], None]
 
@@ -125,6 +128,11 @@ def tune_by_recipe(
     templates = options.templates
     if templates is None:
         templates = sparse_templates(model)
+    if in_folds and not templates:
+        raise OptionError(
+            f"--templates: names none, but recipe {options.recipe} learns their weights; name some, "
+            "or leave it out"
+        )
     metric = registry.create("metric", options.metric, metric_options)
     config = {
         "recipe": {
@@ -145,8 +153,10 @@ def tune_by_recipe(
     ]
     if (options.output / CONFIG_FILE).is_file():
         _prepare(options, places, config)  # refuses a run without --resume, before any work
+    left = [step for step in plan if not step.finished]
+    _check_training_text(left, model, texts or {})
     announce(
-        [(step.label, step.step.purpose, step.options()) for step in plan if not step.finished],
+        [(step.label, step.step.purpose, step.options()) for step in left],
         f"recipe {options.recipe} in {options.output}",
         model,
         weights=start,
@@ -157,6 +167,7 @@ def tune_by_recipe(
     if in_folds and not model.folds:
         tell(f"{model.directory}: making folds of its training text")
         model = add_folds(model, threads=options.threads, display=display, tell=tell)
+        _check_training_text(left, model, texts or {})
     for step in plan:
         tell(f"{step.label}: {step.step.purpose}")
         tune(
@@ -193,6 +204,31 @@ def sparse_templates(model: Model) -> list[str]:
             for name in chosen
         ]
     return [*(name for name in model.templates if name not in parse_templates(chosen, {})), *chosen]
+
+
+def _check_training_text(
+    steps: Sequence[_StepRun], model: Model, texts: Mapping[Path, Sequence[str]]
+) -> None:
+    """Raise an `InputError` for a --train that the steps left cannot learn from.
+
+    They would refuse it, too, but after the steps before them. Folds may be unknown as yet.
+    """
+    for step in steps:
+        options = step.options()
+        if not (step.step.bitext and options.train):
+            continue
+        if not model.folds:
+            for _ in read_parallel(options.train, texts):
+                pass
+            return
+        start = replace(options, weights=None)
+        weights = model.weights(None, warn=lambda text: None)
+        inputs = tuning_input(
+            start, k=1, learners=1, weights=weights, texts=texts, warn=lambda text: None
+        )
+        data = inputs.read([options.train[0]], options.train[1:])
+        inputs.in_folds(data, options.train[0])
+        return
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,8 @@ class TuneOptions(
         names = set(_SET_BY_RECIPES)
         if recipe == "fast":
             names |= {"train", "max_examples", "templates"}
+        else:
+            names |= {"keep_pool"}  # its online step has none
         field = changed(self, names)
         if field is not None:
             raise OptionError(
