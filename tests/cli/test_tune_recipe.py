@@ -15,7 +15,9 @@ import pytest
 
 import hopefear as api
 from hopefear.base.weights import Weights
+from hopefear.model import recipes
 from hopefear.model.run import Run
+from hopefear.model.tune_options import TuneOptions
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 STEPS = ["1-dense", "2-sparse", "3-dense"]
@@ -233,6 +235,17 @@ def test_bad_options(
     assert done.returncode == 2
     assert message in done.stderr.splitlines()[-1]
     assert not (tmp_path / "run").exists()
+
+
+def test_the_command_to_translate_can_be_copied(tmp_path: Path) -> None:
+    options = TuneOptions(
+        model=Path("my model"), refs=[Path("r")], output=tmp_path, plugin=[Path("my_feature.py")]
+    )
+    (line,) = recipes._advice(Path("run"), options, ["rule-id", "word-edges:levels=w"])
+    assert line == (
+        "to translate: hopefear translate --model 'my model' --weights run/weights.tsv --plugin "
+        "my_feature.py --templates rule-id word-edges:levels=w"
+    )
 
 
 def test_neither_tuner_nor_recipe(world: Path, tmp_path: Path, hopefear: Command) -> None:

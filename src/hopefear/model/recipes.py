@@ -21,6 +21,7 @@ on it; the better one is chosen.
 from __future__ import annotations
 
 import glob
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -130,8 +131,8 @@ def tune_by_recipe(
         templates = sparse_templates(model)
     if in_folds and not templates:
         raise OptionError(
-            f"--templates: names none, but recipe {options.recipe} learns their weights; name some, "
-            "or leave it out"
+            f"--templates: names none, but recipe {options.recipe} learns their weights; name "
+            "some, or leave it out"
         )
     metric = registry.create("metric", options.metric, metric_options)
     config = {
@@ -187,7 +188,7 @@ def tune_by_recipe(
     if options.runs > 1:
         _finish(options.output)
     run = Run(options.output)
-    for line in _advice(run, options, templates if in_folds else []):
+    for line in _advice(run.path, options, templates if in_folds else []):
         tell(line)
     return run
 
@@ -321,12 +322,12 @@ def _finish(place: Path) -> None:
     run.chosen_weights().save(place / WEIGHTS_FILE)
 
 
-def _advice(run: Run, options: TuneOptions, templates: Sequence[str]) -> list[str]:
+def _advice(path: Path, options: TuneOptions, templates: Sequence[str]) -> list[str]:
     """Return the command that translates with the result."""
     if not templates:
         return []
-    words = " ".join(templates)
-    return [
-        f"to translate: hopefear translate --model {options.model} "
-        f"--weights {run.path / WEIGHTS_FILE} --templates {words}"
-    ]
+    words: list[Any] = ["--model", options.model, "--weights", path / WEIGHTS_FILE]
+    if options.plugin:
+        words += ["--plugin", *options.plugin]
+    words += ["--templates", *templates]
+    return [f"to translate: hopefear translate {shlex.join(map(str, words))}"]
