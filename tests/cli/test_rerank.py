@@ -189,6 +189,11 @@ BAD = {
         ["--format", "jsonl"],
         "list:1: feature 'a' is NaN, expected a finite number",
     ),
+    "json integer too large": (
+        '{"id": 0, "text": "x", "score": 1' + "0" * 400 + "}\n",
+        ["--format", "jsonl"],
+        'list:1: "score" is 1000',
+    ),
     "no score": (jsonl(), ["--format", "jsonl", "--metric", "given"], "has no score"),
     "infinite score": (
         "0 ||| x ||| LM0= 1 ||| inf\n",

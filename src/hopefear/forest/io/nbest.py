@@ -186,4 +186,7 @@ def _entry(record: Any, place: str) -> _Entry:
 def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return False
-    return abs(float(value)) <= _LARGEST  # false for NaN
+    try:
+        return abs(float(value)) <= _LARGEST  # false for NaN
+    except OverflowError:  # an integer of hundreds of digits
+        return False
