@@ -148,12 +148,9 @@ void RuleExtraction::add_labelled_rules(RecordSorter::Shard& shard, size_t block
   std::vector<syntax::Tree> trees;
   SpanLabels labels(*span_labels_);
   trees_->read(block, trees);
-  WordNumbers keys;
-  std::vector<double> counts;  // by number of key
+  MergedRecords records;
   std::string record;
   corpus_->read(block, [&](uint64_t sentence, const SentencePair& pair) {
-    keys.clear();
-    counts.clear();
     const auto add = [&](const HieroOccurrence& found) {
       source_codec_->encode(found.source, record);
       record += source_codec_->end_mark();
@@ -162,24 +159,15 @@ void RuleExtraction::add_labelled_rules(RecordSorter::Shard& shard, size_t block
       target_codec_->append({&label, 1}, record);
       record += target_codec_->end_mark();
       append_links(record, found.links);
-      const Word key = keys.add(record);
-      if (key == counts.size()) counts.push_back(0);
-      counts[key] += 1.0 / found.siblings;
+      records.add(record, 1.0 / found.siblings);
     };
     labels.read(trees[sentence - corpus_->first_sentence(block)], pair.target.size());
     try {
       extractor(pair, add, &labels);
     } catch (const InputError& error) {
-      throw InputError("sentence pair " + std::to_string(sentence + 1) + ", of " +
-                       std::to_string(pair.source.size()) + " and " +
-                       std::to_string(pair.target.size()) + " words: " + error.what());
+      throw error_of_pair(sentence, pair, error);
     }
-    for (Word key = 0; key < counts.size(); ++key) {
-      record = keys.word(key);
-      append_big_endian(record, std::bit_cast<uint64_t>(counts[key]), 8);
-      append_big_endian(record, sentence, 4);
-      shard.add(record);
-    }
+    records.flush(sentence, shard);
   });
 }
 
@@ -188,12 +176,9 @@ void RuleExtraction::add_tree_rules(RecordSorter::Shard& shard, size_t block) {
   GhkmExtractor extractor(options_.ghkm);
   std::vector<syntax::Tree> trees;
   trees_->read(block, trees);
-  WordNumbers keys;
-  std::vector<double> counts;  // by number of key
+  MergedRecords records;
   std::string record;
   corpus_->read(block, [&](uint64_t sentence, const SentencePair& pair) {
-    keys.clear();
-    counts.clear();
     const auto add = [&](const GhkmOccurrence& found) {
       source_codec_->encode(found.source, record);
       record += source_codec_->end_mark();
@@ -204,18 +189,11 @@ void RuleExtraction::add_tree_rules(RecordSorter::Shard& shard, size_t block) {
       append_links(record, found.links);
       append_big_endian(record, found.fragment.size(), 2);
       for (const uint16_t token : found.fragment) append_big_endian(record, token, 2);
-      const Word key = keys.add(record);
-      if (key == counts.size()) counts.push_back(0);
-      counts[key] += found.count;
+      records.add(record, found.count);
     };
     extractor(pair, trees[sentence - corpus_->first_sentence(block)], add);
     truncated_ += extractor.truncated();
-    for (Word key = 0; key < counts.size(); ++key) {
-      record = keys.word(key);
-      append_big_endian(record, std::bit_cast<uint64_t>(counts[key]), 8);
-      append_big_endian(record, sentence, 4);
-      shard.add(record);
-    }
+    records.flush(sentence, shard);
   });
 }
 

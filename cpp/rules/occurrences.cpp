@@ -1,12 +1,9 @@
 #include "rules/occurrences.hpp"
 
 #include <bit>
-#include <vector>
 
-#include "base/error.hpp"
 #include "base/front_coding.hpp"
 #include "base/interrupt.hpp"
-#include "rules/aligned_corpus.hpp"
 #include "rules/hiero.hpp"
 #include "rules/phrases.hpp"
 
@@ -35,6 +32,29 @@ void check_block(std::span<const uint32_t> block, size_t source_words, size_t ta
 }
 
 }  // namespace
+
+void MergedRecords::add(std::string_view record, double count) {
+  const Word key = keys_.add(record);
+  if (key == counts_.size()) counts_.push_back(0);
+  counts_[key] += count;
+}
+
+void MergedRecords::flush(uint64_t sentence, RecordSorter::Shard& shard) {
+  for (Word key = 0; key < counts_.size(); ++key) {
+    record_ = keys_.word(key);
+    append_big_endian(record_, std::bit_cast<uint64_t>(counts_[key]), 8);
+    append_big_endian(record_, sentence, 4);
+    shard.add(record_);
+  }
+  keys_.clear();
+  counts_.clear();
+}
+
+InputError error_of_pair(uint64_t sentence, const SentencePair& pair, const InputError& error) {
+  return InputError("sentence pair " + std::to_string(sentence + 1) + ", of " +
+                    std::to_string(pair.source.size()) + " and " +
+                    std::to_string(pair.target.size()) + " words: " + error.what());
+}
 
 void Occurrences::add(uint64_t first, std::span<const uint32_t> block,
                       RecordSorter::Shard& shard) const {
@@ -67,40 +87,26 @@ void Occurrences::add_phrases(uint64_t first, std::span<const uint32_t> block,
   });
 }
 
-// A sentence has many equal occurrences of a rule, with different phrases in its holes: merging
-// them into one record more than halves the number of records.
 void Occurrences::add_rules(uint64_t first, std::span<const uint32_t> block,
                             RecordSorter::Shard& shard) const {
   HieroExtractor extractor(options_.hiero);
-  WordNumbers keys;
-  std::vector<double> counts;  // by number of key
+  MergedRecords records;
   std::string record;
   AlignedCorpus::visit_block(first, block, [&](uint64_t sentence, const SentencePair& pair) {
-    keys.clear();
-    counts.clear();
     const auto add = [&](const HieroOccurrence& found) {
       source_.encode(found.source, record);
       record += source_.end_mark();
       target_.append(found.target, record);
       record += target_.end_mark();
       append_links(record, found.links);
-      const Word key = keys.add(record);
-      if (key == counts.size()) counts.push_back(0);
-      counts[key] += 1.0 / found.siblings;
+      records.add(record, 1.0 / found.siblings);
     };
     try {
       extractor(pair, add);
     } catch (const InputError& error) {
-      throw InputError("sentence pair " + std::to_string(sentence + 1) + ", of " +
-                       std::to_string(pair.source.size()) + " and " +
-                       std::to_string(pair.target.size()) + " words: " + error.what());
+      throw error_of_pair(sentence, pair, error);
     }
-    for (Word key = 0; key < counts.size(); ++key) {
-      record = keys.word(key);
-      append_big_endian(record, std::bit_cast<uint64_t>(counts[key]), 8);
-      append_big_endian(record, sentence, 4);
-      shard.add(record);
-    }
+    records.flush(sentence, shard);
   });
 }
 

@@ -9,8 +9,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/error.hpp"
 #include "base/external_sorter.hpp"
+#include "base/word_numbers.hpp"
+#include "rules/aligned_corpus.hpp"
 #include "rules/extract.hpp"
 #include "rules/phrase_codec.hpp"
 
@@ -27,6 +31,23 @@ inline void append_links(std::string& bytes, std::span<const Link> links) {
     bytes += static_cast<char>(link.source);
   }
 }
+
+// The records of the rules of a sentence pair. Many are equal, with different phrases in their
+// holes: merging them, with the sum of their counts, more than halves the number of records.
+class MergedRecords {
+ public:
+  void add(std::string_view record, double count);
+  // Adds the records to a shard, with their counts and the number of the sentence; empties this.
+  void flush(uint64_t sentence, RecordSorter::Shard& shard);
+
+ private:
+  WordNumbers keys_;
+  std::vector<double> counts_;  // by number of key
+  std::string record_;
+};
+
+// The error of a sentence pair, with its number and lengths.
+InputError error_of_pair(uint64_t sentence, const SentencePair& pair, const InputError& error);
 
 class Occurrences {
  public:
