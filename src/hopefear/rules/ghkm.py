@@ -35,19 +35,11 @@ if TYPE_CHECKING:
     from hopefear import _engine
 
 
-def required_trees(trees: Path | None, system: str) -> Path:
-    """Return the file of trees; raise an `OptionError` if there is none."""
-    if trees is None:
-        raise OptionError(
-            f"--trees is missing: {system} rules are extracted from trees of the target text; give "
-            "a file with a tree in brackets, or (), per line"
-        )
-    return trees
-
-
 @dataclass(kw_only=True)
-class TreeOptions(ExtractOptions):
-    """The extraction options of rules with labels of trees."""
+class TreeInput:
+    """The options of the trees that rules get labels from; for a class of `ExtractOptions`."""
+
+    system: ClassVar[str]
 
     trees: Path | None = option(
         None, metavar="FILE", help="trees of the target text in brackets, one or () per line"
@@ -60,19 +52,21 @@ class TreeOptions(ExtractOptions):
 
     @property
     def tree_file(self) -> Path:
-        return required_trees(self.trees, self.system)
+        """The file of trees; an `OptionError` if there is none."""
+        if self.trees is None:
+            raise OptionError(
+                f"--trees is missing: {self.system} rules are extracted from trees of the target "
+                "text; give a file with a tree in brackets, or (), per line"
+            )
+        return self.trees
 
     def check_inputs(self) -> None:
-        required_trees(self.trees, self.system)
-
-    def content(self) -> dict[str, Any]:
-        common = {field.name for field in fields_of(SharedOptions)}
-        own = part_of(type(self), self, without=common | {"trees"})
-        return {**own, "system": self.system, "limit": self.limit, "min_count": self.min_count}
+        """Raise an `OptionError` if there are no trees."""
+        _ = self.tree_file
 
 
 @dataclass(kw_only=True)
-class GhkmExtractOptions(TreeOptions):
+class GhkmExtractOptions(TreeInput, ExtractOptions):
     """The extraction options of string-to-tree rules: limits, counting, and filters."""
 
     system: ClassVar[str] = "tree"
@@ -115,6 +109,11 @@ class GhkmExtractOptions(TreeOptions):
         help="count of the rules with the same piece of tree, with unaligned=all: 1 in total "
         "(fractional) or 1 each (whole)",
     )
+
+    def content(self) -> dict[str, Any]:
+        common = {field.name for field in fields_of(SharedOptions)}
+        own = part_of(type(self), self, without=common | {"trees"})
+        return {**own, "system": self.system, "limit": self.limit, "min_count": self.min_count}
 
     def engine_arguments(self) -> dict[str, Any]:
         return {"ghkm": self.to_engine(), "binarise": self.binarise}

@@ -11,36 +11,17 @@ label.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
-from hopefear.base.config import option
-from hopefear.rules.ghkm import required_trees
+from hopefear.rules.ghkm import TreeInput
 from hopefear.rules.hiero import HieroExtractOptions
-from hopefear.syntax.tree import Binarisation
 
 
 @dataclass(kw_only=True)
-class SamtExtractOptions(HieroExtractOptions):
+class SamtExtractOptions(TreeInput, HieroExtractOptions):
     """The extraction options of hierarchical rules with labels: those of `hiero`, and trees."""
 
     system: ClassVar[str] = "samt"
-
-    trees: Path | None = option(
-        None, metavar="FILE", help="trees of the target text in brackets, one or () per line"
-    )
-    binarise: Binarisation = option(
-        "none",
-        help="binarisation of the trees: the first (left) or the last children (right) of a node, "
-        "or around its head, get a node of their own",
-    )
-
-    @property
-    def tree_file(self) -> Path:
-        return required_trees(self.trees, self.system)
-
-    def check_inputs(self) -> None:
-        required_trees(self.trees, self.system)
 
     def content(self) -> dict[str, Any]:
         return {k: v for k, v in super().content().items() if k != "trees"}
