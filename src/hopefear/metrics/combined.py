@@ -67,8 +67,6 @@ class Combined(Metric):
             create(part, config.parse_pairs(registry.get("metric", part), pairs[part]))
             for part in self.parts
         ]
-        widths = [len(metric.columns) for metric in self._metrics]
-        self._ends = np.cumsum(widths)[:-1]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -78,25 +76,38 @@ class Combined(Metric):
         return PreparedParts([metric.prepare(references) for metric in self._metrics])
 
     def score(self, statistics: ArrayLike) -> FloatArray:
-        return self._sum(statistics, lambda metric, rows: metric.score(rows))
+        return sum_of_parts(
+            self._metrics, self.weights, statistics, lambda part, rows: part.score(rows)
+        )
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
-        return self._sum(statistics, lambda metric, rows: metric.sentence_scores(rows))
-
-    def _sum(
-        self, statistics: ArrayLike, score: Callable[[Metric, ArrayLike], FloatArray]
-    ) -> FloatArray:
-        blocks = np.split(np.asarray(statistics), self._ends, axis=-1)
-        values = [
-            weight * score(metric, block)
-            for weight, metric, block in zip(self.weights, self._metrics, blocks, strict=True)
-        ]
-        result: FloatArray = np.sum(values, axis=0)
-        return result
+        return sum_of_parts(
+            self._metrics,
+            self.weights,
+            statistics,
+            lambda part, rows: part.sentence_scores(rows),
+        )
 
     def signature(self) -> str:
         parts = [metric.signature().rpartition("|version:")[0] for metric in self._metrics]
         return super().signature() + "".join(f" ({part})" for part in parts)
+
+
+def sum_of_parts(
+    parts: Sequence[Metric],
+    weights: Sequence[float],
+    statistics: ArrayLike,
+    score: Callable[[Metric, ArrayLike], FloatArray],
+) -> FloatArray:
+    """Return the weighted sum of the scores of metrics whose statistics are side by side."""
+    ends = np.cumsum([len(part.columns) for part in parts])[:-1]
+    blocks = np.split(np.asarray(statistics), ends, axis=-1)
+    values = [
+        weight * score(part, block)
+        for weight, part, block in zip(weights, parts, blocks, strict=True)
+    ]
+    result: FloatArray = np.sum(values, axis=0)
+    return result
 
 
 class PreparedParts(Prepared):

@@ -7,14 +7,14 @@ registry, because given scores cannot score new text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from hopefear.base.errors import InputError
+from hopefear.metrics.combined import sum_of_parts
 from hopefear.metrics.metric import FloatArray, Metric, References
 from hopefear.metrics.prepared import PreparedReferences
 
@@ -30,9 +30,6 @@ class Mix(Metric):
     weights: Sequence[float]
     parts: Sequence[Metric]
 
-    def __post_init__(self) -> None:
-        self._ends = np.cumsum([len(part.columns) for part in self.parts])[:-1]
-
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(
@@ -45,10 +42,14 @@ class Mix(Metric):
         raise InputError("a mix with external scores cannot score text; choose another metric")
 
     def score(self, statistics: ArrayLike) -> FloatArray:
-        return self._sum(statistics, lambda part, rows: part.score(rows))
+        return sum_of_parts(
+            self.parts, self.weights, statistics, lambda part, rows: part.score(rows)
+        )
 
     def sentence_scores(self, statistics: ArrayLike) -> FloatArray:
-        return self._sum(statistics, lambda part, rows: part.sentence_scores(rows))
+        return sum_of_parts(
+            self.parts, self.weights, statistics, lambda part, rows: part.sentence_scores(rows)
+        )
 
     def shown(self, statistics: ArrayLike) -> FloatArray:
         """Return the sum in the units of the parts."""
@@ -58,14 +59,3 @@ class Mix(Metric):
         """Return the parts with their weights, as options name them."""
         pairs = zip(self.names, self.weights, strict=True)
         return " ".join(f"{name}={weight:g}" for name, weight in pairs)
-
-    def _sum(
-        self, statistics: ArrayLike, score: Callable[[Metric, ArrayLike], FloatArray]
-    ) -> FloatArray:
-        blocks = np.split(np.asarray(statistics), self._ends, axis=-1)
-        values = [
-            weight * score(part, block)
-            for weight, part, block in zip(self.weights, self.parts, blocks, strict=True)
-        ]
-        result: FloatArray = np.sum(values, axis=0)
-        return result
