@@ -174,10 +174,10 @@ class Weights:
         """Multiply all weights by `factor` in place."""
         self.table.scale(factor)
 
-    def copy(self) -> Weights:
-        """A copy of the weights that shares the names."""
+    def copy(self, names: FeatureNames | None = None) -> Weights:
+        """A copy of the weights that shares the names, or uses another table of names."""
         result = Weights(names=self.names)
-        result.names = self.names
+        result.names = self.names if names is None else names
         result.table = self.table.copy()
         return result
 

@@ -159,7 +159,7 @@ class Learner:
             tuner.receive(turn.received)
         base = job.weights if job.weights is not None else self.weights
         assert base is not None, "a learner has weights of its own or those of the job"
-        weights = _with_names(base, names)
+        weights = base.copy(names)
         if job.weights is None and job.kept is not None:
             weights = restricted(weights, job.kept)
         late = Weights(names=names)  # the sum of (sentences before) * step
@@ -289,10 +289,3 @@ class Learner:
         """Return the summed statistics of strings by sentence; missing ones count as empty."""
         strings = [texts.get(number, "") for number in self.examples.share.sentences]
         return total(self._prepared.statistics(strings))
-
-
-def _with_names(weights: Weights, names: FeatureNames) -> Weights:
-    """Return a copy that uses this table of names."""
-    copy = weights.copy()
-    copy.names = names
-    return copy

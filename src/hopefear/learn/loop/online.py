@@ -131,7 +131,7 @@ class OnlineLoop(BaseLoop):
             self.decoder.require("gold", first.name, remedy)
         if first.needs_target:
             self.decoder.require("target", first.name, "change its options or the decoder")
-        self.current = self._known(self.start)  # the mixed weights
+        self.current = self.start.copy(self.decoder.names)  # the mixed weights
         self.mean: Weights | None = None
         self.counted = 0.0  # total weight of the vectors in the mean
         self.kept: Any = None  # features that `top` left in the learners' own weights
@@ -256,10 +256,6 @@ class OnlineLoop(BaseLoop):
         )
         return Weights(vector, names=self.decoder.names)
 
-    def _known(self, weights: Weights) -> Weights:
-        """Return a copy that uses the decoder's table of names."""
-        return Weights(weights.vector(), names=self.decoder.names)
-
     # -- the phases --
 
     def _wants_collapsed(self) -> bool:
@@ -302,7 +298,7 @@ class OnlineLoop(BaseLoop):
             )
         log = _Log()
         mixture = Mixture(
-            self.current if self.tuner.mixing == "iterative" else self._known(Weights()),
+            self.current if self.tuner.mixing == "iterative" else Weights(names=self.decoder.names),
             average=self.tuner.average,
             squares=self.tuner.top > 0,
         )
